@@ -1,0 +1,8 @@
+import type { Operation } from '../http/operation.ts';
+import { accessOperations } from './routes.ts';
+import { AccessService, type AccessServiceOptions } from './service.ts';
+
+/** The feature: its operations. It watches nothing. */
+export const createAccess = (options: AccessServiceOptions): { operations: Operation[] } => ({
+  operations: accessOperations(new AccessService(options)),
+});

@@ -1,0 +1,69 @@
+/**
+ * Access reviews: may I do this? The question goes to the API server with the caller's own identity, and its answer comes back. Nothing
+ * is decided here, and nobody can ask about somebody else. Any authenticated caller may ask, unless the cluster says otherwise.
+ */
+import type { Context } from 'koa';
+import type { z } from 'zod';
+import { type Operation, operation } from '../http/operation.ts';
+import { reviewAnswer, reviewBody, reviewQuery, rulesReviewAnswer, rulesReviewBody } from './schema.ts';
+import type { AccessService } from './service.ts';
+
+export const accessOperations = (service: AccessService): Operation[] => [
+  accessReview({ id: 'CreateSelfSubjectAccessReview', path: '/auth/v1/selfsubjectaccessreviews' }, service),
+  accessReview(
+    { id: 'CreateSelfSubjectAccessReviewNative', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews' },
+    service,
+  ),
+  rulesReview(service),
+];
+
+const tag = 'access';
+
+const answers = (description: string, schema: z.ZodType): Operation['answers'] => ({
+  201: { description, content: { 'application/json': schema } },
+  403: { description: 'The cluster has taken the right to ask away.' },
+  422: { description: 'The API server refuses the review, or a batch holds none or too many.' },
+});
+
+function accessReview({ id, path }: { id: string; path: string }, service: AccessService): Operation {
+  return operation({
+    id,
+    method: 'POST',
+    paths: [path],
+    tag,
+    summary: 'Asks whether the caller may do something, or each of up to 100 things',
+    description:
+      '"No" is an answer: 201 with `allowed: false`. Both paths are one operation. An answer may be as old as `kubernetes.accessCache`.',
+    credential: 'required',
+    query: reviewQuery,
+    body: reviewBody,
+    answers: answers('The review with its answer, or a list of them in the order asked.', reviewAnswer),
+    async handle({ ctx, caller, body, signal }) {
+      const isList = body.kind === 'SelfSubjectAccessReviewList';
+      sendCreated(ctx, isList ? await service.reviewAll(body, caller, signal) : await service.review(body, caller, signal));
+    },
+  });
+}
+
+function rulesReview(service: AccessService): Operation {
+  return operation({
+    id: 'CreateSelfSubjectRulesReview',
+    method: 'POST',
+    paths: ['/auth/v1/selfsubjectrulesreviews'],
+    tag,
+    summary: 'Asks what the caller may do in a namespace',
+    description: 'As complete as the authorizers of the cluster make it; to decide something, ask an access review.',
+    credential: 'required',
+    query: reviewQuery,
+    body: rulesReviewBody,
+    answers: answers('The review with the rules.', rulesReviewAnswer),
+    async handle({ ctx, caller, body, signal }) {
+      sendCreated(ctx, await service.reviewRules(body, caller, signal));
+    },
+  });
+}
+
+function sendCreated(ctx: Context, answer: object): void {
+  ctx.status = 201;
+  ctx.body = answer;
+}

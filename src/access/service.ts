@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import type { Caller } from '../http/operation.ts';
+import { invalid, StatusError, serviceUnavailable } from '../http/status.ts';
+import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { accessStatus, type Review, type ReviewList, type ReviewSpec, type RulesReview, rulesStatus } from './schema.ts';
+
+const maxReviews = 100;
+/** Of one batch at a time, so that a batch does not keep everybody else from the API server. */
+const maxParallel = 8;
+
+const kubernetesVersion = 'authorization.k8s.io/v1';
+const resources = '/apis/authorization.k8s.io/v1';
+
+export interface AccessServiceOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+}
+
+/** An answer in a list of answers: the status, or the failure. */
+type Outcome = { status: AccessStatus } | { failure: StatusError };
+
+/** What callers may do, asked with their own identity. */
+export class AccessService {
+  readonly #apiServer: ApiServer;
+  readonly #access: AccessReviews;
+
+  constructor({ apiServer, access }: AccessServiceOptions) {
+    this.#apiServer = apiServer;
+    this.#access = access;
+  }
+
+  /** @throws StatusError 401, 403, 422 in the API server's words, 503, 504 */
+  async review({ apiVersion, metadata, spec }: Review, caller: Caller, signal: AbortSignal): Promise<object> {
+    const isPlain = Object.keys(metadata ?? {}).length === 0;
+    const status = isPlain
+      ? await this.#access.review(caller, sentOn(spec), signal)
+      : await this.#reviewWithMetadata({ metadata, spec: sentOn(spec) }, caller, signal);
+    return { apiVersion, kind: 'SelfSubjectAccessReview', metadata: {}, spec: sentOn(spec), status };
+  }
+
+  /** @throws StatusError 422 for none or too many, 401; otherwise only if not one of them could be asked */
+  async reviewAll({ apiVersion, items }: ReviewList, caller: Caller, signal: AbortSignal): Promise<object> {
+    checkCount(items.length);
+    const outcomes = await mapParallel(items, ({ spec }) => this.#outcome(spec, caller, signal));
+    const failures = outcomes.flatMap((outcome) => ('failure' in outcome ? [outcome.failure] : []));
+    const [first] = failures;
+    if (first !== undefined && failures.length === items.length && failures.every((failure) => !isAboutReview(failure))) throw first;
+    const answered = outcomes.map((outcome, index) => ({ spec: sentOn(items[index]?.spec), status: statusOf(outcome) }));
+    return { apiVersion, kind: 'SelfSubjectAccessReviewList', metadata: {}, items: answered };
+  }
+
+  /** @throws StatusError 400, 401, 403 in the API server's words, 503, 504 */
+  async reviewRules({ apiVersion, spec }: RulesReview, caller: Caller, signal: AbortSignal): Promise<object> {
+    const kind = 'SelfSubjectRulesReview';
+    const answer = await this.#apiServer.asCaller(caller).request({
+      call: 'create selfsubjectrulesreviews',
+      method: 'POST',
+      path: `${resources}/selfsubjectrulesreviews`,
+      body: { apiVersion: kubernetesVersion, kind, spec: spec ?? {} },
+      isRepeatable: true,
+      signal,
+    });
+    return { apiVersion, kind, metadata: {}, spec: spec ?? {}, status: parseAnswer(z.object({ status: rulesStatus }), answer).status };
+  }
+
+  async #outcome(spec: ReviewSpec, caller: Caller, signal: AbortSignal): Promise<Outcome> {
+    try {
+      return { status: await this.#access.review(caller, sentOn(spec), signal) };
+    } catch (failure) {
+      if (failure instanceof StatusError && failure.status.code !== 401) return { failure };
+      throw failure;
+    }
+  }
+
+  /** The API server refuses it, and should say so itself: what it takes for empty is its own business. */
+  async #reviewWithMetadata(review: object, caller: Caller, signal: AbortSignal): Promise<AccessStatus> {
+    const answer = await this.#apiServer.asCaller(caller).request({
+      call: 'create selfsubjectaccessreviews',
+      method: 'POST',
+      path: `${resources}/selfsubjectaccessreviews`,
+      body: { apiVersion: kubernetesVersion, kind: 'SelfSubjectAccessReview', ...review },
+      isRepeatable: true,
+      signal,
+    });
+    return parseAnswer(z.object({ status: accessStatus }), answer).status;
+  }
+}
+
+const sentOn = (spec: ReviewSpec) => spec ?? {};
+
+/** @throws StatusError 503 for an answer that says nothing */
+function parseAnswer<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
+  const result = schema.safeParse(answer);
+  if (!result.success) throw serviceUnavailable('kubernetes', { cause: result.error });
+  return result.data;
+}
+
+function checkCount(count: number): void {
+  if (count >= 1 && count <= maxReviews) return;
+  const reason = count === 0 ? 'FieldValueRequired' : 'FieldValueTooMany';
+  const message = count === 0 ? 'Required value: must have at least 1 item' : `Too many: ${count}: must have at most ${maxReviews} items`;
+  throw invalid({ group: 'authorization.orchestrator.io', kind: 'SelfSubjectAccessReviewList', name: '' }, [
+    { reason, message, field: 'items' },
+  ]);
+}
+
+/** Whether it was this review that was wrong, and not the asking. */
+const isAboutReview = ({ status: { code } }: StatusError) => code === 400 || code === 422;
+
+/** What could not be asked is not allowed. */
+const statusOf = (outcome: Outcome): AccessStatus =>
+  'status' in outcome ? outcome.status : { allowed: false, evaluationError: outcome.failure.message };
+
+/** Keeps the order; the first failure ends it. */
+async function mapParallel<T, R>(elements: readonly T[], ask: (element: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = [];
+  const waiting = elements.entries();
+  const work = async () => {
+    for (const [index, element] of waiting) answers[index] = await ask(element);
+  };
+  await Promise.all(Array.from({ length: maxParallel }, work));
+  return answers;
+}

@@ -1,0 +1,162 @@
+/**
+ * The wiring: builds the clients and the features, mounts them on the two listeners and stops them in order. The only file that
+ * knows them all.
+ */
+import type { Logger } from 'pino';
+import packageJson from '../package.json' with { type: 'json' };
+import { createAccess } from './access/access.ts';
+import { parseConfig } from './config/load.ts';
+import { basePathOf, type Config } from './config/schema.ts';
+import { createConsole } from './console/console.ts';
+import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './http/about.ts';
+import { Frame } from './http/frame.ts';
+import { Health } from './http/health.ts';
+import { Listener } from './http/listener.ts';
+import { createLog } from './http/log.ts';
+import { Metrics } from './http/metrics.ts';
+import { openApiDocument } from './http/openapi.ts';
+import type { Operation } from './http/operation.ts';
+import { requestListener } from './http/request-listener.ts';
+import { AccessReviews } from './kubernetes/access.ts';
+import { ApiServer } from './kubernetes/api-server.ts';
+import type { Connection } from './kubernetes/connection.ts';
+import { IdentityCache } from './kubernetes/identity.ts';
+import { KeyRing } from './kubernetes/key-ring.ts';
+import { RbacWatch } from './kubernetes/rbac-watch.ts';
+import { createUsers } from './users/users.ts';
+
+export interface AppOptions {
+  config: Config;
+  /** The API server and our own account there. */
+  connection: Connection;
+  /** Process variables, for `console.envsFilter`. */
+  environment: Readonly<Record<string, string | undefined>>;
+  log: Logger;
+}
+
+/** A part that watches something: started before the first request, stopped after the last. */
+interface Part {
+  start(): void | Promise<void>;
+  stop(): void | Promise<void>;
+}
+
+export const { version } = packageJson;
+
+/** How long a replica that was told to stop still takes requests: those that were sent before everybody knew. */
+const drainMs = 3_000;
+
+/** The service: two listeners, the features behind them, and what they share. */
+export class App {
+  readonly #config: Config;
+  readonly #log: Logger;
+  readonly #health = new Health();
+  readonly #parts: readonly Part[];
+  readonly #apiServer: ApiServer;
+  readonly #public: Listener;
+  readonly #internal: Listener;
+  /** Everything that the public port answers. */
+  readonly operations: readonly Operation[];
+
+  constructor({ config, connection, environment, log }: AppOptions) {
+    this.#config = config;
+    this.#log = log;
+    const metrics = new Metrics();
+    const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
+    const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
+    const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
+    const identities = new IdentityCache({ apiServer, metrics });
+    const basePath = basePathOf(config);
+    const shared = { config, basePath, apiServer, access, metrics, log, namespace };
+
+    const rbac = new RbacWatch({ client: apiServer.asService, metrics, log }, () => access.clear());
+    const console = createConsole({ ...shared, environment });
+    const users = createUsers({
+      ...shared,
+      keyRing: new KeyRing({ client: apiServer.asService, namespace, secretName: 'atrium-keys', log }),
+    });
+    const reviews = createAccess({ access, apiServer });
+
+    this.#apiServer = apiServer;
+    this.#parts = [rbac, console, users];
+    for (const check of [...console.checks, ...users.checks]) this.#health.add(check);
+    this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
+
+    const aboutOperations = [
+      ...this.#health.operations(),
+      ...(config.features.version ? [versionOperation(version)] : []),
+      ...(config.features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),
+    ];
+    const described = [...aboutOperations, ...users.operations, ...reviews.operations, ...console.operations];
+    const about = { version, serverURL: config.server.publicURL ?? '/' };
+    // The static files take every path that is left, so the console comes last.
+    this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
+
+    const { server } = config;
+    const frame = {
+      requestTimeoutMs: server.requestTimeout,
+      maxInFlight: server.maxInFlight,
+      log,
+      metrics,
+      isStopping: () => this.#health.isStopping,
+    };
+    const routing = { authenticate: identities.identify.bind(identities), bodyLimit: server.bodyLimit };
+    this.#public = new Listener(
+      requestListener(new Frame({ ...frame, basePath, trustedProxies: server.trustedProxies }), {
+        ...routing,
+        operations: this.operations,
+        corsOrigins: server.corsOrigins,
+      }),
+      { host: server.host, port: server.port, requestTimeoutMs: server.requestTimeout, tls: server.tls },
+    );
+    this.#internal = new Listener(
+      requestListener(new Frame({ ...frame, basePath: '', trustedProxies: [] }), {
+        ...routing,
+        operations: [...this.#health.operations(), scrapeOperation(metrics)],
+        corsOrigins: [],
+      }),
+      { host: server.host, port: server.metricsPort, requestTimeoutMs: server.requestTimeout },
+    );
+  }
+
+  /** The OpenAPI document of a service with every feature on; nothing is started. */
+  static describe() {
+    const nowhere: Connection = {
+      server: 'https://localhost',
+      tls: {},
+      namespace: undefined,
+      authorization: async () => undefined,
+      discardAuthorization() {},
+    };
+    const { operations } = new App({
+      config: parseConfig({}),
+      connection: nowhere,
+      environment: {},
+      log: createLog({ level: 'silent', format: 'json' }),
+    });
+    return openApiDocument(operations, { version, serverURL: '/' });
+  }
+
+  /** Starts the watches and listens. The API server may be out of reach: what does not need it works. */
+  async start(): Promise<{ port: number; metricsPort: number }> {
+    for (const part of this.#parts) await part.start();
+    const metricsPort = await this.#internal.start();
+    const port = await this.#public.start();
+    this.#log.info({ port, metricsPort, version }, 'listening');
+    return { port, metricsPort };
+  }
+
+  /**
+   * `/readyz` answers 503 at once; requests in flight finish within `server.shutdownGrace`.
+   *
+   * @param drain go on taking requests for a moment, for load balancers that learn late
+   */
+  async stop({ drain = false } = {}): Promise<void> {
+    this.#health.stop();
+    const deadline = performance.now() + this.#config.server.shutdownGrace;
+    if (drain) await new Promise((resolve) => setTimeout(resolve, Math.min(drainMs, this.#config.server.shutdownGrace / 4)));
+    await this.#public.stop(Math.max(0, deadline - performance.now()));
+    await this.#internal.stop(0);
+    for (const part of this.#parts) await part.stop();
+    await this.#apiServer.close();
+  }
+}

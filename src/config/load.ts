@@ -1,0 +1,112 @@
+import { parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { type Config, configSchema } from './schema.ts';
+import { isText, shapeOf, writtenDefaults } from './schema-tree.ts';
+
+/** One thing that is wrong: where, and what would be right. */
+export interface Problem {
+  path: string;
+  message: string;
+}
+
+/** Everything that is wrong with a configuration, at once. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    super(['the configuration is not valid:', ...problems.map(({ path, message }) => `  ${path || '(file)'}: ${message}`)].join('\n'));
+    this.problems = problems;
+  }
+}
+
+type Tree = Record<string, unknown>;
+
+export interface ConfigSources {
+  /** Text of the YAML file; empty or absent counts as no settings. */
+  yaml?: string;
+  /** Process variables; `ATRIUM_SERVER__PORT` is `server.port`. */
+  environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Checks a configuration and fills in the defaults. It only checks: no file is opened, nothing is built.
+ *
+ * @throws ConfigError with every problem
+ */
+export function parseConfig(sources: ConfigSources): Config {
+  const { tree, problems } = readSources(sources);
+  const result = configSchema.safeParse(tree);
+  if (!result.success) problems.push(...result.error.issues.flatMap(problemsOf));
+  if (problems.length > 0 || !result.success) throw new ConfigError(problems);
+  return deepFreeze(result.data);
+}
+
+/** The settings as a person would write them, defaults included, for `atrium config print`. @throws ConfigError */
+export function effectiveSettings(sources: ConfigSources): Tree {
+  parseConfig(sources);
+  return merge(writtenDefaults(configSchema), readSources(sources).tree);
+}
+
+function readSources({ yaml = '', environment = {} }: ConfigSources): { tree: Tree; problems: Problem[] } {
+  const document = parseDocument(yaml, { uniqueKeys: true });
+  const problems: Problem[] = document.errors.map(({ message }) => ({
+    path: '',
+    message: message.split('\n', 1)[0] ?? 'is not valid YAML',
+  }));
+  const value: unknown = problems.length > 0 ? {} : (document.toJS() ?? {});
+  const tree = isTree(value) ? value : {};
+  if (!isTree(value)) problems.push({ path: '', message: 'must be a mapping of sections, such as server: and console:' });
+  for (const [name, text] of Object.entries(environment)) {
+    // Two underscores tell a setting from what a kubelet adds for a Service called atrium (ATRIUM_SERVICE_HOST).
+    if (text === undefined || !/^ATRIUM_[A-Z]+__/i.test(name)) continue;
+    const problem = override(tree, name.slice('ATRIUM_'.length).split('__'), text);
+    if (problem) problems.push({ path: name, message: problem });
+  }
+  return { tree, problems };
+}
+
+/** Puts one variable into the tree; a text setting takes it as it is, any other reads it as YAML. */
+function override(tree: Tree, path: readonly string[], text: string): string | undefined {
+  let schema: z.ZodType = configSchema;
+  let at = tree;
+  for (const [index, segment] of path.entries()) {
+    const shape = shapeOf(schema);
+    const key = Object.keys(shape ?? {}).find((name) => name.toLowerCase() === segment.toLowerCase());
+    const child = key === undefined ? undefined : shape?.[key];
+    if (key === undefined || child === undefined) return 'is not a setting; see docs/configuration.md';
+    schema = child;
+    if (index === path.length - 1) at[key] = isText(schema) ? text : parseDocument(text).toJS();
+    else at = at[key] = isTree(at[key]) ? at[key] : {};
+  }
+  return undefined;
+}
+
+/** `server: null` and `console.envs: 1` are told by the schema; this only says what is no mapping at all. */
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function problemsOf(issue: z.core.$ZodIssue): Problem[] {
+  const path = issue.path.reduce<string>(
+    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : text ? `${text}.${String(key)}` : String(key)),
+    '',
+  );
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  return issue.keys.map((key) => ({ path: path ? `${path}.${key}` : key, message: 'is not a setting; see docs/configuration.md' }));
+}
+
+function merge(base: Tree, over: Tree): Tree {
+  const result: Tree = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const below = result[key];
+    result[key] = isTree(below) && isTree(value) ? merge(below, value) : value;
+  }
+  return result;
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const child of Object.values(value)) deepFreeze(child);
+  }
+  return value;
+}

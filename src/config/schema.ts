@@ -1,0 +1,206 @@
+/**
+ * Every setting of the service: its type, its check, its default and the text of docs/configuration.md, written once. Defaults stand in
+ * the form in which a person writes them; the parsed configuration holds milliseconds and bytes.
+ */
+import { BlockList, isIP } from 'node:net';
+import { z } from 'zod';
+import { duration, size } from './units.ts';
+
+const port = () => z.number().int().min(0).max(65_535);
+const path = () => z.string().min(1);
+const dnsLabel = () =>
+  z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and hyphens');
+
+const publicURL = () =>
+  z
+    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+    .refine((text) => !/[?#@]/.test(text), 'must hold no user, query or fragment');
+
+const origin = () =>
+  z
+    .string()
+    .refine(
+      (text) => URL.canParse(text) && new URL(text).origin === text,
+      'must be an origin such as https://console.example.com, without a path',
+    );
+
+function isAddressRange(text: string): boolean {
+  const [address = '', prefix] = text.split('/');
+  const family = isIP(address);
+  if (family === 0) return false;
+  if (prefix === undefined) return true;
+  try {
+    new BlockList().addSubnet(address, Number(prefix), family === 6 ? 'ipv6' : 'ipv4');
+    return /^\d+$/.test(prefix);
+  } catch {
+    return false;
+  }
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const server = z.strictObject({
+  host: z.string().min(1).default('0.0.0.0').describe('Address to listen on.'),
+  port: port().default(8080).describe('Port of the console and the API.'),
+  publicURL: publicURL()
+    .optional()
+    .describe(
+      'Address under which browsers reach the service; its path is the base path of everything. Operations that need it answer 400 without it.',
+    ),
+  tls: z
+    .strictObject({
+      certFile: path().describe('PEM certificate chain; read again when it changes.'),
+      keyFile: path().describe('PEM private key of the certificate.'),
+    })
+    .optional()
+    .describe('Serve HTTPS. Without it the listener speaks plain HTTP, for use behind a proxy that ends TLS.'),
+  trustedProxies: z
+    .array(z.string().refine(isAddressRange, 'must be an address or a CIDR range such as 10.0.0.0/8'))
+    .default([])
+    .describe('Addresses and CIDR ranges of proxies whose X-Forwarded-For is believed.'),
+  corsOrigins: z.array(origin()).default([]).describe('Origins whose pages may call the API. None: CORS is off.'),
+  metricsPort: port().default(9090).describe('Port of `/metrics`, and of the probes without the base path.'),
+  bodyLimit: size().prefault('1MiB').describe('Largest request body; more is 413.'),
+  requestTimeout: duration().prefault('30s').describe('Deadline of a request as a whole, then 504; watches have their own.'),
+  maxInFlight: z
+    .number()
+    .int()
+    .min(1)
+    .default(1000)
+    .describe('Requests answered at one time; more are 429. Watches are counted apart, with the same bound.'),
+  shutdownGrace: duration().prefault('25s').describe('How long requests in flight may go on after SIGTERM.'),
+});
+
+const kubernetes = z.strictObject({
+  kubeconfig: path()
+    .optional()
+    .describe('kubeconfig file of the account of the service. Default: in-cluster, then the variable KUBECONFIG.'),
+  namespace: dnsLabel()
+    .optional()
+    .describe('Namespace of the objects of the service. Default: its own (in-cluster), that of the kubeconfig context, or `default`.'),
+  accessCache: duration().prefault('5s').describe('How long an access decision may be used again (denials at most 1s); 0s turns it off.'),
+  requestTimeout: duration().prefault('10s').describe('Deadline of one call to the API server, then 504.'),
+});
+
+const language = z.strictObject({
+  id: z.string().refine(isLanguageTag, 'must be a BCP 47 language tag such as en or zh-Hans'),
+  name: z.string().min(1).describe('Name of the language in the language itself.'),
+});
+
+function isLanguageTag(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+const isUnique = (values: readonly string[]) => new Set(values).size === values.length;
+
+const contentSecurityPolicy = "default-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+
+const consoleSection = z.strictObject({
+  apiAddress: z
+    .string()
+    .optional()
+    .describe('Address of the API as the console is told. Default: `server.publicURL` without trailing slash, else empty (same origin).'),
+  assetsHostPath: z.string().optional().describe('Told to the console as written. Default: `console.static.directory`.'),
+  assetsURLPath: z
+    .string()
+    .regex(/^\/(.*\/)?$/, 'must begin and end with /')
+    .optional()
+    .describe('URL path of the assets. Default: the base path.'),
+  environment: z
+    .array(z.strictObject({ key: z.string().min(1), value: z.string() }))
+    .refine((pairs) => isUnique(pairs.map(({ key }) => key)), 'must not hold a key twice')
+    .default([])
+    .describe('Key and value pairs for the console, in this order.'),
+  envsFilter: z
+    .string()
+    .refine(isPattern, 'must be a regular expression')
+    .default('^CONSOLE_PUBLIC_')
+    .describe('Which process variables the console may see: an allow-list. Names that look like secrets are never shown.'),
+  envs: z.record(z.string().min(1), z.string()).default({}).describe('Variables for the console; win over process variables.'),
+  envsConfigMap: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('ConfigMap in `kubernetes.namespace` whose data win over `console.envs`, for those who may see it.'),
+  recurveIndex: z.boolean().default(true).describe('A missing page gets the nearest index upwards, not only the one of the root.'),
+  imageNamespaces: z
+    .array(dnsLabel())
+    .min(1)
+    .refine(isUnique, 'must not hold a namespace twice')
+    .optional()
+    .describe('Namespaces in which images are looked for, in order. Default: `kubernetes.namespace`.'),
+  languages: z
+    .array(language)
+    .min(1)
+    .refine((languages) => isUnique(languages.map(({ id }) => id)), 'must not hold an id twice')
+    .default([{ id: 'en', name: 'English' }])
+    .describe('Languages of the console, in order.'),
+  static: z
+    .strictObject({
+      directory: path().default('public').describe('Directory of the static files, read at the start.'),
+      fallback: z
+        .string()
+        .regex(/^[^/\\]+$/, 'must be a file name without a path')
+        .default('index.html')
+        .describe('The index: answers a directory, and a missing path that a page asks for.'),
+      csp: z
+        .string()
+        .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
+        .default(contentSecurityPolicy)
+        .describe('Content-Security-Policy of HTML answers.'),
+    })
+    .prefault({}),
+});
+
+const users = z.strictObject({
+  v1List: z
+    .strictObject({
+      deprecatedAt: z.iso.date().default('2026-01-01').describe('Since when `GET /auth/v1/users` is deprecated.'),
+      sunset: z.iso.date().optional().describe('When `GET /auth/v1/users` will be removed, if that is known.'),
+    })
+    .prefault({}),
+});
+
+const feature = (what: string) => z.boolean().default(true).describe(what);
+
+const features = z.strictObject({
+  openapi: feature('`GET /openapi/v3`.'),
+  version: feature('`GET /version`.'),
+  metrics: feature('`GET /metrics` on the public port, for those who may get that path.'),
+});
+
+const log = z.strictObject({
+  level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least level that is logged.'),
+  format: z.enum(['json', 'pretty']).default('json').describe('One JSON line per entry, or text for a terminal.'),
+});
+
+const audit = z.strictObject({
+  kubernetesEvents: z.boolean().default(true).describe('Record what happens to an object as Kubernetes Events too.'),
+});
+
+export const configSchema = z.strictObject({
+  server: server.prefault({}).describe('The listener.'),
+  kubernetes: kubernetes.prefault({}).describe('The API server.'),
+  console: consoleSection.prefault({}).describe('What the console is told and given.'),
+  users: users.prefault({}).describe('User records.'),
+  features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
+  log: log.prefault({}).describe('The process log.'),
+  audit: audit.prefault({}).describe('The audit trail.'),
+});
+
+export type Config = Readonly<z.output<typeof configSchema>>;
+
+/** The path below which everything is served: `''`, or `/console` for a public URL of `https://example.com/console/`. */
+export const basePathOf = (config: Config): string =>
+  config.server.publicURL === undefined ? '' : new URL(config.server.publicURL).pathname.replace(/\/+$/, '');

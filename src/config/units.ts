@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+const factors = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const sizes = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+/** `30s`, `5m`, `12h`, `7d` or `250ms`, as milliseconds. */
+export const duration = () =>
+  z
+    .string()
+    .regex(/^\d{1,9}(ms|s|m|h|d)$/, 'must be a duration such as 250ms, 30s, 5m, 12h or 7d')
+    .transform((text) => Number.parseInt(text, 10) * factors[text.replace(/^\d+/, '') as keyof typeof factors])
+    .meta({ title: 'duration' });
+
+/** `1MiB`, `512KiB` or plain bytes, as bytes. */
+export const size = () =>
+  z
+    .union([z.number().int().nonnegative().transform(String), z.string()])
+    .pipe(z.string().regex(/^\d{1,12}(KiB|MiB|GiB)?$/, 'must be a size such as 65536, 512KiB or 1MiB'))
+    .transform((text) => Number.parseInt(text, 10) * sizes[text.replace(/^\d+/, '') as keyof typeof sizes])
+    .meta({ title: 'size' });

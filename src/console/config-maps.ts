@@ -1,0 +1,182 @@
+import type { Logger } from 'pino';
+import type { Metrics } from '../http/metrics.ts';
+import type { Caller } from '../http/operation.ts';
+import { serviceUnavailable } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { WatchCache } from '../kubernetes/watch-cache.ts';
+
+const configMapType: ResourceType = { group: '', version: 'v1', resource: 'configmaps' };
+
+const firstListMs = 1000;
+
+const labels = { public: 'console.platform.io/public', plugin: 'console.platform.io/plugin' };
+const annotations = { path: 'console.platform.io/path', order: 'console.platform.io/order' };
+
+/** Maps and not objects: `__proto__` is a legal key of a ConfigMap. */
+export interface ConfigMapContents {
+  readonly data: ReadonlyMap<string, string>;
+  /** Base64. */
+  readonly binaryData: ReadonlyMap<string, string>;
+}
+
+/** What is kept of a ConfigMap. The same object for as long as its resource version is the same. */
+export interface ConfigMap {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Anybody may see it. */
+  readonly isPublic: boolean;
+  /** The plugin that it holds files of; its annotations as they were written. */
+  readonly plugin?: { readonly name: string; readonly path: string | undefined; readonly order: string | undefined };
+  /** Kept of public, plugin and environment maps only; the others are nobody's business until somebody who may asks for them. */
+  readonly contents?: ConfigMapContents;
+}
+
+export interface ConfigMapsOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  /** `kubernetes.namespace`, where plugins and the environment are. */
+  home: string;
+  imageNamespaces: readonly string[];
+  envsConfigMap: string | undefined;
+  metrics: Metrics;
+  log: Logger;
+}
+
+/** The ConfigMaps of the namespaces that the console looks into, watched by the service's account. */
+export class ConfigMaps {
+  readonly home: string;
+  readonly #apiServer: ApiServer;
+  readonly #access: AccessReviews;
+  readonly #caches: ReadonlyMap<string, WatchCache<ConfigMap>>;
+
+  constructor({ apiServer, access, home, imageNamespaces, envsConfigMap, metrics, log }: ConfigMapsOptions) {
+    this.home = home;
+    this.#apiServer = apiServer;
+    this.#access = access;
+    const cacheOf = (namespace: string) =>
+      new WatchCache<ConfigMap>(
+        { client: apiServer.asService, metrics, log },
+        {
+          name: `configmaps in ${namespace}`,
+          type: configMapType,
+          namespace,
+          keep: (object) => keepConfigMap(object, namespace, namespace === home ? envsConfigMap : undefined),
+        },
+      );
+    this.#caches = new Map([home, ...imageNamespaces].map((namespace) => [namespace, cacheOf(namespace)]));
+  }
+
+  start(): void {
+    for (const cache of this.#caches.values()) cache.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#caches.values()].map((cache) => cache.stop()));
+  }
+
+  /** Undefined, or the namespaces whose ConfigMaps may be out of date. */
+  failure(): string | undefined {
+    const stale = [...this.#caches].filter(([, cache]) => cache.isStale()).map(([namespace]) => namespace);
+    return stale.length === 0 ? undefined : `out of date in: ${stale.join(', ')}`;
+  }
+
+  /**
+   * Whether what is known of a namespace may be out of date.
+   *
+   * @throws StatusError 503 for who came with a credential while the API server is out of reach: what he may see is not known then
+   */
+  isStale(namespace: string, caller: Caller | undefined): boolean {
+    const cache = this.#cache(namespace);
+    // Before its first list a watch counts as stale; that is news only when it has failed.
+    if (cache.isSynced ? !cache.isStale() : cache.failure() === undefined) return false;
+    if (caller !== undefined && this.#apiServer.failure() !== undefined) throw serviceUnavailable('kubernetes');
+    return true;
+  }
+
+  /** Waits, for a moment, for a first list that is under way: who asks right after the start need not try again. */
+  async firstList(namespace: string, signal: AbortSignal): Promise<void> {
+    const cache = this.#cache(namespace);
+    if (cache.isSynced || cache.failure() !== undefined) return;
+    await cache.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)])).catch(() => undefined);
+    signal.throwIfAborted();
+  }
+
+  /** @throws StatusError 503 if the namespace was never read */
+  get(namespace: string, name: string): ConfigMap | undefined {
+    return this.#synced(namespace).get(name);
+  }
+
+  /** @throws StatusError 503 if the namespace was never read */
+  all(namespace: string): Iterable<ConfigMap> {
+    return this.#synced(namespace).values();
+  }
+
+  /** Calls back when a ConfigMap of the home namespace for which `concerns` holds has come, changed or, without a map, gone. */
+  onChange(concerns: (map: ConfigMap) => boolean, listener: (map: ConfigMap | undefined) => void): void {
+    this.#cache(this.home).onChange((change) => {
+      if ([change.old, change.new].some((map) => map !== undefined && concerns(map))) listener(change.new);
+    });
+  }
+
+  /** `can(get configmaps NAME)` */
+  canGet(caller: Caller, namespace: string, name: string, signal: AbortSignal): Promise<boolean> {
+    return this.#access.can(caller, { verb: 'get', ...configMapType, namespace, name }, signal);
+  }
+
+  /** @throws StatusError 403 in the API server's words */
+  requireGet(caller: Caller, namespace: string, name: string, signal: AbortSignal): Promise<void> {
+    return this.#access.require(caller, { verb: 'get', ...configMapType, namespace, name }, signal);
+  }
+
+  /**
+   * The whole map, read now by the service's account: only for who may get it.
+   *
+   * @throws StatusError what the API server refuses with; 404 if it is gone
+   */
+  async read(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap & { contents: ConfigMapContents }> {
+    const path = resourcePath(configMapType, { namespace, name });
+    const object = await this.#apiServer.asService.request({ method: 'GET', path, call: 'get configmaps', signal });
+    if (!isKubernetesObject(object)) throw serviceUnavailable('kubernetes');
+    return { ...keepConfigMap(object, namespace, undefined), contents: contentsOf(object) };
+  }
+
+  #cache(namespace: string): WatchCache<ConfigMap> {
+    const cache = this.#caches.get(namespace);
+    if (cache === undefined) throw new Error(`the ConfigMaps of namespace ${namespace} are not watched`);
+    return cache;
+  }
+
+  #synced(namespace: string): WatchCache<ConfigMap> {
+    const cache = this.#cache(namespace);
+    if (!cache.isSynced) throw serviceUnavailable('kubernetes');
+    return cache;
+  }
+}
+
+function keepConfigMap(object: KubernetesObject, namespace: string, envsConfigMap: string | undefined): ConfigMap {
+  const { name, uid, resourceVersion } = object.metadata;
+  const isPublic = object.metadata.labels?.[labels.public] === 'true';
+  const plugin = object.metadata.labels?.[labels.plugin];
+  const note = object.metadata.annotations;
+  return {
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    isPublic,
+    ...(plugin !== undefined && { plugin: { name: plugin, path: note?.[annotations.path], order: note?.[annotations.order] } }),
+    ...((isPublic || plugin !== undefined || name === envsConfigMap) && { contents: contentsOf(object) }),
+  };
+}
+
+const contentsOf = ({ data, binaryData }: KubernetesObject): ConfigMapContents => ({
+  data: textsOf(data),
+  binaryData: textsOf(binaryData),
+});
+
+const textsOf = (value: unknown): ReadonlyMap<string, string> =>
+  new Map(typeof value === 'object' && value !== null ? Object.entries(value).filter(([, text]) => typeof text === 'string') : []);

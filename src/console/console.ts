@@ -1,0 +1,117 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import type { Check } from '../http/health.ts';
+import { type JsonText, jsonText, preparedJson } from '../http/json.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Operation } from '../http/operation.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { ConfigMaps } from './config-maps.ts';
+import { ConsolePlugins } from './console-plugins.ts';
+import { mergePolicy } from './content-security-policy.ts';
+import { Environment, mergeVariables, publicVariables, type Variables } from './environment.ts';
+import { ConfigMapImages } from './images.ts';
+import { languagesInfo } from './languages.ts';
+import { consoleModules } from './modules.ts';
+import { PluginEvents } from './plugin-events.ts';
+import { PluginFiles } from './plugins.ts';
+import { consoleOperations } from './routes.ts';
+import { StaticFiles } from './static-files.ts';
+
+export interface ConsoleOptions {
+  config: Config;
+  /** Path below which everything is served, '' or without its last slash. */
+  basePath: string;
+  apiServer: ApiServer;
+  access: AccessReviews;
+  metrics: Metrics;
+  log: Logger;
+  /** `kubernetes.namespace`, or what stands for it. */
+  namespace: string;
+  /** Process variables, of which `console.envsFilter` lets some through. */
+  environment: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Console {
+  operations: Operation[];
+  checks: Check[];
+  /** Reads the static files and starts the watches; does not wait for the API server. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The feature `console` with all that it holds. */
+export function createConsole({ config, basePath, apiServer, access, metrics, log, namespace, environment }: ConsoleOptions): Console {
+  const { envsConfigMap, imageNamespaces = [namespace], recurveIndex } = config.console;
+  const client = apiServer.asService;
+
+  const configMaps = new ConfigMaps({ apiServer, access, home: namespace, imageNamespaces, envsConfigMap, metrics, log });
+  const consolePlugins = new ConsolePlugins({ client, metrics, log });
+  const events = new PluginEvents({ client, isRecording: config.audit.kubernetesEvents, log });
+  const plugins = new PluginFiles({ configMaps, consolePlugins, events, metrics });
+  const base = mergeVariables(publicVariables(environment, config.console.envsFilter), Object.entries(config.console.envs));
+  const variables = new Environment({ configMaps, base, envsConfigMap });
+  const staticFiles = new StaticFiles({ ...config.console.static, recurveIndex, log });
+
+  const environmentText = oncePer<Variables>(environmentJson);
+  const modulesText = oncePer<Variables>((seen) =>
+    jsonText(consoleModules({ config, basePath, variables: seen, build: staticFiles.build })),
+  );
+  const policyText = policyOf(config.console.static.csp, consolePlugins);
+
+  return {
+    operations: consoleOperations({
+      images: new ConfigMapImages({ configMaps, namespaces: imageNamespaces, metrics }),
+      async environment(caller, signal) {
+        const { variables: seen, isStale } = await variables.visibleTo(caller, signal);
+        return { answer: environmentText(seen), isStale };
+      },
+      async modules(caller, signal) {
+        const { variables: seen, isStale } = await variables.visibleTo(caller, signal);
+        return { answer: modulesText(seen), isStale };
+      },
+      pluginFiles: (caller, signal) => plugins.list(caller, signal),
+      languages: jsonText(languagesInfo(config)),
+      staticFiles,
+      contentSecurityPolicy: policyText,
+      basePath,
+    }),
+    checks: [
+      { name: 'static-files', critical: true, failure: () => staticFiles.failure() },
+      { name: 'configmaps', critical: false, failure: () => configMaps.failure() },
+    ],
+    async start() {
+      await staticFiles.load();
+      configMaps.start();
+      consolePlugins.start();
+    },
+    async stop() {
+      events.stop();
+      await Promise.all([configMaps.stop(), consolePlugins.stop()]);
+    },
+  };
+}
+
+/** Written by hand: an object would put names that look like numbers first, whatever their byte order. */
+const environmentJson = (variables: Variables): JsonText =>
+  preparedJson(`{${variables.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`);
+
+/** The answer that belongs to a value, made the first time and kept as long as the value is. */
+function oncePer<T extends object>(make: (value: T) => JsonText): (value: T) => JsonText {
+  const made = new WeakMap<T, JsonText>();
+  return (value) => {
+    const known = made.get(value) ?? make(value);
+    made.set(value, known);
+    return known;
+  };
+}
+
+/** The Content-Security-Policy of pages, made anew when a ConsolePlugin changes. */
+function policyOf(policy: string, consolePlugins: ConsolePlugins): () => string {
+  let made = { revision: consolePlugins.revision, text: policy };
+  return () => {
+    const { revision } = consolePlugins;
+    if (made.revision !== revision) made = { revision, text: mergePolicy(policy, consolePlugins.policyAdditions()) };
+    return made.text;
+  };
+}

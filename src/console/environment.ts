@@ -1,0 +1,59 @@
+import type { Caller } from '../http/operation.ts';
+import type { ConfigMap, ConfigMaps } from './config-maps.ts';
+
+/** Names and values in the byte order of the names. The same array for as long as it says the same. */
+export type Variables = readonly (readonly [name: string, value: string])[];
+
+/** Process variables that are never shown, whatever the filter says: a filter is written once, variables are added later. */
+const looksSecret = /SECRET|TOKEN|PASSW|PRIVATE|CREDENTIAL|KUBE|KEY$|^ATRIUM_/i;
+
+/** The process variables that the filter lets through. */
+export function publicVariables(environment: Readonly<Record<string, string | undefined>>, filter: string): Variables {
+  const allowed = new RegExp(filter);
+  return Object.entries(environment).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && allowed.test(entry[0]) && !looksSecret.test(entry[0]),
+  );
+}
+
+/** Later ones win. */
+export function mergeVariables(...layers: readonly Iterable<readonly [string, string]>[]): Variables {
+  const merged = new Map<string, string>();
+  for (const layer of layers) for (const [name, value] of layer) merged.set(name, value);
+  return [...merged].sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
+}
+
+export interface EnvironmentOptions {
+  configMaps: ConfigMaps;
+  /** Process variables and `console.envs`, merged. */
+  base: Variables;
+  envsConfigMap: string | undefined;
+}
+
+/** The variables that the console is told. */
+export class Environment {
+  readonly #configMaps: ConfigMaps;
+  readonly #base: Variables;
+  readonly #envsConfigMap: string | undefined;
+  #merged: { readonly map: ConfigMap; readonly variables: Variables } | undefined;
+
+  constructor({ configMaps, base, envsConfigMap }: EnvironmentOptions) {
+    this.#configMaps = configMaps;
+    this.#base = base;
+    this.#envsConfigMap = envsConfigMap;
+  }
+
+  /** @throws StatusError 503 if the ConfigMap was never read, or if a caller's rights cannot be asked */
+  async visibleTo(caller: Caller | undefined, signal: AbortSignal): Promise<{ variables: Variables; isStale: boolean }> {
+    const { home } = this.#configMaps;
+    if (this.#envsConfigMap !== undefined) await this.#configMaps.firstList(home, signal);
+    const isStale = this.#configMaps.isStale(home, caller);
+    const map = this.#envsConfigMap === undefined ? undefined : this.#configMaps.get(home, this.#envsConfigMap);
+    if (map?.contents === undefined || !(await this.#maySee(map, caller, signal))) return { variables: this.#base, isStale };
+    if (this.#merged?.map !== map) this.#merged = { map, variables: mergeVariables(this.#base, map.contents.data) };
+    return { variables: this.#merged.variables, isStale };
+  }
+
+  async #maySee({ isPublic, namespace, name }: ConfigMap, caller: Caller | undefined, signal: AbortSignal): Promise<boolean> {
+    return isPublic || (caller !== undefined && (await this.#configMaps.canGet(caller, namespace, name, signal)));
+  }
+}

@@ -1,0 +1,44 @@
+import { hash } from 'node:crypto';
+import type { Config } from '../config/schema.ts';
+import type { Variables } from './environment.ts';
+
+/** Response of HandleModules: what the page needs to know of its backend. */
+export interface ConsoleModules {
+  apiAddress: string;
+  assetsHostPath: string;
+  assetsURLPath: string;
+  environment: { key: string; value: string }[];
+  /** Changes when an open page should reload. */
+  _: string;
+  envsFilter: string;
+  recurveIndex: boolean;
+}
+
+export interface ModulesInput {
+  config: Config;
+  /** `''`, or the path that everything is below, without a slash at its end. */
+  basePath: string;
+  /** What HandleEnvVars tells this caller. */
+  variables: Variables;
+  /** Stands for the contents of the static files. */
+  build: string;
+}
+
+export function consoleModules({ config, basePath, variables, build }: ModulesInput): ConsoleModules {
+  const { apiAddress, assetsHostPath, assetsURLPath, environment, envsFilter, recurveIndex } = config.console;
+  const named = new Set(environment.map(({ key }) => key));
+  const fields = {
+    apiAddress: apiAddress ?? config.server.publicURL?.replace(/\/+$/, '') ?? '',
+    assetsHostPath: assetsHostPath ?? config.console.static.directory,
+    assetsURLPath: assetsURLPath ?? `${basePath}/`,
+    environment: [
+      ...environment.map(({ key, value }) => ({ key, value })),
+      ...variables.filter(([key]) => !named.has(key)).map(([key, value]) => ({ key, value })),
+    ],
+    envsFilter,
+    recurveIndex,
+  };
+  const { envsFilter: filter, recurveIndex: recurve, ...before } = fields;
+  const revision = hash('sha256', `${JSON.stringify(fields)}${build}`).slice(0, 16);
+  return { ...before, _: revision, envsFilter: filter, recurveIndex: recurve };
+}

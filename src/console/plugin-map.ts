@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto';
+import { lookup } from 'mime-types';
+import { isRecord } from '../kubernetes/resource.ts';
+import type { ConfigMap } from './config-maps.ts';
+
+/** One file of a plugin, as HandleConsolePlugins answers it. */
+export interface PluginFile {
+  plugin: string;
+  /** `/plugins/<plugin>/<directory>/<key>` */
+  path: string;
+  contents: string;
+  encoding: 'utf-8' | 'base64';
+  contentType: string;
+  /** Of the decoded bytes, hex. */
+  sha256: string;
+  configMap: string;
+}
+
+/** The files that one ConfigMap holds of a plugin. */
+export interface PluginMap {
+  readonly configMap: ConfigMap;
+  readonly plugin: string;
+  readonly order: number;
+  readonly files: readonly PluginFile[];
+  /** Length of all contents, as they are sent. */
+  readonly bytes: number;
+}
+
+/** A ConfigMap whose files are not served, and why, for whoever wrote it. */
+export interface RefusedMap {
+  readonly configMap: ConfigMap;
+  readonly refusal: string;
+}
+
+const defaultOrder = 1000;
+const manifestKey = 'plugin-manifest.json';
+const pluginName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const pathSegment = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
+
+/** What a ConfigMap with the plugin label holds. */
+export function readPluginMap(configMap: ConfigMap): PluginMap | RefusedMap {
+  const { plugin, contents, name } = configMap;
+  if (plugin === undefined || contents === undefined) return { configMap, refusal: 'it is no plugin ConfigMap' };
+  if (!pluginName.test(plugin.name)) return { configMap, refusal: 'the label console.platform.io/plugin is no DNS label' };
+  const directory = directoryOf(plugin.path);
+  if (directory === undefined) return { configMap, refusal: 'the annotation console.platform.io/path is no relative directory' };
+  const order = plugin.order === undefined ? defaultOrder : Number(plugin.order);
+  if (!Number.isSafeInteger(order) || plugin.order === '')
+    return { configMap, refusal: 'the annotation console.platform.io/order is no integer' };
+
+  const sources = [...contents.data].map(([key, text]) => ({ key, text, encoding: 'utf-8' as const }));
+  const binarySources = [...contents.binaryData].map(([key, text]) => ({ key, text, encoding: 'base64' as const }));
+  const files: PluginFile[] = [];
+  for (const { key, text, encoding } of [...sources, ...binarySources]) {
+    if (!pathSegment.test(key)) return { configMap, refusal: 'a key is no file name' };
+    const bytes = Buffer.from(text, encoding);
+    if (key === manifestKey && !isJsonObject(bytes)) return { configMap, refusal: `${manifestKey} is no JSON object` };
+    files.push({
+      plugin: plugin.name,
+      path: `/plugins/${plugin.name}/${directory}${key}`,
+      contents: text,
+      encoding,
+      contentType: lookup(key) || 'application/octet-stream',
+      sha256: hash('sha256', bytes),
+      configMap: name,
+    });
+  }
+  return { configMap, plugin: plugin.name, order, files, bytes: files.reduce((sum, file) => sum + Buffer.byteLength(file.contents), 0) };
+}
+
+/** '' or a relative directory with one slash at its end; undefined for what might lead elsewhere. */
+function directoryOf(annotation: string | undefined): string | undefined {
+  if (annotation === undefined || annotation === '') return '';
+  const segments = annotation.replace(/\/$/, '').split('/');
+  return segments.every((segment) => pathSegment.test(segment)) ? `${segments.join('/')}/` : undefined;
+}
+
+function isJsonObject(bytes: Buffer): boolean {
+  try {
+    return isRecord(JSON.parse(bytes.toString()));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,133 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { type JsonText, jsonText } from '../http/json.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Caller } from '../http/operation.ts';
+import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import type { ConfigMap, ConfigMaps } from './config-maps.ts';
+import type { ConsolePlugins } from './console-plugins.ts';
+import type { PluginEvents } from './plugin-events.ts';
+import { type PluginFile, type PluginMap, type RefusedMap, readPluginMap } from './plugin-map.ts';
+
+const maxFiles = 500;
+const maxBytes = 8 * 1024 * 1024;
+/** Maps that are not public and about which one request may ask the API server: enough to fill a list with what somebody may see. */
+const maxReviews = maxFiles;
+const reviewsAtOnce = 16;
+/** Prepared answers are kept up to this many characters. */
+const maxAnswerSize = 4 * maxBytes;
+
+/** The files of console plugins that stand in ConfigMaps of the home namespace. */
+export class PluginFiles {
+  readonly #configMaps: ConfigMaps;
+  readonly #consolePlugins: ConsolePlugins;
+  readonly #events: PluginEvents;
+  /** Read once per version of a ConfigMap. */
+  readonly #read = new WeakMap<ConfigMap, PluginMap | RefusedMap>();
+  readonly #answers = new LRUCache<string, JsonText>({ maxSize: maxAnswerSize, sizeCalculation: ({ text }) => text.length + 1 });
+  #revision = 0;
+  #sorted: { readonly revision: string; readonly maps: readonly PluginMap[] } | undefined;
+
+  constructor(parts: { configMaps: ConfigMaps; consolePlugins: ConsolePlugins; events: PluginEvents; metrics: Metrics }) {
+    this.#configMaps = parts.configMaps;
+    this.#consolePlugins = parts.consolePlugins;
+    this.#events = parts.events;
+    this.#configMaps.onChange(
+      (map) => map.plugin !== undefined,
+      (map) => {
+        this.#revision += 1;
+        if (map?.plugin !== undefined) this.#readOnce(map);
+      },
+    );
+    parts.metrics.cache(() => ({ name: 'plugin answers', entries: this.#answers.size }));
+  }
+
+  /**
+   * The files that the caller may see, as a prepared answer.
+   *
+   * @throws StatusError 503 if the ConfigMaps were never read, or if a caller's rights cannot be asked
+   */
+  async list(caller: Caller | undefined, signal: AbortSignal): Promise<{ answer: JsonText; isStale: boolean }> {
+    await this.#configMaps.firstList(this.#configMaps.home, signal);
+    const isStale = this.#configMaps.isStale(this.#configMaps.home, caller);
+    const { revision, maps } = this.#current();
+    const allowed = caller === undefined ? new Set<PluginMap>() : await this.#allowed(caller, maps, signal);
+    const key = `${revision} ${hash('sha256', [...allowed].map(({ configMap }) => configMap.name).join())}`;
+    let answer = this.#answers.get(key);
+    if (answer === undefined) {
+      answer = jsonText(fileList(maps.filter((map) => map.configMap.isPublic || allowed.has(map))));
+      this.#answers.set(key, answer);
+    }
+    return { answer, isStale };
+  }
+
+  /** The maps of plugins that are not disabled, in their order. */
+  #current(): { revision: string; maps: readonly PluginMap[] } {
+    const all = this.#configMaps.all(this.#configMaps.home);
+    const revision = `${this.#revision}.${this.#consolePlugins.revision}`;
+    if (this.#sorted?.revision !== revision) {
+      const maps = [...all]
+        .filter(({ plugin }) => plugin !== undefined && !this.#consolePlugins.isDisabled(plugin.name))
+        .map((map) => this.#readOnce(map))
+        .filter((map) => 'files' in map)
+        .sort(
+          (left, right) =>
+            left.order - right.order || compare(left.plugin, right.plugin) || compare(left.configMap.name, right.configMap.name),
+        );
+      this.#sorted = { revision, maps };
+      this.#answers.clear();
+    }
+    return this.#sorted;
+  }
+
+  #readOnce(map: ConfigMap): PluginMap | RefusedMap {
+    const known = this.#read.get(map);
+    if (known !== undefined) return known;
+    const read = readPluginMap(map);
+    this.#read.set(map, read);
+    if ('refusal' in read) this.#events.refused(read);
+    return read;
+  }
+
+  /** Which of the maps that are not public the caller may get. */
+  async #allowed(caller: Caller, maps: readonly PluginMap[], signal: AbortSignal): Promise<Set<PluginMap>> {
+    const { home } = this.#configMaps;
+    const asked = maps.filter(({ configMap }) => !configMap.isPublic).slice(0, maxReviews);
+    const allowed = new Set<PluginMap>();
+    for (let at = 0; at < asked.length; at += reviewsAtOnce) {
+      const some = asked.slice(at, at + reviewsAtOnce);
+      const answers = await Promise.all(some.map(({ configMap }) => this.#configMaps.canGet(caller, home, configMap.name, signal)));
+      for (const [index, map] of some.entries()) if (answers[index]) allowed.add(map);
+    }
+    return allowed;
+  }
+}
+
+const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+
+/** As many whole maps as fit; a map that does not fit leaves room for smaller ones behind it. */
+function fileList(maps: readonly PluginMap[]) {
+  const byPath = new Map<string, { order: number; file: PluginFile }>();
+  let bytes = 0;
+  let left = 0;
+  let resourceVersion = '0';
+  for (const map of maps) {
+    const { resourceVersion: version } = map.configMap;
+    if ((compareResourceVersions(version, resourceVersion) ?? 1) > 0) resourceVersion = version;
+    if (byPath.size + map.files.length > maxFiles || bytes + map.bytes > maxBytes) {
+      left += map.files.length;
+      continue;
+    }
+    bytes += map.bytes;
+    for (const file of map.files) if (!byPath.has(file.path)) byPath.set(file.path, { order: map.order, file });
+  }
+  const items = [...byPath.values()]
+    .sort((one, other) => one.order - other.order || compare(one.file.plugin, other.file.plugin) || compare(one.file.path, other.file.path))
+    .map(({ file }) => file);
+  return {
+    apiVersion: 'console.platform.io/v1',
+    kind: 'ConsolePluginFileList',
+    metadata: { resourceVersion, ...(left > 0 && { remainingItemCount: left }) },
+    items,
+  };
+}

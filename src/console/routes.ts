@@ -1,0 +1,160 @@
+/**
+ * The console operations (api.md 3): what the page needs before anybody has logged in, and more of it for who has. Which ConfigMaps a
+ * caller may see, the API server decides; the static files are nobody's secret.
+ */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { type JsonText, sendJsonText } from '../http/json.ts';
+import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { unknownPath } from '../http/status.ts';
+import type { ConfigMapImages } from './images.ts';
+import { envVarsSchema, languagesSchema, modulesSchema, pluginFilesSchema } from './schema.ts';
+import { sendStaticFile } from './static-answer.ts';
+import type { StaticFiles } from './static-files.ts';
+import { staticPath } from './static-path.ts';
+
+/** An answer made beforehand, and whether it may be out of date. */
+interface Prepared {
+  answer: JsonText;
+  isStale: boolean;
+}
+
+/** What the operations are served by. */
+export interface ConsoleService {
+  images: ConfigMapImages;
+  modules(caller: Caller | undefined, signal: AbortSignal): Promise<Prepared>;
+  environment(caller: Caller | undefined, signal: AbortSignal): Promise<Prepared>;
+  pluginFiles(caller: Caller | undefined, signal: AbortSignal): Promise<Prepared>;
+  languages: JsonText;
+  staticFiles: StaticFiles;
+  contentSecurityPolicy(): string;
+  basePath: string;
+}
+
+const tag = 'console';
+const json = (schema: z.ZodType) => ({ 'application/json': schema });
+const refused: Record<number, AnswerDescription> = { 401: { description: 'the token is not accepted' } };
+
+export function consoleOperations(service: ConsoleService): Operation[] {
+  return [
+    operation({
+      id: 'HandleConfigMapImage',
+      method: 'GET',
+      paths: ['/api/v1/cm/:name/:key'],
+      tag,
+      summary: 'An image out of a ConfigMap',
+      description: 'Typed by its bytes; what is no image is not found. Without a token: ConfigMaps labelled `console.platform.io/public`.',
+      credential: 'optional',
+      params: z.object({ name: z.string().describe('Name of the ConfigMap.'), key: z.string().describe('Key in it.') }),
+      answers: {
+        200: { description: 'the image', content: { 'image/*': undefined }, headers: { ETag: 'of this version of the ConfigMap' } },
+        ...refused,
+        403: { description: 'the caller may not get the ConfigMap' },
+        404: { description: 'no such image, or none that the anonymous may see' },
+      },
+      async handle({ ctx, caller, params, signal }) {
+        const found = await service.images.find({ ...params, caller, knownETags: ctx.get('If-None-Match'), signal });
+        markStale(ctx, found.isStale);
+        ctx.set({
+          ETag: found.etag,
+          'Cache-Control': found.isPublic ? 'public, max-age=300' : 'private, no-cache',
+          'Cross-Origin-Resource-Policy': 'same-origin',
+          // An SVG that is opened as a page can run and load nothing.
+          'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        });
+        if (found.image === undefined) {
+          ctx.status = 304;
+          return;
+        }
+        ctx.set({ 'Content-Disposition': `inline; filename="${params.key}"`, 'Content-Type': found.image.type });
+        ctx.body = found.image.bytes;
+      },
+    }),
+    operation({
+      id: 'HandleConsolePlugins',
+      method: 'GET',
+      paths: ['/api/v1/console-plugins'],
+      tag,
+      summary: 'Path and contents of the console plugin files that the caller may see',
+      credential: 'optional',
+      answers: { 200: { description: 'the files', content: json(pluginFilesSchema) }, ...refused },
+      async handle({ ctx, caller, signal }) {
+        sendPrepared(ctx, caller, await service.pluginFiles(caller, signal));
+      },
+    }),
+    operation({
+      id: 'HandleEnvVars',
+      method: 'GET',
+      paths: ['/api/v1/envs'],
+      tag,
+      summary: 'Variables for the console',
+      credential: 'optional',
+      answers: { 200: { description: 'names and values', content: json(envVarsSchema) }, ...refused },
+      async handle({ ctx, caller, signal }) {
+        sendPrepared(ctx, caller, await service.environment(caller, signal));
+      },
+    }),
+    operation({
+      id: 'HandleModules',
+      method: 'GET',
+      paths: ['/api/v1/modules'],
+      tag,
+      summary: 'What the console needs to know of its backend',
+      credential: 'optional',
+      answers: { 200: { description: 'the module information', content: json(modulesSchema) }, ...refused },
+      async handle({ ctx, caller, signal }) {
+        sendPrepared(ctx, caller, await service.modules(caller, signal));
+      },
+    }),
+    operation({
+      id: 'HandleLanguages',
+      method: 'GET',
+      paths: ['/api/v1/i18n/languages'],
+      tag,
+      summary: 'Languages of the console',
+      credential: 'none',
+      answers: { 200: { description: 'the languages, in order', content: json(languagesSchema) } },
+      handle({ ctx }) {
+        ctx.set('Cache-Control', 'public, max-age=3600');
+        sendJsonText(ctx, service.languages);
+      },
+    }),
+    operation({
+      id: 'HandleStaticFiles',
+      method: 'GET',
+      paths: ['/{*subpath}'],
+      tag,
+      summary: 'A file of the console',
+      description: 'A missing path without extension gets the index, if the request names `text/html` among what it accepts.',
+      credential: 'none',
+      answers: {
+        200: { description: 'the file', content: { '*/*': undefined } },
+        206: { description: 'the part of it that `Range` asks for', content: { '*/*': undefined } },
+        400: { description: 'the path wants out of the root' },
+        404: { description: 'no such file' },
+        416: { description: 'the range lies outside the file' },
+      },
+      async handle({ ctx }) {
+        const path = staticPath(ctx.originalUrl, service.basePath);
+        const file = service.staticFiles.find(path, namesHtml(ctx));
+        if (file === undefined) throw unknownPath();
+        if (file.isHtml) ctx.vary('Accept');
+        await sendStaticFile(ctx, file, service.contentSecurityPolicy);
+      },
+    }),
+  ];
+}
+
+/** By name and not by wildcard: a script or stylesheet that is missing must not get a page instead. */
+const namesHtml = (ctx: Context): boolean => [ctx.accepts()].flat().includes('text/html');
+
+function sendPrepared(ctx: Context, caller: Caller | undefined, { answer, isStale }: Prepared): void {
+  markStale(ctx, isStale);
+  ctx.set('Cache-Control', caller === undefined ? 'no-cache' : 'private, no-cache');
+  sendJsonText(ctx, answer);
+}
+
+/** RFC 7234, 5.5.1: the header is obsolete in RFC 9111, and still the only word for it. */
+function markStale(ctx: Context, isStale: boolean): void {
+  if (isStale) ctx.set('Warning', '110 - "Response is Stale"');
+}

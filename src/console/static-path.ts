@@ -1,0 +1,38 @@
+import { reservedPath } from '../http/router.ts';
+import { badRequest, unknownPath } from '../http/status.ts';
+
+/** Segments that could still mean something else to whoever decodes once more: never a page. */
+const encodedTwice = /%[0-9a-f]{2}/i;
+
+const maxLength = 2048;
+
+/**
+ * Which file a request target names: decoded once, without the base path and the first slash; `''` is the root, `a/` a directory.
+ *
+ * It works on the target as it came. Whatever parses URLs removes `..` and turns `\` into `/`, and would hide what is refused here.
+ *
+ * @throws StatusError 400 for what only somebody sends who wants out of the root, 404 for what can be no file of ours
+ */
+export function staticPath(target: string, basePath: string): string {
+  const path = target.replace(/^[a-z][-+.a-z0-9]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  if (!path.startsWith(`${basePath}/`)) throw unknownPath();
+  const decoded = decodeOnce(path.slice(basePath.length + 1));
+  const segments = decoded.split('/');
+  if (decoded.includes('\0') || decoded.includes('\\') || segments.includes('..') || /^[a-z]:/i.test(decoded)) {
+    throw badRequest('the path must be plain: no "..", no backslash, no NUL, no drive letter');
+  }
+  const hasEmptySegment = segments.slice(0, -1).includes('');
+  const hasDotFile = segments.some((segment) => segment.startsWith('.'));
+  // Paths of operations, however they are spelled: an unknown one must never look like a page.
+  const isUnfit = decoded.length > maxLength || encodedTwice.test(decoded) || reservedPath.test(`/${decoded}`);
+  if (hasEmptySegment || hasDotFile || isUnfit) throw unknownPath();
+  return decoded;
+}
+
+function decodeOnce(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw badRequest('the path holds a percent sign that begins no UTF-8 escape');
+  }
+}

@@ -1,0 +1,99 @@
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { type JsonText, jsonText, sendJsonText } from './json.ts';
+import type { Metrics } from './metrics.ts';
+import { openApiDocument } from './openapi.ts';
+import { type Caller, type Operation, operation } from './operation.ts';
+import { forbiddenPath } from './status.ts';
+
+const versionInfo = z.object({ version: z.string(), nodeVersion: z.string() }).meta({ id: 'Version' });
+
+/** What runs here. */
+export function versionOperation(version: string): Operation {
+  const answer = jsonText({ version, nodeVersion: process.version } satisfies z.input<typeof versionInfo>);
+  return operation({
+    id: 'Version',
+    method: 'GET',
+    paths: ['/version'],
+    tag: 'operations',
+    summary: 'The version of the service',
+    credential: 'none',
+    answers: { 200: { description: 'the version', content: { 'application/json': versionInfo } } },
+    handle: ({ ctx }) => sendJsonText(ctx, answer),
+  });
+}
+
+/**
+ * `GET /openapi/v3`: the description of the given operations and of itself. JSON, or YAML if the caller prefers it.
+ *
+ * @param about version of the service, and the address under which it is reached
+ */
+export function openApiOperation(operations: readonly Operation[], about: { version: string; serverURL: string }): Operation {
+  let json: JsonText;
+  let yaml: JsonText;
+  const self = operation({
+    id: 'OpenApi',
+    method: 'GET',
+    paths: ['/openapi/v3'],
+    tag: 'operations',
+    summary: 'This description, OpenAPI 3.1',
+    credential: 'none',
+    answers: {
+      200: {
+        description: 'the document',
+        content: { 'application/json': z.looseObject({ openapi: z.string() }), 'application/yaml': undefined },
+      },
+    },
+    handle({ ctx }) {
+      ctx.vary('Accept');
+      ctx.set('Cache-Control', 'no-cache');
+      if (ctx.accepts('application/json', 'application/yaml') !== 'application/yaml') return sendJsonText(ctx, json);
+      sendJsonText(ctx, yaml);
+      ctx.type = 'application/yaml; charset=utf-8';
+    },
+  });
+  const document = openApiDocument([...operations, self], about);
+  json = jsonText(document);
+  yaml = { text: stringify(document), etag: json.etag.replace(/"$/, '.yaml"') };
+  return self;
+}
+
+const metricsText = { 200: { description: 'the metrics in the text format of Prometheus', content: { 'text/plain': z.string() } } };
+
+async function sendMetrics(ctx: { type: string; body: unknown }, { registry }: Metrics): Promise<void> {
+  ctx.type = registry.contentType;
+  ctx.body = await registry.metrics();
+}
+
+/** `GET /metrics` for the port that only the cluster reaches. */
+export const scrapeOperation = (metrics: Metrics): Operation =>
+  operation({
+    id: 'Scrape',
+    method: 'GET',
+    paths: ['/metrics'],
+    tag: 'operations',
+    summary: 'Metrics',
+    credential: 'none',
+    answers: metricsText,
+    handle: ({ ctx }) => sendMetrics(ctx, metrics),
+  });
+
+/**
+ * `GET /metrics` on the public port.
+ *
+ * @param mayScrape whether the caller may get the path `/metrics`
+ */
+export const metricsOperation = (metrics: Metrics, mayScrape: (caller: Caller, signal: AbortSignal) => Promise<boolean>): Operation =>
+  operation({
+    id: 'Metrics',
+    method: 'GET',
+    paths: ['/metrics'],
+    tag: 'operations',
+    summary: 'Metrics, for those who may get that path',
+    credential: 'required',
+    answers: metricsText,
+    async handle({ ctx, caller, signal }) {
+      if (!(await mayScrape(caller, signal))) throw forbiddenPath({ user: caller.identity.name, verb: 'get', path: '/metrics' });
+      await sendMetrics(ctx, metrics);
+    },
+  });

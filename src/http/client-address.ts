@@ -1,0 +1,27 @@
+import { BlockList, isIPv6 } from 'node:net';
+
+/** Tells who is calling: the peer, or, when the peer is a proxy that the configuration trusts, whom it forwards for. */
+export function clientAddress(trustedProxies: readonly string[]): (peer: string, forwardedFor: string) => string {
+  const trusted = new BlockList();
+  for (const entry of trustedProxies) {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(prefix), family);
+  }
+  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+
+  return (peer, forwardedFor) => {
+    let address = plain(peer);
+    // Read from the right: each trusted hop vouches for the entry that it appended, nobody vouches for what stands further left.
+    const hops = forwardedFor
+      .split(',')
+      .map((hop) => plain(hop.trim()))
+      .filter(Boolean);
+    while (hops.length > 0 && isTrusted(address)) address = hops.pop() ?? address;
+    return address;
+  };
+}
+
+/** IPv4 as seen by a dual-stack socket. */
+const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');

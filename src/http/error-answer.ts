@@ -1,0 +1,21 @@
+import type { Context } from 'koa';
+import type { Logger } from 'pino';
+import { internalError, StatusError } from './status.ts';
+
+/**
+ * Writes a failure: a StatusError as it is, anything else as a bare 500. What the caller does not get to see (cause, stack) is logged
+ * here, once.
+ */
+export function answerError(ctx: Context, error: unknown, log: Logger): void {
+  const failure = error instanceof StatusError ? error : internalError();
+  if (failure.status.code >= 500) log.error({ requestId: ctx.state.requestId, err: error, cause: failure.cause }, 'request failed');
+  for (const name of ['ETag', 'Last-Modified', 'Content-Encoding', 'Content-Disposition', 'Content-Length', 'Accept-Ranges'])
+    ctx.remove(name);
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set(failure.headers);
+  ctx.status = failure.status.code;
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = JSON.stringify(failure.status);
+  // The rest of a body that was refused is not read; the connection cannot be used again.
+  if (!ctx.req.complete) ctx.set('Connection', 'close');
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import type { Context, Middleware } from 'koa';
+import type { Logger } from 'pino';
+import { clientAddress } from './client-address.ts';
+import { isNotModified } from './conditional.ts';
+import { answerError } from './error-answer.ts';
+import { indentJson } from './json.ts';
+import type { Metrics } from './metrics.ts';
+import { type RequestState, stateOf } from './router.ts';
+import { headersTooLarge, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
+
+export interface FrameOptions {
+  basePath: string;
+  trustedProxies: readonly string[];
+  requestTimeoutMs: number;
+  maxInFlight: number;
+  log: Logger;
+  metrics: Metrics;
+  isStopping: () => boolean;
+}
+
+const maxHeaders = 200;
+/** A reader this much slower than the request's deadline is cut off; what it holds back is memory of everybody. */
+const slowReaderFactor = 2;
+/** Answered whatever the load is: a probe that gets 429 would make things worse. */
+const neverRefused = /\/(livez|readyz|healthz)$/;
+
+/**
+ * What surrounds every request: its id, the headers that every answer carries, the deadline, the bound on requests in flight, the
+ * error answer, the access log and the request metrics.
+ */
+export class Frame {
+  readonly #options: FrameOptions;
+  readonly #addressOf: (peer: string, forwardedFor: string) => string;
+  readonly #inFlight = { short: 0, long: 0 };
+
+  constructor(options: FrameOptions) {
+    this.#options = options;
+    this.#addressOf = clientAddress(options.trustedProxies);
+  }
+
+  /** The outermost middleware. */
+  readonly middleware: Middleware = async (ctx, next) => {
+    const request = new RequestLifetime(ctx, this.#options.requestTimeoutMs);
+    this.#begin(ctx, request);
+    try {
+      this.#admit(ctx);
+      stripBasePath(ctx, this.#options.basePath);
+      await Promise.race([next(), request.cut]);
+      finish(ctx);
+    } catch (error) {
+      const reason = request.signal.aborted ? request.signal.reason : error;
+      answerError(ctx, reason instanceof StatusError ? reason : error, this.#options.log);
+      indentJson(ctx);
+    }
+  };
+
+  /** Moves a request to those that may outlive the deadline. @throws StatusError 429 */
+  readonly onLongRunning = (ctx: Context): void => {
+    const lifetime = lifetimes.get(ctx);
+    if (lifetime === undefined || lifetime.kind === 'long') return;
+    if (this.#inFlight.long >= this.#options.maxInFlight) throw this.#refuse();
+    this.#count('short', -1);
+    this.#count('long', 1);
+    lifetime.becomeLong();
+  };
+
+  #begin(ctx: Context, lifetime: RequestLifetime): void {
+    const { metrics, log } = this.#options;
+    const started = performance.now();
+    const state: RequestState = {
+      requestId: requestId(ctx),
+      source: this.#addressOf(ctx.req.socket.remoteAddress ?? '', ctx.get('X-Forwarded-For')),
+      signal: lifetime.signal,
+    };
+    Object.assign(ctx.state, state);
+    lifetimes.set(ctx, lifetime);
+    this.#count('short', 1);
+    ctx.set({
+      'X-Request-Id': state.requestId,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-store',
+    });
+    if (this.#options.isStopping()) ctx.set('Connection', 'close');
+    const { path } = ctx;
+    ctx.res.once('close', () => {
+      lifetime.end();
+      this.#count(lifetime.kind, -1);
+      const seconds = (performance.now() - started) / 1000;
+      const { operationId = 'none', userName, source } = stateOf(ctx);
+      const code = ctx.res.writableFinished ? ctx.res.statusCode : 499;
+      metrics.requests.observe({ operation: operationId, code }, seconds);
+      // Probes come every few seconds for ever; they would drown the rest.
+      const level = neverRefused.test(path) ? 'debug' : 'info';
+      log[level](
+        {
+          requestId: state.requestId,
+          method: ctx.method,
+          path: path.slice(0, 1024),
+          code,
+          seconds: Number(seconds.toFixed(4)),
+          operation: operationId,
+          source,
+          ...(userName !== undefined && { user: userName }),
+          userAgent: ctx.get('User-Agent').slice(0, 256),
+        },
+        'request',
+      );
+    });
+  }
+
+  #admit(ctx: Context): void {
+    if (ctx.req.rawHeaders.length > 2 * maxHeaders) throw headersTooLarge();
+    if (this.#inFlight.short > this.#options.maxInFlight && !neverRefused.test(ctx.path)) throw this.#refuse();
+  }
+
+  #refuse(): StatusError {
+    this.#options.metrics.refused.inc();
+    return tooManyRequests('too many requests are in flight, try again');
+  }
+
+  #count(kind: 'short' | 'long', by: 1 | -1): void {
+    this.#inFlight[kind] += by;
+    this.#options.metrics.inFlight.set({ kind }, this.#inFlight[kind]);
+  }
+}
+
+const lifetimes = new WeakMap<Context, RequestLifetime>();
+
+/** One request from its first byte to the end of its answer: when it must stop, and why. */
+class RequestLifetime {
+  readonly #controller = new AbortController();
+  readonly #ctx: Context;
+  readonly #deadline: NodeJS.Timeout;
+  readonly #slowReader: NodeJS.Timeout;
+  /** Rejects at the deadline, so that a handler that does not look at its signal is left behind too. */
+  readonly cut: Promise<never>;
+  kind: 'short' | 'long' = 'short';
+
+  constructor(ctx: Context, timeoutMs: number) {
+    this.#ctx = ctx;
+    this.cut = new Promise((_resolve, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true }));
+    this.cut.catch(() => undefined);
+    this.#deadline = setTimeout(() => this.#controller.abort(timedOut('the request')), timeoutMs);
+    this.#slowReader = setTimeout(() => this.#ctx.req.socket.destroy(), timeoutMs * slowReaderFactor);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  becomeLong(): void {
+    this.kind = 'long';
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#slowReader);
+  }
+
+  /** The answer is out, or the caller is gone: whatever still runs for it stops. */
+  end(): void {
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#slowReader);
+    if (!this.#ctx.res.writableFinished) this.#controller.abort(new Error('the caller went away'));
+  }
+}
+
+function requestId(ctx: Context): string {
+  const given = ctx.get('X-Request-Id');
+  return /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+/** Everything lives below the base path of the public URL; the path without its last slash is sent there. */
+function stripBasePath(ctx: Context, basePath: string): void {
+  if (basePath === '') return;
+  if (!ctx.path.startsWith(`${basePath}/`)) throw unknownPath();
+  ctx.path = ctx.path.slice(basePath.length);
+}
+
+function finish(ctx: Context): void {
+  indentJson(ctx);
+  if (ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD') && isNotModified(ctx)) ctx.status = 304;
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { type Operation, operation } from './operation.ts';
+import { notReady } from './status.ts';
+
+/** A named condition. `failure()` says what is wrong, undefined if nothing is. Only a `critical` one makes the replica unready. */
+export interface Check {
+  name: string;
+  critical: boolean;
+  failure(): string | undefined;
+}
+
+const text = { 'text/plain': z.string() };
+
+/** Whether this replica should get requests: its checks, and whether it is on its way out. */
+export class Health {
+  readonly #checks: Check[] = [];
+  #isStopping = false;
+
+  add(check: Check): void {
+    this.#checks.push(check);
+  }
+
+  /** From here on `/readyz` answers 503, so that no new requests are sent here while the open ones finish. */
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  #results(): { name: string; critical: boolean; why: string | undefined }[] {
+    const results = this.#checks.map((check) => ({ name: check.name, critical: check.critical, why: check.failure() }));
+    return [...results, { name: 'shutdown', critical: true, why: this.#isStopping ? 'stopping' : undefined }];
+  }
+
+  /** Lines as the API server words them: `[+]name ok`, `[-]name failed: why`. @throws StatusError 503 with a cause per failed check */
+  #report(): string {
+    const results = this.#results();
+    const failed = results.filter(({ critical, why }) => critical && why !== undefined);
+    if (failed.length > 0) throw notReady(failed.map(({ name, why = '' }) => ({ reason: name, message: why })));
+    const lines = results.map(({ name, why }) => (why === undefined ? `[+]${name} ok` : `[-]${name} failed (not critical): ${why}`));
+    return `${lines.join('\n')}\nreadyz check passed\n`;
+  }
+
+  operations(): Operation[] {
+    return [
+      operation({
+        id: 'Livez',
+        method: 'GET',
+        paths: ['/livez', '/healthz'],
+        tag: 'operations',
+        summary: 'Whether the process lives',
+        credential: 'none',
+        answers: { 200: { description: '`ok`', content: text } },
+        handle({ ctx }) {
+          ctx.body = 'ok';
+        },
+      }),
+      operation({
+        id: 'Readyz',
+        method: 'GET',
+        paths: ['/readyz'],
+        tag: 'operations',
+        summary: 'Whether this replica should get requests',
+        description:
+          'A missing API server or issuer is named, but does not make the replica unready: static files still work, and a restart cures nothing.',
+        credential: 'none',
+        query: z.object({ verbose: z.string().optional().describe('Names every check.') }),
+        answers: { 200: { description: '`ok`, or the checks', content: text } },
+        handle: ({ ctx, query }) => {
+          const report = this.#report();
+          ctx.body = query.verbose === undefined ? 'ok' : report;
+        },
+      }),
+    ];
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Syntax of label keys, label values and object names, in the words of the API server.
+ *
+ * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+ * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+ */
+
+const subdomain = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
+const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const qualifiedName = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const subdomainPattern = new RegExp(`^${subdomain}$`);
+const labelPattern = new RegExp(`^${label}$`);
+const qualifiedNamePattern = new RegExp(`^${qualifiedName}$`);
+const labelValuePattern = new RegExp(`^(${qualifiedName})?$`);
+
+const tooLong = (text: string, maximum: number) => (text.length > maximum ? [`must be no more than ${maximum} characters`] : []);
+
+/** What is wrong with a DNS subdomain (RFC 1123, at most 253 characters); empty if nothing. */
+export function subdomainProblems(text: string): string[] {
+  const problems = tooLong(text, 253);
+  if (!subdomainPattern.test(text)) {
+    problems.push(
+      `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${subdomain}')`,
+    );
+  }
+  return problems;
+}
+
+/** What is wrong with a DNS label (RFC 1123, at most 63 characters); empty if nothing. */
+export function dnsLabelProblems(text: string): string[] {
+  const problems = tooLong(text, 63);
+  if (!labelPattern.test(text)) {
+    problems.push(
+      `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '${label}')`,
+    );
+  }
+  return problems;
+}
+
+/** What is wrong with a label or annotation key, `[prefix/]name`; empty if nothing. */
+export function labelKeyProblems(key: string): string[] {
+  const parts = key.split('/');
+  const name = parts.at(-1) ?? '';
+  const syntax = `must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${qualifiedName}')`;
+  if (parts.length > 2) return [`a valid label key ${syntax} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  const problems: string[] = [];
+  if (parts.length === 2) {
+    const prefix = parts[0] ?? '';
+    if (prefix === '') problems.push('prefix part must be non-empty');
+    else problems.push(...subdomainProblems(prefix).map((problem) => `prefix part ${problem}`));
+  }
+  if (name === '') problems.push('name part must be non-empty');
+  else problems.push(...tooLong(name, 63).map((problem) => `name part ${problem}`));
+  if (!qualifiedNamePattern.test(name)) problems.push(`name part ${syntax}`);
+  return problems;
+}
+
+/** What is wrong with a label value; empty if nothing. */
+export function labelValueProblems(value: string): string[] {
+  const problems = tooLong(value, 63);
+  if (!labelValuePattern.test(value)) {
+    problems.push(
+      `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(${qualifiedName})?')`,
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,112 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { badRequest, headersTooLarge, type StatusError, timedOut } from './status.ts';
+
+export interface ListenerOptions {
+  host: string;
+  port: number;
+  /** How long a client may take to send a whole request. */
+  requestTimeoutMs: number;
+  tls?: { certFile: string; keyFile: string } | undefined;
+}
+
+const maxHeaderBytes = 16 * 1024;
+const certificateCheckMs = 60_000;
+const lingerMs = 1_000;
+
+/** One listening port: its limits against slow and malformed senders, and its orderly end. */
+export class Listener {
+  readonly #server: Server;
+  readonly #options: ListenerOptions;
+  #certificateCheck: NodeJS.Timeout | undefined;
+
+  constructor(handle: RequestListener, options: ListenerOptions) {
+    this.#options = options;
+    const limits: ServerOptions = {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: Math.min(15_000, options.requestTimeoutMs),
+      requestTimeout: options.requestTimeoutMs,
+      connectionsCheckingInterval: 2_000,
+      // Longer than the 60 s for which common proxies keep a connection, so that they and not we close it.
+      keepAliveTimeout: 75_000,
+      insecureHTTPParser: false,
+    };
+    this.#server = options.tls ? createTlsServer({ ...limits, ...readCertificate(options.tls) }, handle) : createServer(limits, handle);
+    this.#server.maxHeadersCount = 0;
+    this.#server.on('clientError', answerClientError);
+  }
+
+  /** @returns the port, which differs from the configured one when that was 0 */
+  async start(): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.#options.port, this.#options.host, () => resolve());
+    });
+    if (this.#options.tls) this.#certificateCheck = watchCertificate(this.#server, this.#options.tls);
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Takes no new connection, waits for the open requests until the grace is over, then cuts. */
+  async stop(graceMs: number): Promise<void> {
+    clearInterval(this.#certificateCheck);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // Connections that become idle later are not closed by `close()` itself.
+    const idle = setInterval(() => this.#server.closeIdleConnections(), 50);
+    const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
+    await closed;
+    clearInterval(idle);
+    clearTimeout(cut);
+  }
+}
+
+const readCertificate = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => ({
+  cert: readFileSync(certFile),
+  key: readFileSync(keyFile),
+});
+
+/** Certificates rotate while the process runs. A pair that cannot be read, or does not fit, leaves the old one in force. */
+function watchCertificate(server: Server, files: { certFile: string; keyFile: string }): NodeJS.Timeout {
+  const stamp = () => [files.certFile, files.keyFile].map((file) => statSync(file).mtimeMs).join();
+  let seen = stamp();
+  const check = () => {
+    try {
+      const now = stamp();
+      if (now === seen) return;
+      if ('setSecureContext' in server && typeof server.setSecureContext === 'function') server.setSecureContext(readCertificate(files));
+      seen = now;
+    } catch {
+      // Half a rotation: the next check sees the rest.
+    }
+  };
+  return setInterval(check, certificateCheckMs).unref();
+}
+
+/** What never became a request still gets a Status, and the connection ends (RFC 9112 section 11.2: no guessing where a message ends). */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status } = failureFor(error.code);
+  const body = JSON.stringify(status);
+  const lines = [
+    `HTTP/1.1 ${status.code} ${status.reason}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    'Referrer-Policy: no-referrer',
+    'Connection: close',
+  ];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  // Closing at once, with bytes unread, would reset the connection and lose the answer; waiting for the peer could last for ever.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+function failureFor(code: string | undefined): StatusError {
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge();
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return timedOut('the request');
+  return badRequest('the request is not valid HTTP/1.1');
+}

@@ -1,0 +1,33 @@
+import pino, { type Logger } from 'pino';
+
+export interface LogOptions {
+  level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  format: 'json' | 'pretty';
+}
+
+/**
+ * The process log: one JSON line per entry on stdout, written at once so that a crash loses nothing. Callers pass names, codes and
+ * counts; the redaction is a second fence, not the first.
+ */
+export function createLog({ level, format }: LogOptions, destination: { write(line: string): void } = process.stdout): Logger {
+  const options: pino.LoggerOptions = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    serializers: { err: errorFields, cause: errorFields },
+    redact: {
+      paths: ['authorization', 'cookie', 'token', 'password', '*.authorization', '*.cookie', '*.token', '*.password'],
+      censor: '***',
+    },
+  };
+  if (format === 'pretty') return pino({ ...options, transport: { target: 'pino-pretty', options: { colorize: true, singleLine: true } } });
+  return pino(options, destination);
+}
+
+/** An error without its own enumerable members: libraries hang requests, headers and bodies on them. */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error === undefined ? undefined : String(error);
+  const code = 'code' in error ? error.code : undefined;
+  return { type: error.name, message: error.message, ...(code !== undefined && { code }), stack: error.stack };
+}

@@ -1,0 +1,89 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** What a watch cache tells of itself; read when somebody scrapes. */
+export interface WatchReport {
+  name: string;
+  /** Seconds since the API server was last heard of on this watch; before the first list, since the start. */
+  ageSeconds: number;
+  restarts: number;
+  objects: number;
+}
+
+/** A bounded cache that tells its size. */
+export interface CacheReport {
+  name: string;
+  entries: number;
+}
+
+/** All instruments of one service. Labels are from closed sets: operation ids, status codes, names of caches. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #watches: (() => WatchReport)[] = [];
+  readonly #caches: (() => CacheReport)[] = [];
+
+  readonly requests = new Histogram({
+    name: 'atrium_http_request_duration_seconds',
+    help: 'Time from the request line to the end of the answer, by operation id and status code.',
+    labelNames: ['operation', 'code'] as const,
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [this.registry],
+  });
+
+  readonly inFlight = new Gauge({
+    name: 'atrium_http_requests_in_flight',
+    help: 'Requests being answered now, by kind: short ones, and long-running ones such as watches.',
+    labelNames: ['kind'] as const,
+    registers: [this.registry],
+  });
+
+  readonly refused = new Counter({
+    name: 'atrium_http_requests_refused_total',
+    help: 'Requests answered 429 because too many were in flight.',
+    registers: [this.registry],
+  });
+
+  readonly upstream = new Histogram({
+    name: 'atrium_kubernetes_request_duration_seconds',
+    help: 'Time until the API server answered with headers, by call and outcome (status code, timeout, aborted or unreachable).',
+    labelNames: ['call', 'outcome'] as const,
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [this.registry],
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+    this.#collect('atrium_watch_age_seconds', 'Seconds since the API server was last heard of on a watch.', 'watch', () =>
+      this.#watches.map((read) => read()).map(({ name, ageSeconds }) => [name, ageSeconds]),
+    );
+    this.#collect('atrium_watch_restarts', 'How often a watch was begun again after a failure.', 'watch', () =>
+      this.#watches.map((read) => read()).map(({ name, restarts }) => [name, restarts]),
+    );
+    this.#collect('atrium_watch_objects', 'Objects that a watch cache holds.', 'watch', () =>
+      this.#watches.map((read) => read()).map(({ name, objects }) => [name, objects]),
+    );
+    this.#collect('atrium_cache_entries', 'Entries of the bounded caches.', 'cache', () =>
+      this.#caches.map((read) => read()).map(({ name, entries }) => [name, entries]),
+    );
+  }
+
+  /** A gauge that is read when somebody scrapes, so that nothing is counted twice on the way. */
+  #collect(name: string, help: string, label: string, read: () => [string, number][]): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [this.registry],
+      collect: () => {
+        for (const [key, value] of read()) gauge.set({ [label]: key }, value);
+      },
+    });
+  }
+
+  watch(report: () => WatchReport): void {
+    this.#watches.push(report);
+  }
+
+  cache(report: () => CacheReport): void {
+    this.#caches.push(report);
+  }
+}

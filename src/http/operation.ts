@@ -1,0 +1,121 @@
+import type { Context } from 'koa';
+import { z } from 'zod';
+
+/** A bearer token as it came, not yet judged by anybody. `hash` (SHA-256, hex) is the only form that may serve as a key or be stored. */
+export interface Bearer {
+  readonly token: string;
+  readonly hash: string;
+}
+
+/** Who the API server says somebody is (SelfSubjectReview, authentication.k8s.io/v1). */
+export interface Identity {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A bearer token that was accepted, and whose it is. */
+export interface Caller extends Bearer {
+  readonly identity: Identity;
+}
+
+/**
+ * What an operation does with credentials (api.md 1.3):
+ * - `none`: never looks at them;
+ * - `optional`: a bearer token that is given must be accepted, else 401; without one the caller is anonymous;
+ * - `required`: 401 without an accepted bearer token;
+ * - `forwarded`: a bearer token is required, and the one API server call that the operation makes with it judges it.
+ */
+export type CredentialRule = 'none' | 'optional' | 'required' | 'forwarded';
+
+type CallerFor<C extends CredentialRule> = {
+  none: undefined;
+  optional: Caller | undefined;
+  required: Caller;
+  forwarded: Bearer;
+}[C];
+
+interface OperationRequest<C extends CredentialRule, P, Q, B> {
+  ctx: Context;
+  caller: CallerFor<C>;
+  params: P;
+  query: Q;
+  body: B;
+  /** Aborted when the caller goes away or the request's deadline passes: hand it to every upstream call. */
+  signal: AbortSignal;
+}
+
+export interface AnswerDescription {
+  description: string;
+  /** By media type; a zod schema, or nothing for bytes. */
+  content?: Record<string, z.ZodType | undefined>;
+  headers?: Record<string, string>;
+}
+
+interface OperationBase {
+  /** Operation id of the contract, also the metrics label. */
+  id: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Each path whole, as a literal in @koa/router syntax, below the base path. */
+  paths: readonly [string, ...string[]];
+  tag: string;
+  summary: string;
+  description?: string;
+  /** Success answers, and the 4xx that the operation's own logic gives; transport statuses are added everywhere. */
+  answers: Record<number, AnswerDescription>;
+  deprecated?: boolean;
+  /** True for a request that may outlive the request deadline (a watch); it then counts apart from requests in flight. */
+  isLongRunning?: (ctx: Context) => boolean;
+}
+
+export interface OperationDefinition<C extends CredentialRule, P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
+  extends OperationBase {
+  credential: C;
+  /** Path parameters. What does not fit is 404 unless `badParams` says otherwise: no such object can exist. */
+  params?: P;
+  /** Query parameters. An array in the schema makes a parameter repeatable; all others given twice are 400. */
+  query?: Q;
+  /** The JSON body. What does not fit is 400 with a cause per violation. */
+  body?: B;
+  handle(request: OperationRequest<C, z.output<P>, z.output<Q>, z.output<B>>): Promise<void> | void;
+}
+
+/** An operation with its types folded away, as the router and the OpenAPI document see it. */
+export interface Operation extends OperationBase {
+  credential: CredentialRule;
+  params: z.ZodObject;
+  query: z.ZodObject;
+  body: z.ZodType | undefined;
+  handle(request: {
+    ctx: Context;
+    caller: Caller | Bearer | undefined;
+    params: unknown;
+    query: unknown;
+    body: unknown;
+    signal: AbortSignal;
+  }): Promise<void> | void;
+}
+
+const noInput = z.object({});
+
+/**
+ * Declares an operation: its path, inputs, answers and handler in one place. The router, the validation, the OpenAPI document and
+ * the metrics all read this one description.
+ */
+export function operation<
+  C extends CredentialRule,
+  P extends z.ZodObject = typeof noInput,
+  Q extends z.ZodObject = typeof noInput,
+  B extends z.ZodType = z.ZodUndefined,
+>(definition: OperationDefinition<C, P, Q, B>): Operation {
+  const { handle, params, query, body, ...rest } = definition;
+  return {
+    ...rest,
+    params: params ?? noInput,
+    query: query ?? noInput,
+    body,
+    // The router calls it only with what these very schemas produced and with the caller that the credential rule promises.
+    handle: (request) => handle(request as OperationRequest<C, z.output<P>, z.output<Q>, z.output<B>>),
+  };
+}

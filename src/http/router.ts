@@ -1,0 +1,126 @@
+import Router from '@koa/router';
+import type { Context, Middleware, Next } from 'koa';
+import { readBearer } from './bearer.ts';
+import { checkLength, readJson } from './body.ts';
+import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
+import type { Bearer, Caller, Operation } from './operation.ts';
+import { methodNotAllowed, unauthorized, unknownPath } from './status.ts';
+import { TokenGuard } from './token-guard.ts';
+
+/** What the frame keeps of a request while it is under way. */
+export interface RequestState {
+  requestId: string;
+  /** Peer address, or what a trusted proxy says it is. */
+  source: string;
+  signal: AbortSignal;
+  operationId?: string;
+  /** For the access log; never a credential. */
+  userName?: string;
+}
+
+export interface RouterOptions {
+  operations: readonly Operation[];
+  /** Asks the API server whose token this is. @throws StatusError 401, 503, 504 */
+  authenticate: (bearer: Bearer, signal: AbortSignal) => Promise<Caller>;
+  bodyLimit: number;
+  corsOrigins: readonly string[];
+  /** Tells the frame that this request may outlive the request deadline. */
+  onLongRunning: (ctx: Context) => void;
+}
+
+/** Below these an unknown path is a 404 Status; everything else belongs to the static files. */
+export const reservedPath = /^\/(api|apis|auth|openapi|plugins)(\/|$)/;
+
+/** What `/{*subpath}` stands for. */
+const unreservedPath = /^\/(?!(?:api|apis|auth|openapi|plugins)(?:\/|$)).*$/;
+
+const jsonTypes = ['application/json'];
+
+export const stateOf = (ctx: Context): RequestState => ctx.state as RequestState;
+
+/** Routes requests to operations: method and path, credential, input, handler, in this order. */
+export function routeOperations(options: RouterOptions): Middleware {
+  const guard = new TokenGuard();
+  const router = new Router({ sensitive: true, strict: true });
+  for (const operation of options.operations) {
+    for (const path of operation.paths) {
+      const isRest = path.startsWith('/{*');
+      router.register(isRest ? unreservedPath : path, [operation.method], runner(operation, options, guard), { pathAsRegExp: isRest });
+    }
+  }
+  const allowedOn = (path: string): string[] => {
+    const methods = new Set(router.match(path, 'GET').path.flatMap((layer) => layer.methods));
+    return methods.size === 0 ? [] : [...methods, 'OPTIONS'].sort();
+  };
+  const dispatch = router.routes();
+
+  return async (ctx) => {
+    checkLength(ctx.req, options.bodyLimit);
+    allowOrigin(ctx, options.corsOrigins);
+    await dispatch(ctx as Parameters<typeof dispatch>[0], async () => {
+      const allowed = allowedOn(ctx.path);
+      if (allowed.length === 0) throw unknownPath();
+      if (ctx.method !== 'OPTIONS') throw methodNotAllowed(ctx.method, allowed);
+      answerOptions(ctx, allowed);
+    });
+  };
+}
+
+/** CORS (Fetch Standard, section 3.3): only for origins that the configuration lists. */
+function allowOrigin(ctx: Context, origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  ctx.vary('Origin');
+  const origin = ctx.get('Origin');
+  if (!origins.includes(origin)) return;
+  ctx.set('Access-Control-Allow-Origin', origin);
+  ctx.set('Access-Control-Allow-Credentials', 'true');
+  ctx.set('Access-Control-Expose-Headers', 'ETag, Link, Location, Retry-After, Warning, X-Request-Id');
+}
+
+function answerOptions(ctx: Context, allowed: readonly string[]): void {
+  ctx.status = 204;
+  ctx.set('Allow', allowed.join(', '));
+  if (!ctx.response.get('Access-Control-Allow-Origin')) return;
+  ctx.set('Access-Control-Allow-Methods', allowed.join(', '));
+  ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Match, If-None-Match, X-CSRF-Token, X-Request-Id');
+  ctx.set('Access-Control-Max-Age', '600');
+}
+
+type RoutedContext = Context & { params: Record<string, string> };
+
+function runner(operation: Operation, options: RouterOptions, guard: TokenGuard) {
+  const repeatable = repeatableParameters(operation.query);
+  const serve = async (ctx: RoutedContext, caller: Caller | Bearer | undefined): Promise<void> => {
+    const params = parseParams(operation.params, ctx.params);
+    const query = parseQuery(operation.query, repeatable, ctx.URL.searchParams);
+    const body = operation.body && (await readBody(ctx, operation.body, options.bodyLimit));
+    await operation.handle({ ctx, caller, params, query, body, signal: stateOf(ctx).signal });
+  };
+
+  return async (ctx: RoutedContext, _next: Next): Promise<void> => {
+    const state = stateOf(ctx);
+    state.operationId = operation.id;
+    if (operation.isLongRunning?.(ctx)) options.onLongRunning(ctx);
+    const bearer = readCredential(ctx, operation);
+    if (bearer === undefined) return serve(ctx, undefined);
+    // A forwarded token is judged by the call that the operation makes with it.
+    if (operation.credential === 'forwarded') return guard.judge(state.source, bearer.hash, () => serve(ctx, bearer));
+    const caller = await guard.judge(state.source, bearer.hash, () => options.authenticate(bearer, state.signal));
+    state.userName = caller.identity.name;
+    return serve(ctx, caller);
+  };
+}
+
+function readCredential(ctx: Context, { credential }: Operation): Bearer | undefined {
+  if (credential === 'none') return undefined;
+  ctx.vary('Authorization, Cookie');
+  const bearer = readBearer(ctx.req);
+  if (bearer === undefined && credential !== 'optional') throw unauthorized({ tokenGiven: false });
+  return bearer;
+}
+
+async function readBody(ctx: Context, schema: NonNullable<Operation['body']>, limit: number): Promise<unknown> {
+  const result = schema.safeParse(await readJson(ctx.req, { limit, mediaTypes: jsonTypes }));
+  if (!result.success) throw badInput(result.error.issues);
+  return result.data;
+}

@@ -1,0 +1,205 @@
+/**
+ * The one error body of the service: a Kubernetes Status. `StatusError` is what handlers throw; whatever else is thrown is
+ * our own defect and becomes a bare 500 (see error-answer.ts). There is one constructor per reason.
+ *
+ * @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
+ */
+
+/** A machine-readable cause; `field` is a dotted JSON path with zero-based `[n]`, or the bare name of a parameter. */
+export interface StatusCause {
+  reason?: string;
+  message?: string;
+  field?: string;
+}
+
+interface StatusDetails {
+  name?: string;
+  group?: string;
+  /** The resource's plural for 403, 404 and 409, its Kind for 422: as the API server does it. */
+  kind?: string;
+  uid?: string;
+  causes?: StatusCause[];
+  retryAfterSeconds?: number;
+}
+
+/** The vocabulary of `k8s.io/apimachinery/pkg/apis/meta/v1`, as far as the service uses it. */
+export type StatusReason =
+  | 'BadRequest'
+  | 'Unauthorized'
+  | 'Forbidden'
+  | 'NotFound'
+  | 'MethodNotAllowed'
+  | 'NotAcceptable'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Expired'
+  | 'Invalid'
+  | 'RequestEntityTooLarge'
+  | 'UnsupportedMediaType'
+  | 'TooManyRequests'
+  | 'InternalError'
+  | 'NotImplemented'
+  | 'ServiceUnavailable'
+  | 'Timeout';
+
+export interface Status {
+  kind: 'Status';
+  apiVersion: 'v1';
+  metadata: Record<string, unknown>;
+  status: 'Failure' | 'Success';
+  message: string;
+  reason?: string;
+  details?: StatusDetails;
+  code: number;
+}
+
+/** A resource as RBAC and error messages name it: plural and group, e.g. `users` in `auth.platform.io`. */
+export interface GroupResource {
+  group: string;
+  resource: string;
+}
+
+interface StatusOptions extends ErrorOptions {
+  details?: StatusDetails;
+  headers?: Record<string, string>;
+}
+
+/** A failure that the caller may see, whole. `headers` are set on the answer beside the body. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
+  readonly status: Status;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: number, reason: StatusReason, message: string, { details, headers, ...options }: StatusOptions = {}) {
+    super(message, options);
+    this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...(details && { details }), code };
+    const retryAfter = details?.retryAfterSeconds;
+    this.headers = retryAfter === undefined ? { ...headers } : { 'Retry-After': String(retryAfter), ...headers };
+  }
+}
+
+/** `users.auth.platform.io`, or `configmaps` in the core group. */
+const qualified = ({ group, resource }: GroupResource) => (group ? `${resource}.${group}` : resource);
+
+/** 400; `causes[].field` is the bare name of the parameter. */
+export const badRequest = (message: string, causes?: StatusCause[]) =>
+  new StatusError(400, 'BadRequest', message, causes && { details: { causes } });
+
+/** 400 about one query or path parameter. */
+export const badParameter = (field: string, message: string, reason = 'FieldValueInvalid') =>
+  badRequest(`${field}: ${message}`, [{ reason, message, field }]);
+
+/** 401. A token that was given and refused is told so by RFC 6750 section 3. */
+export const unauthorized = ({
+  tokenGiven,
+  message = 'Unauthorized',
+  causes,
+}: {
+  tokenGiven: boolean;
+  message?: string;
+  causes?: StatusCause[];
+}) =>
+  new StatusError(401, 'Unauthorized', message, {
+    ...(causes && { details: { causes } }),
+    headers: { 'WWW-Authenticate': `Bearer realm="atrium"${tokenGiven ? ', error="invalid_token"' : ''}` },
+  });
+
+/** 403 in the API server's words. `namespace` undefined means at the cluster scope. */
+export const forbidden = (
+  target: GroupResource & { subresource?: string; name?: string; verb: string; user: string; namespace?: string },
+  causes?: StatusCause[],
+) => {
+  const resource = target.subresource ? `${target.resource}/${target.subresource}` : target.resource;
+  const scope = target.namespace ? `in the namespace "${target.namespace}"` : 'at the cluster scope';
+  const subject = target.name ? `${qualified(target)} "${target.name}"` : qualified(target);
+  return new StatusError(
+    403,
+    'Forbidden',
+    `${subject} is forbidden: User "${target.user}" cannot ${target.verb} resource "${resource}" in API group "${target.group}" ${scope}`,
+    {
+      details: {
+        ...(target.name && { name: target.name }),
+        ...(target.group && { group: target.group }),
+        kind: target.resource,
+        ...(causes && { causes }),
+      },
+    },
+  );
+};
+
+/** 403 for a path that is no resource. */
+export const forbiddenPath = ({ user, verb, path }: { user: string; verb: string; path: string }) =>
+  new StatusError(403, 'Forbidden', `forbidden: User "${user}" cannot ${verb} path "${path}"`);
+
+/** 404 for an object. */
+export const notFound = (target: GroupResource, name: string) =>
+  new StatusError(404, 'NotFound', `${qualified(target)} "${name}" not found`, {
+    details: { name, ...(target.group && { group: target.group }), kind: target.resource },
+  });
+
+/** 404 for a path that nothing answers. */
+export const unknownPath = () => new StatusError(404, 'NotFound', 'the server could not find the requested resource');
+
+export const methodNotAllowed = (method: string, allow: readonly string[]) =>
+  new StatusError(405, 'MethodNotAllowed', `${method} is not allowed on this path`, { headers: { Allow: allow.join(', ') } });
+
+export const alreadyExists = (target: GroupResource, name: string) =>
+  new StatusError(409, 'AlreadyExists', `${qualified(target)} "${name}" already exists`, {
+    details: { name, ...(target.group && { group: target.group }), kind: target.resource },
+  });
+
+export const conflict = (target: GroupResource, name: string, why: string) =>
+  new StatusError(409, 'Conflict', `Operation cannot be fulfilled on ${qualified(target)} "${name}": ${why}`, {
+    details: { name, ...(target.group && { group: target.group }), kind: target.resource },
+  });
+
+/** 410: a `continue` or `resourceVersion` that is too old; the caller starts again. */
+export const expired = (message: string) => new StatusError(410, 'Expired', message);
+
+export const entityTooLarge = (message: string) => new StatusError(413, 'RequestEntityTooLarge', message);
+
+export const unsupportedMediaType = (accepted: readonly string[]) =>
+  new StatusError(415, 'UnsupportedMediaType', `the body must be sent without Content-Encoding and be one of: ${accepted.join(', ')}`);
+
+/** 422 with every violation at once, worded as the API server's field errors. `kind` is the Kind, not the plural. */
+export const invalid = ({ group, kind, name }: { group: string; kind: string; name: string }, causes: readonly Required<StatusCause>[]) => {
+  const texts = causes.map((cause) => `${cause.field}: ${cause.message}`);
+  const what = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  return new StatusError(422, 'Invalid', `${group ? `${kind}.${group}` : kind} "${name}" is invalid: ${what}`, {
+    details: { ...(name && { name }), ...(group && { group }), ...(kind && { kind }), causes: [...causes] },
+  });
+};
+
+export const tooManyRequests = (message: string, retryAfterSeconds = 1) =>
+  new StatusError(429, 'TooManyRequests', message, { details: { retryAfterSeconds } });
+
+export const headersTooLarge = () => new StatusError(431, 'BadRequest', 'the request line and headers are larger than 16 KiB');
+
+/** 500. `text` must be harmless: no stack, path, host, token or upstream text. */
+export const internalError = (text = 'the request could not be completed', options?: ErrorOptions) =>
+  new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, { details: { causes: [{ message: text }] }, ...options });
+
+/** 501: said by the embedded cluster for what it does not do. */
+export const notImplemented = (what: string) => new StatusError(501, 'NotImplemented', `the embedded cluster does not implement ${what}`);
+
+/** Which part behind us is meant, in the words that callers get to see. */
+export type Dependency = 'kubernetes' | 'identity provider';
+
+/** 503: a dependency is out of reach or answers nonsense. */
+export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions & { retryAfterSeconds?: number } = {}) => {
+  const { retryAfterSeconds = 1, ...rest } = options;
+  return new StatusError(503, 'ServiceUnavailable', `${dependency} is not available, try again`, {
+    details: { retryAfterSeconds },
+    ...rest,
+  });
+};
+
+/** 504: a dependency, or the request as a whole, took longer than its deadline. */
+export const timedOut = (dependency: Dependency | 'the request', options: ErrorOptions = {}) =>
+  new StatusError(504, 'Timeout', `${dependency} did not answer in time, try again`, { details: { retryAfterSeconds: 1 }, ...options });
+
+/** 503 of the service itself: a cause per failed check, `reason` its name. */
+export const notReady = (causes: StatusCause[]) =>
+  new StatusError(503, 'ServiceUnavailable', `not ready: ${causes.map(({ reason, message }) => `${reason} (${message})`).join(', ')}`, {
+    details: { causes, retryAfterSeconds: 1 },
+  });

@@ -1,0 +1,142 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { Metrics } from '../http/metrics.ts';
+import type { Bearer, Caller } from '../http/operation.ts';
+import { forbidden, serviceUnavailable } from '../http/status.ts';
+import { AnswerCache } from './answer-cache.ts';
+import type { ApiServer } from './api-server.ts';
+import { isRecord } from './resource.ts';
+import { selfReview } from './self-review.ts';
+import { tokenLifetimeMs } from './token-lifetime.ts';
+
+const denialMaxAgeMs = 1000;
+const settleMs = 1000;
+const maxEntries = 20_000;
+
+/** What somebody wants to do to a resource, as RBAC names it: one question `can(VERB RESOURCE NAME)` of the contract. */
+export interface ResourceAccess {
+  verb: string;
+  /** '' is the core group. */
+  group: string;
+  resource: string;
+  version?: string;
+  subresource?: string;
+  /** Left out: at the cluster scope, or in all namespaces. */
+  namespace?: string;
+  /** Left out: all of them. */
+  name?: string;
+}
+
+/** `status` of a SelfSubjectAccessReview; `allowed` always, the others if the API server gave them. */
+export interface AccessStatus {
+  allowed: boolean;
+  denied?: boolean;
+  reason?: string;
+  evaluationError?: string;
+}
+
+/** @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/ */
+const selfSubjectAccessReview = z.object({
+  status: z.object({
+    allowed: z.boolean(),
+    denied: z.boolean().exactOptional(),
+    reason: z.string().exactOptional(),
+    evaluationError: z.string().exactOptional(),
+  }),
+});
+
+type Answer = { status: AccessStatus; tokenExpiresInMs: number };
+
+export interface AccessReviewsOptions {
+  apiServer: ApiServer;
+  /** `kubernetes.accessCache`; 0 turns keeping off. */
+  accessCacheMs: number;
+  metrics: Metrics;
+  now?: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+/** What callers may do: asked of the API server as the caller, kept for moments, dropped when a role or binding changes. */
+export class AccessReviews {
+  readonly #apiServer: ApiServer;
+  readonly #answers: AnswerCache<Answer>;
+  readonly #now: () => Date;
+  readonly #clock: () => number;
+  #clearedAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ apiServer, accessCacheMs, metrics, now = () => new Date(), clock = () => performance.now() }: AccessReviewsOptions) {
+    this.#apiServer = apiServer;
+    this.#now = now;
+    this.#clock = clock;
+    this.#answers = new AnswerCache<Answer>({
+      name: 'access',
+      maxEntries,
+      lifetimeMs: (answer) => Math.min(accessCacheMs, this.#maxAgeMs(answer)),
+      metrics,
+      clock,
+    });
+  }
+
+  /** @throws StatusError as `review` does: what cannot be asked is never allowed */
+  async can(caller: Bearer, access: ResourceAccess, signal: AbortSignal): Promise<boolean> {
+    return isAllowed(await this.review(caller, { resourceAttributes: access }, signal));
+  }
+
+  /** Whether the caller may get a path that is no resource. @throws StatusError as `review` does */
+  async canGetPath(caller: Bearer, path: string, signal: AbortSignal): Promise<boolean> {
+    return isAllowed(await this.review(caller, { nonResourceAttributes: { verb: 'get', path } }, signal));
+  }
+
+  /** @throws StatusError 403 in the API server's words, or as `review` does */
+  async require(caller: Caller, access: ResourceAccess, signal: AbortSignal): Promise<void> {
+    if (await this.can(caller, access, signal)) return;
+    throw forbidden({ ...access, user: caller.identity.name });
+  }
+
+  /**
+   * The answer to any `spec` of a SelfSubjectAccessReview, sent on as it is.
+   *
+   * @throws UpstreamError what the API server refused with (401, 403, 422)
+   * @throws StatusError 503 if it is out of reach or its answer says neither yes nor no, 504 if it took too long
+   */
+  async review(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<AccessStatus> {
+    const key = `${caller.hash} ${hash('sha256', canonicalJson(spec ?? null))}`;
+    const { status } = await this.#answers.get(key, signal, (shared) => this.#ask(caller, spec, shared));
+    return status;
+  }
+
+  /** To be called when a role or binding changes. */
+  clear(): void {
+    this.#answers.clear();
+    this.#clearedAt = this.#clock();
+  }
+
+  /** The API server's authorizer follows the roles by a watch too, and may for a moment still answer as before a change. */
+  #maxAgeMs({ status, tokenExpiresInMs }: Answer): number {
+    const isSettled = this.#clock() - this.#clearedAt > settleMs;
+    return isSettled && isAllowed(status) ? tokenExpiresInMs : Math.min(tokenExpiresInMs, denialMaxAgeMs);
+  }
+
+  async #ask(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<Answer> {
+    const answer = await selfReview(this.#apiServer.asCaller(caller), {
+      group: 'authorization.k8s.io',
+      kind: 'SelfSubjectAccessReview',
+      spec,
+      signal,
+    });
+    const review = selfSubjectAccessReview.safeParse(answer);
+    if (!review.success) throw serviceUnavailable('kubernetes', { cause: review.error });
+    return { status: review.data.status, tokenExpiresInMs: tokenLifetimeMs(caller.token, this.#now()) };
+  }
+}
+
+/** An authorizer that denies has the last word (Kubernetes: `denied` and `allowed` exclude each other). */
+const isAllowed = ({ allowed, denied = false }: AccessStatus) => allowed && !denied;
+
+/** Equal values give equal texts, in whatever order their members were sent. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    isRecord(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
+  );
+}

@@ -1,0 +1,91 @@
+import { LRUCache } from 'lru-cache';
+import type { Metrics } from '../http/metrics.ts';
+
+export interface AnswerCacheOptions<T> {
+  /** Label of the metrics. */
+  name: string;
+  /** The least recently used answers go first. */
+  maxEntries: number;
+  /** How long an answer may be given again; 0 for not at all. */
+  lifetimeMs: (answer: T) => number;
+  metrics: Metrics;
+  /** Milliseconds that only ever grow: a clock set back must not prolong an answer. */
+  clock?: () => number;
+}
+
+interface Question<T> {
+  readonly answer: Promise<T>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/** Answers of the API server, kept for moments. Equal questions in flight are asked once. Failures are not kept. */
+export class AnswerCache<T> {
+  readonly #answers: LRUCache<string, { answer: T; until: number }>;
+  readonly #questions = new Map<string, Question<T>>();
+  readonly #lifetimeMs: (answer: T) => number;
+  readonly #clock: () => number;
+
+  constructor({ name, maxEntries, lifetimeMs, metrics, clock = () => performance.now() }: AnswerCacheOptions<T>) {
+    this.#answers = new LRUCache({ max: maxEntries });
+    this.#lifetimeMs = lifetimeMs;
+    this.#clock = clock;
+    metrics.cache(() => ({ name, entries: this.#answers.size }));
+  }
+
+  /**
+   * The kept answer, or that of a question under way, or a new one. A caller who goes away fails nobody else; the question is given
+   * up when nobody waits for it any more.
+   *
+   * @throws whatever `ask` throws; the signal's reason when it aborts
+   */
+  async get(key: string, signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const kept = this.#answers.get(key);
+    if (kept !== undefined && this.#clock() < kept.until) return kept.answer;
+    return this.#wait(this.#questions.get(key) ?? this.#ask(key, ask), signal);
+  }
+
+  /** Forgets every answer, and those to come of questions that were asked before. */
+  clear(): void {
+    this.#answers.clear();
+    this.#questions.clear();
+  }
+
+  #ask(key: string, ask: (signal: AbortSignal) => Promise<T>): Question<T> {
+    const controller = new AbortController();
+    const askedAt = this.#clock();
+    const question: Question<T> = { answer: ask(controller.signal), controller, waiting: 0 };
+    this.#questions.set(key, question);
+    const isCurrent = () => this.#questions.get(key) === question;
+    question.answer.then(
+      (answer) => {
+        if (!isCurrent()) return;
+        this.#questions.delete(key);
+        const until = askedAt + this.#lifetimeMs(answer);
+        if (until > this.#clock()) this.#answers.set(key, { answer, until });
+      },
+      () => {
+        if (isCurrent()) this.#questions.delete(key);
+      },
+    );
+    controller.signal.addEventListener('abort', () => {
+      if (isCurrent()) this.#questions.delete(key);
+    });
+    return question;
+  }
+
+  async #wait(question: Question<T>, signal: AbortSignal): Promise<T> {
+    const { promise: gone, reject } = Promise.withResolvers<never>();
+    const leave = () => reject(signal.reason);
+    signal.addEventListener('abort', leave);
+    question.waiting += 1;
+    try {
+      return await Promise.race([question.answer, gone]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+      question.waiting -= 1;
+      if (question.waiting === 0) question.controller.abort();
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** Aborts when the outer signal does, or when its time is over before `release` or `end`. */
+export class Deadline {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #timer: NodeJS.Timeout;
+  readonly #endsAt: number;
+  #hasPassed = false;
+
+  constructor(outer: AbortSignal, ms: number) {
+    this.#outer = outer;
+    this.#endsAt = performance.now() + ms;
+    this.#timer = setTimeout(() => {
+      this.#hasPassed = true;
+      this.#controller.abort(new DOMException('the deadline has passed', 'TimeoutError'));
+    }, ms);
+    if (outer.aborted) this.#abort();
+    else outer.addEventListener('abort', this.#abort);
+  }
+
+  readonly #abort = (): void => this.#controller.abort(this.#outer.reason);
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Whether it was the time, and not the outer signal, that ended it. */
+  get hasPassed(): boolean {
+    return this.#hasPassed;
+  }
+
+  get leftMs(): number {
+    return this.#endsAt - performance.now();
+  }
+
+  /** From here on only the outer signal aborts. */
+  release(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Lets go of timer and outer signal. */
+  end(): void {
+    this.release();
+    this.#outer.removeEventListener('abort', this.#abort);
+  }
+}

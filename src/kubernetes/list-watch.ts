@@ -1,0 +1,143 @@
+import { serviceUnavailable } from '../http/status.ts';
+import type { ServiceClient } from './api-server.ts';
+import { JsonLines } from './json-lines.ts';
+import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';
+import { UpstreamError } from './upstream-error.ts';
+
+/** etcd holds no object above 1.5 MiB; a line holds one, escaped. */
+const maxLineBytes = 4 * 1024 * 1024;
+
+/** Which objects are listed and watched. */
+export interface Selection {
+  type: ResourceType;
+  /** Left out: all namespaces, or a resource without namespaces. */
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Asks for no more than `metadata` of each object. */
+  isMetadataOnly?: boolean;
+}
+
+export interface Page {
+  objects: KubernetesObject[];
+  resourceVersion: string;
+}
+
+/** What a watch says; a bookmark brings nothing but the version up to which it has told everything. */
+export type WatchEvent =
+  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: KubernetesObject; resourceVersion: string }
+  | { type: 'BOOKMARK'; resourceVersion: string };
+
+interface Calling {
+  client: ServiceClient;
+  signal: AbortSignal;
+}
+
+/**
+ * All objects, page by page, as of one resource version.
+ *
+ * @throws UpstreamError 410 if the list changed too much while it was read: start again
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+ */
+export async function* listPages(
+  { client, signal }: Calling,
+  selection: Selection,
+  pageSize: number,
+): AsyncGenerator<Page, void, undefined> {
+  const query = selectorsOf(selection);
+  query.set('limit', String(pageSize));
+  for (;;) {
+    const list = await client.request({
+      call: `list ${selection.type.resource}`,
+      method: 'GET',
+      path: pathOf(selection),
+      query,
+      accept: acceptOf(selection, 'PartialObjectMetadataList'),
+      signal,
+    });
+    const { page, next } = readPage(list);
+    yield page;
+    if (next === '') return;
+    query.set('continue', next);
+  }
+}
+
+function readPage(list: unknown): { page: Page; next: string } {
+  if (!isRecord(list) || !isRecord(list.metadata) || !Array.isArray(list.items ?? [])) throw unusable('a list');
+  const { resourceVersion, continue: next = '' } = list.metadata;
+  const objects: unknown[] = Array.isArray(list.items) ? list.items : [];
+  if (typeof resourceVersion !== 'string' || typeof next !== 'string' || !objects.every(isKubernetesObject)) throw unusable('a list');
+  return { page: { objects, resourceVersion }, next };
+}
+
+export interface WatchOptions {
+  resourceVersion: string;
+  /** When the server shall end the watch, so that a connection that died unnoticed does not last. */
+  timeoutSeconds: number;
+  /** Called for the answer's headers and with every chunk, whether or not it completes an event. */
+  onHeard: () => void;
+}
+
+/**
+ * The changes after a resource version, until the server ends the watch.
+ *
+ * @throws UpstreamError what the server refuses with, as its status or in the stream: 410 means to list again
+ * @throws Error for anything that is not a complete event
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+ */
+export async function* watchEvents(
+  { client, signal }: Calling,
+  selection: Selection,
+  { resourceVersion, timeoutSeconds, onHeard }: WatchOptions,
+): AsyncGenerator<WatchEvent, void, undefined> {
+  const query = selectorsOf(selection);
+  query.set('watch', 'true');
+  query.set('allowWatchBookmarks', 'true');
+  query.set('resourceVersion', resourceVersion);
+  query.set('timeoutSeconds', String(timeoutSeconds));
+  const { body } = await client.stream({
+    call: `watch ${selection.type.resource}`,
+    method: 'GET',
+    path: pathOf(selection),
+    query,
+    accept: acceptOf(selection, 'PartialObjectMetadata'),
+    isLong: true,
+    signal,
+  });
+  onHeard();
+  const lines = new JsonLines(maxLineBytes);
+  for await (const chunk of body) {
+    onHeard();
+    for (const value of lines.push(chunk)) yield readEvent(value);
+  }
+}
+
+function readEvent(value: unknown): WatchEvent {
+  if (!isRecord(value)) throw unusable('a watch event');
+  const { type, object } = value;
+  if (type === 'ERROR') throw errorOf(object);
+  if (type === 'BOOKMARK' && isRecord(object) && isRecord(object.metadata) && typeof object.metadata.resourceVersion === 'string') {
+    return { type, resourceVersion: object.metadata.resourceVersion };
+  }
+  if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubernetesObject(object)) {
+    return { type, object, resourceVersion: object.metadata.resourceVersion };
+  }
+  throw unusable('a watch event');
+}
+
+function errorOf(status: unknown): Error {
+  const code = isRecord(status) && typeof status.code === 'number' ? status.code : 500;
+  return new UpstreamError(code, {}, JSON.stringify(status));
+}
+
+const unusable = (what: string) => serviceUnavailable('kubernetes', { cause: new Error(`${what} is not as the Kubernetes API says`) });
+
+const pathOf = ({ type, namespace }: Selection) => resourcePath(type, namespace === undefined ? {} : { namespace });
+
+function selectorsOf({ labelSelector, fieldSelector }: Selection): URLSearchParams {
+  return new URLSearchParams({ ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) });
+}
+
+/** A server that knows no PartialObjectMetadata answers with whole objects. */
+const acceptOf = ({ isMetadataOnly = false }: Selection, kind: string) =>
+  isMetadataOnly ? `application/json;as=${kind};g=meta.k8s.io;v=v1,application/json` : 'application/json';

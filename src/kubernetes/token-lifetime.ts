@@ -1,0 +1,14 @@
+import { decodeJwt } from 'jose';
+
+/**
+ * Milliseconds until a token that the API server has accepted expires; Infinity if it does not say. Only ever a reason to forget an
+ * answer sooner: nothing is decided by the content of a token that nobody here has verified.
+ */
+export function tokenLifetimeMs(token: string, now: Date): number {
+  try {
+    const { exp } = decodeJwt(token);
+    return typeof exp === 'number' ? exp * 1000 - now.getTime() : Number.POSITIVE_INFINITY;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

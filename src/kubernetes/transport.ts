@@ -1,0 +1,223 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Metrics } from '../http/metrics.ts';
+import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../http/status.ts';
+import type { Connection, TlsOptions } from './connection.ts';
+import { Deadline } from './deadline.ts';
+import { isResourcePath } from './resource.ts';
+import { readErrorBody, UpstreamError } from './upstream-error.ts';
+
+/** Calls beyond these wait for a connection, within their deadline. */
+const maxConnections = 64;
+
+/** Calls beyond these are refused: they would only wait for their deadline. */
+const maxPending = 2048;
+
+const maxRetries = 2;
+
+/** One call to the API server, without a credential. There is no way to add a header: what a caller sent never travels on. */
+export interface ApiCall {
+  /** Label of the metrics, from a closed set, e.g. `get configmaps`. */
+  call: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** As `resourcePath` builds it. */
+  path: string;
+  /** A string goes along byte for byte. */
+  query?: URLSearchParams | string;
+  accept?: string;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Of the body, e.g. `application/merge-patch+json`. */
+  contentType?: string;
+  /** Of the request on whose behalf the call is made; its reason is thrown when it aborts. */
+  signal: AbortSignal;
+  /** Whether twice does the same as once, so that the call is tried again after a lost connection. A GET always is. */
+  isRepeatable?: boolean;
+}
+
+/** A call whose answer is read as it comes. */
+export interface StreamCall extends ApiCall {
+  /** May take longer than the deadline once it has begun, e.g. a watch: it gets a connection beside the pool of the short calls. */
+  isLong: boolean;
+}
+
+export type UpstreamResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+
+export interface TransportOptions {
+  connection: Connection;
+  /** Time for one call with all its retries. */
+  requestTimeoutMs: number;
+  metrics: Metrics;
+}
+
+/** The connections to the API server: one pool for short calls, one for those that stay. */
+export class Transport {
+  readonly #short: Agent;
+  readonly #long: Agent;
+  readonly #origin: string;
+  readonly #prefix: string;
+  readonly #timeoutMs: number;
+  readonly #metrics: Metrics;
+  #pending = 0;
+  #failure: string | undefined;
+
+  constructor({ connection, requestTimeoutMs, metrics }: TransportOptions) {
+    const { origin, pathname } = new URL(connection.server);
+    this.#origin = origin;
+    this.#prefix = pathname.replace(/\/$/, '');
+    this.#timeoutMs = requestTimeoutMs;
+    this.#metrics = metrics;
+    const shared = { connect: connector(connection, requestTimeoutMs), headersTimeout: 0, keepAliveTimeout: 30_000, pipelining: 1 };
+    this.#short = new Agent({ ...shared, connections: maxConnections, bodyTimeout: requestTimeoutMs });
+    this.#long = new Agent({ ...shared, bodyTimeout: 0 });
+  }
+
+  /** Why the last attempt did not get an answer, as an error code; undefined if it did. */
+  failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /**
+   * The decoded body of a success.
+   *
+   * @throws UpstreamError what the API server refused with
+   * @throws StatusError 503 if it is out of reach or answers no JSON, 504 after the deadline
+   */
+  async json(call: ApiCall, authorization: string | undefined): Promise<unknown> {
+    const deadline = new Deadline(call.signal, this.#timeoutMs);
+    try {
+      return await repeated(call, deadline, async () => readJson(await this.#open(this.#short, call, authorization, deadline)));
+    } catch (error) {
+      throw failureOf(error, call.signal, deadline);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  /** A success with its body unread. The deadline holds until the headers; the signal until the body has ended. */
+  async stream(call: StreamCall, authorization: string | undefined): Promise<UpstreamResponse> {
+    const deadline = new Deadline(call.signal, this.#timeoutMs);
+    try {
+      const agent = call.isLong ? this.#long : this.#short;
+      const response = await repeated(call, deadline, () => this.#open(agent, call, authorization, deadline));
+      deadline.release();
+      response.body.once('close', () => deadline.end());
+      // Whoever reads the body gets the error too; without a listener, one that comes before the first read would end the process.
+      response.body.on('error', () => undefined);
+      return response;
+    } catch (error) {
+      deadline.end();
+      throw failureOf(error, call.signal, deadline);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#short.destroy(), this.#long.destroy()]);
+  }
+
+  /** Resolves with a success. */
+  async #open(agent: Agent, call: ApiCall, authorization: string | undefined, deadline: Deadline): Promise<UpstreamResponse> {
+    const response = await this.#send(agent, call, authorization, deadline);
+    if (response.statusCode >= 200 && response.statusCode < 300) return response;
+    const body = await readErrorBody(response.body);
+    if (response.statusCode < 400) throw new Error(`unexpected status ${response.statusCode}`);
+    throw new UpstreamError(response.statusCode, response.headers, body);
+  }
+
+  async #send(agent: Agent, call: ApiCall, authorization: string | undefined, deadline: Deadline): Promise<UpstreamResponse> {
+    if (this.#pending >= maxPending) throw serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') });
+    const options = this.#requestOptions(call, authorization);
+    const end = this.#metrics.upstream.startTimer({ call: call.call });
+    this.#pending += 1;
+    try {
+      const response = await agent.request({ ...options, signal: deadline.signal });
+      this.#failure = undefined;
+      end({ outcome: response.statusCode });
+      return response;
+    } catch (error) {
+      const outcome = deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable';
+      if (outcome !== 'aborted') this.#failure = deadline.hasPassed ? 'no answer in time' : codeOf(error);
+      end({ outcome });
+      throw error;
+    } finally {
+      this.#pending -= 1;
+    }
+  }
+
+  #requestOptions(call: ApiCall, authorization: string | undefined): Dispatcher.RequestOptions {
+    if (!isResourcePath(call.path)) throw unknownPath();
+    const query = call.query?.toString() ?? '';
+    if (!rawQuery.test(query)) throw badRequest('the query holds characters that must be percent-encoded');
+    return {
+      origin: this.#origin,
+      path: `${this.#prefix}${call.path}${query && `?${query}`}`,
+      method: call.method,
+      headers: {
+        accept: call.accept ?? 'application/json',
+        'user-agent': 'atrium',
+        ...(authorization !== undefined && { authorization }),
+        ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
+      },
+      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+    };
+  }
+}
+
+/** Bytes that may stand in a request line behind the `?`. */
+const rawQuery = /^[!"\u0024-\u007e\u0080-\u00ff]*$/;
+
+/** Connects as the connection's TLS options are at that moment, so that a new certificate authority needs no restart. */
+function connector(connection: Connection, timeout: number): buildConnector.connector {
+  let built: { tls: TlsOptions; connect: buildConnector.connector } | undefined;
+  return (options, callback) => {
+    const { tls } = connection;
+    if (built?.tls !== tls) built = { tls, connect: buildConnector({ ...tls, timeout }) };
+    built.connect(options, callback);
+  };
+}
+
+async function readJson({ body }: UpstreamResponse): Promise<unknown> {
+  const text = await body.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, which may hold secrets.
+    throw new Error('the body is not JSON');
+  }
+}
+
+/** Tries again what may be tried again, as long as the deadline allows. */
+async function repeated<T>(
+  { method, isRepeatable = method === 'GET' }: ApiCall,
+  deadline: Deadline,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  for (let retriesLeft = isRepeatable ? maxRetries : 0; ; retriesLeft -= 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const pauseMs = pauseBeforeRetry(error);
+      if (retriesLeft === 0 || deadline.signal.aborted || pauseMs >= deadline.leftMs) throw error;
+      await sleep(pauseMs, undefined, { signal: deadline.signal });
+    }
+  }
+}
+
+const lostConnection = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** Milliseconds; Infinity if the failure is not one that a second try may cure. */
+function pauseBeforeRetry(error: unknown): number {
+  if (!(error instanceof UpstreamError)) return lostConnection.has(codeOf(error)) ? 0 : Number.POSITIVE_INFINITY;
+  return [429, 503].includes(error.status.code) ? (error.retryAfterMs ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : 'unexpected answer';
+}
+
+function failureOf(error: unknown, signal: AbortSignal, deadline: Deadline): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof StatusError) return error;
+  return deadline.hasPassed ? timedOut('kubernetes', { cause: error }) : serviceUnavailable('kubernetes', { cause: error });
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { type Status, StatusError, type StatusReason } from '../http/status.ts';
+
+/** As much of an error body as is read: a Status is far smaller. */
+const errorBodyLimit = 64 * 1024;
+
+const text = z.string().exactOptional();
+
+const failureStatus = z.looseObject({
+  kind: z.literal('Status'),
+  apiVersion: z.literal('v1'),
+  metadata: z.record(z.string(), z.unknown()).default({}),
+  status: z.literal('Failure'),
+  message: z.string().default(''),
+  reason: text,
+  details: z
+    .looseObject({
+      name: text,
+      group: text,
+      kind: text,
+      uid: text,
+      causes: z.array(z.looseObject({ reason: text, message: text, field: text })).exactOptional(),
+      retryAfterSeconds: z.number().exactOptional(),
+    })
+    .exactOptional(),
+  code: z.int().min(400).max(599),
+});
+
+const reasons: Readonly<Record<number, StatusReason>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Expired',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+/** What a caller gets to see of the API server's headers when it refuses. */
+const passedOnHeaders = ['Retry-After', 'Warning', 'Audit-Id'];
+
+export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * What the API server answered instead of a success: its own Status with code, Retry-After, Warning and Audit-Id, or, where the body
+ * was none (a proxy's page, nothing), a Status with that code and the cause `UnexpectedServerResponse`.
+ */
+export class UpstreamError extends StatusError {
+  override readonly status: Status;
+  override readonly headers: Readonly<Record<string, string>>;
+  /** What the API server itself asks for; undefined if it asks for nothing. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(statusCode: number, headers: UpstreamHeaders, body: string) {
+    const status = parseStatus(statusCode, body);
+    super(statusCode, 'InternalError', status.message);
+    this.status = status;
+    this.headers = headersOf(statusCode, headers, status);
+    const seconds = Number(headers['retry-after'] ?? Number.NaN);
+    this.retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined;
+  }
+
+  hasCause(reason: string): boolean {
+    return this.status.details?.causes?.some((cause) => cause.reason === reason) ?? false;
+  }
+}
+
+function parseStatus(statusCode: number, body: string): Status {
+  const parsed = failureStatus.safeParse(parseJson(body));
+  if (parsed.success && parsed.data.code === statusCode) return parsed.data;
+  const message = 'kubernetes answered with something that is no Status';
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason: reasons[statusCode] ?? (statusCode < 500 ? 'BadRequest' : 'InternalError'),
+    details: { causes: [{ reason: 'UnexpectedServerResponse', message }] },
+    code: statusCode,
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function headersOf(statusCode: number, headers: UpstreamHeaders, { details }: Status): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of passedOnHeaders) {
+    const value = headers[name.toLowerCase()];
+    if (value !== undefined) passed[name] = [value].flat().join(', ');
+  }
+  if ([429, 503, 504].includes(statusCode)) passed['Retry-After'] ??= String(details?.retryAfterSeconds ?? 1);
+  if (statusCode === 401) passed['WWW-Authenticate'] = 'Bearer realm="atrium", error="invalid_token"';
+  return passed;
+}
+
+/** At most `errorBodyLimit` bytes of a body; the rest is not waited for. */
+export async function readErrorBody(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > errorBodyLimit) return '';
+  }
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,241 @@
+import type { Metrics } from '../http/metrics.ts';
+import { Deadline } from './deadline.ts';
+import type { Page, Selection, WatchEvent } from './list-watch.ts';
+import type { KubernetesObject } from './resource.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import { WatchLoop, type WatchLoopParts } from './watch-loop.ts';
+
+/** What every watch cache of a service shares. */
+export interface WatchCacheParts extends WatchLoopParts {
+  metrics: Metrics;
+}
+
+export interface WatchCacheOptions<Row> extends Selection {
+  /** Label of the metrics. */
+  name: string;
+  /** What is kept of an object, undefined for nothing. Called once per change; the object is not held. */
+  keep(object: KubernetesObject): Row | undefined;
+  pageSize?: number;
+}
+
+/** One row that came, changed or went. */
+export interface Change<Row> {
+  key: string;
+  old?: Row;
+  new?: Row;
+}
+
+interface Entry<Row> {
+  readonly row: Row;
+  readonly resourceVersion: string;
+}
+
+/** What is kept of the selected objects, following every change in the cluster. */
+export class WatchCache<Row> {
+  readonly #options: WatchCacheOptions<Row>;
+  readonly #loop: WatchLoop;
+  readonly #log: WatchCacheParts['log'];
+  readonly #listeners = new Set<(change: Change<Row>) => void>();
+  readonly #waiting = new Set<() => void>();
+  readonly #synced = Promise.withResolvers<void>();
+  #entries = new Map<string, Entry<Row>>();
+  #isSynced = false;
+  #resourceVersion = '';
+  #revision = 0;
+
+  constructor(parts: WatchCacheParts, options: WatchCacheOptions<Row>) {
+    const { name, pageSize = 500 } = options;
+    this.#options = options;
+    this.#log = parts.log;
+    this.#loop = new WatchLoop(parts, {
+      name,
+      selection: options,
+      pageSize,
+      sink: { list: () => this.#list(), event: (event) => this.#event(event) },
+    });
+    parts.metrics.watch(() => ({ name, ageSeconds: this.ageSeconds(), restarts: this.restarts, objects: this.size }));
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** Whether the first list is complete. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** @throws the signal's reason when it aborts before */
+  async whenSynced(signal?: AbortSignal): Promise<void> {
+    if (signal === undefined) return this.#synced.promise;
+    signal.throwIfAborted();
+    const { promise: gone, reject } = Promise.withResolvers<never>();
+    const leave = () => reject(signal.reason);
+    signal.addEventListener('abort', leave);
+    try {
+      await Promise.race([this.#synced.promise, gone]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  /** `key` is the name; `namespace/name` where a resource with namespaces is watched in all of them. */
+  get(key: string): Row | undefined {
+    return this.#entries.get(key)?.row;
+  }
+
+  *entries(): IterableIterator<[string, Row]> {
+    for (const [key, { row }] of this.#entries) yield [key, row];
+  }
+
+  *values(): IterableIterator<Row> {
+    for (const { row } of this.#entries.values()) yield row;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The newest seen, also by bookmarks; '' before the first list. */
+  get resourceVersion(): string {
+    return this.#resourceVersion;
+  }
+
+  /** Grows with every change of a row, and only then: what was computed from the rows holds as long as it stands still. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /**
+   * Tells of every row that comes, changes or goes, after the fact; also of the first list, and, after a gap, of the differences. A
+   * row of an object that has not changed stays the same object.
+   *
+   * @returns a function that ends it
+   */
+  onChange(listener: (change: Change<Row>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Whether the cache has seen that version, or sees it in time: then it holds what a write with that version did, or something newer.
+   *
+   * @throws the signal's reason when it aborts
+   */
+  async waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    if (this.#hasSeen(resourceVersion)) return true;
+    const deadline = new Deadline(signal, timeoutMs);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const look = () => this.#hasSeen(resourceVersion) && resolve(true);
+    deadline.signal.addEventListener('abort', () => resolve(false));
+    this.#waiting.add(look);
+    try {
+      const isSeen = await promise;
+      signal.throwIfAborted();
+      return isSeen;
+    } finally {
+      this.#waiting.delete(look);
+      deadline.end();
+    }
+  }
+
+  /** Seconds since the API server was last heard of on this watch; before that, since the start. */
+  ageSeconds(): number {
+    return this.#loop.ageSeconds();
+  }
+
+  /** How often the watch was begun again after a failure. */
+  get restarts(): number {
+    return this.#loop.restarts;
+  }
+
+  /** Whether the rows may be old: the last attempt failed, or nothing was heard for 35 s, or there is no list yet. */
+  isStale(): boolean {
+    return this.#loop.isStale();
+  }
+
+  /** Why the last attempt failed, e.g. `404 NotFound` while a resource is not installed; undefined if it did not. */
+  failure(): string | undefined {
+    return this.#loop.failure();
+  }
+
+  #hasSeen(resourceVersion: string): boolean {
+    return (compareResourceVersions(this.#resourceVersion, resourceVersion) ?? -1) >= 0;
+  }
+
+  #list(): { add(page: Page): void; all(resourceVersion: string): void } {
+    const entries = new Map<string, Entry<Row>>();
+    return {
+      add: ({ objects }) => {
+        for (const object of objects) {
+          const key = this.#keyOf(object);
+          const entry = this.#entryOf(key, object);
+          if (entry !== undefined) entries.set(key, entry);
+        }
+      },
+      all: (resourceVersion) => this.#replace(entries, resourceVersion),
+    };
+  }
+
+  #replace(entries: Map<string, Entry<Row>>, resourceVersion: string): void {
+    const old = this.#entries;
+    this.#entries = entries;
+    this.#resourceVersion = resourceVersion;
+    for (const [key, entry] of old) if (!entries.has(key)) this.#tell(key, entry, undefined);
+    for (const [key, entry] of entries) if (entry !== old.get(key)) this.#tell(key, old.get(key), entry);
+    this.#isSynced = true;
+    this.#synced.resolve();
+    this.#look();
+  }
+
+  #event(event: WatchEvent): void {
+    this.#resourceVersion = event.resourceVersion;
+    if (event.type !== 'BOOKMARK') {
+      const key = this.#keyOf(event.object);
+      const old = this.#entries.get(key);
+      const entry = event.type === 'DELETED' ? undefined : this.#entryOf(key, event.object);
+      if (entry === undefined) this.#entries.delete(key);
+      else this.#entries.set(key, entry);
+      if (entry !== old) this.#tell(key, old, entry);
+    }
+    this.#look();
+  }
+
+  #keyOf({ metadata: { namespace, name } }: KubernetesObject): string {
+    return namespace === undefined || this.#options.namespace !== undefined ? name : `${namespace}/${name}`;
+  }
+
+  /** The one that is there already if the object has not changed since. */
+  #entryOf(key: string, object: KubernetesObject): Entry<Row> | undefined {
+    const known = this.#entries.get(key);
+    const { resourceVersion } = object.metadata;
+    if (known?.resourceVersion === resourceVersion) return known;
+    const row = this.#guard(key, () => this.#options.keep(object));
+    return row === undefined ? undefined : { row, resourceVersion };
+  }
+
+  #tell(key: string, old: Entry<Row> | undefined, entry: Entry<Row> | undefined): void {
+    this.#revision += 1;
+    const change: Change<Row> = { key, ...(old && { old: old.row }), ...(entry && { new: entry.row }) };
+    for (const listener of this.#listeners) this.#guard(key, () => listener(change));
+  }
+
+  /** One object that somebody cannot cope with must not keep all others from being followed. */
+  #guard<T>(key: string, act: () => T): T | undefined {
+    try {
+      return act();
+    } catch (error) {
+      this.#log.error({ watch: this.#options.name, key, err: error }, 'an object could not be taken in');
+      return undefined;
+    }
+  }
+
+  #look(): void {
+    for (const look of this.#waiting) look();
+  }
+}

@@ -1,0 +1,222 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { StatusError } from '../http/status.ts';
+import type { ServiceClient } from './api-server.ts';
+import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from './list-watch.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import { UpstreamError } from './upstream-error.ts';
+
+/** Milliseconds, but for the seconds that go into a request. */
+export interface WatchTimes {
+  /** A watch ends after a random time between these. */
+  minWatchSeconds: number;
+  maxWatchSeconds: number;
+  /** A watch that says nothing for so long, not even that it ends, is taken for dead. */
+  silenceMs: number;
+  /** The pause after a failure doubles from the first to the second of these. */
+  minPauseMs: number;
+  maxPauseMs: number;
+}
+
+/** A server that returns is heard of within 4 s, one that falls silent is noticed within 35 s. */
+const defaultTimes: WatchTimes = { minWatchSeconds: 20, maxWatchSeconds: 25, silenceMs: 28_000, minPauseMs: 200, maxPauseMs: 4000 };
+
+/** However long a server asks us to stay away. */
+const maxRetryAfterMs = 60_000;
+
+const staleAfterMs = 35_000;
+
+/** A watch that ended sooner is a failure: begun again at once, it would turn in circles. */
+const shortestWatchMs = 500;
+
+export interface WatchLoopParts {
+  client: ServiceClient;
+  log: Logger;
+  times?: WatchTimes;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+  /** From 0 to 1. */
+  random?: () => number;
+  /** Resolves after so many milliseconds, or when the signal aborts. */
+  pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Takes what the loop hears. A list counts as a whole, once `all` has been called. */
+interface WatchSink {
+  list(): { add(page: Page): void; all(resourceVersion: string): void };
+  event(event: WatchEvent): void;
+}
+
+export interface WatchLoopOptions {
+  /** For the log. */
+  name: string;
+  selection: Selection;
+  pageSize: number;
+  sink: WatchSink;
+}
+
+/**
+ * Lists, then watches from there, and never stops for good: after any failure it goes on from the last version it has seen, or, where
+ * the server no longer knows that one, lists again.
+ */
+export class WatchLoop {
+  readonly #client: ServiceClient;
+  readonly #log: Logger;
+  readonly #times: WatchTimes;
+  readonly #clock: () => number;
+  readonly #random: () => number;
+  readonly #pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly #options: WatchLoopOptions;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+  /** Undefined: list first. */
+  #version: string | undefined;
+  #heardAt: number;
+  /** In a row. */
+  #failures = 0;
+  #failure: string | undefined;
+  #restarts = 0;
+
+  constructor(
+    { client, log, times = defaultTimes, clock = () => performance.now(), random = Math.random, pause = pauseFor }: WatchLoopParts,
+    options: WatchLoopOptions,
+  ) {
+    this.#client = client;
+    this.#log = log;
+    this.#times = times;
+    this.#clock = clock;
+    this.#random = random;
+    this.#pause = pause;
+    this.#options = options;
+    this.#heardAt = clock();
+  }
+
+  start(): void {
+    this.#heardAt = this.#clock();
+    this.#running ??= this.#run(this.#stopping.signal);
+  }
+
+  /** Resolves when nothing is under way any more. It cannot be started again. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the watch is stopped'));
+    await this.#running;
+  }
+
+  /** Seconds since the API server was last heard of; before that, since the start. */
+  ageSeconds(): number {
+    return (this.#clock() - this.#heardAt) / 1000;
+  }
+
+  /** How often it was begun again after a failure. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Whether what is known may no longer be what is. */
+  isStale(): boolean {
+    return this.#failure !== undefined || this.#version === undefined || this.#clock() - this.#heardAt > staleAfterMs;
+  }
+
+  /** Why the last attempt failed; undefined if it did not. Names no host. */
+  failure(): string | undefined {
+    return this.#failure;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#version === undefined) await this.#list(signal);
+        else await this.#watch(this.#version, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error, signal);
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { selection, pageSize, sink } = this.#options;
+    const list = sink.list();
+    let version: string | undefined;
+    for await (const page of listPages({ client: this.#client, signal }, selection, pageSize)) {
+      this.#heard();
+      // The first page says as of when; the others are as of then too.
+      version ??= page.resourceVersion;
+      list.add(page);
+    }
+    if (version === undefined) return;
+    list.all(version);
+    this.#version = version;
+  }
+
+  async #watch(from: string, signal: AbortSignal): Promise<void> {
+    const { minWatchSeconds, maxWatchSeconds, silenceMs } = this.#times;
+    const silence = new AbortController();
+    const timer = setTimeout(() => silence.abort(new Error(`nothing was heard for ${silenceMs} ms`)), silenceMs);
+    const begunAt = this.#clock();
+    const onHeard = () => {
+      timer.refresh();
+      this.#heard();
+    };
+    try {
+      const timeoutSeconds = Math.round(minWatchSeconds + this.#random() * (maxWatchSeconds - minWatchSeconds));
+      const calling = { client: this.#client, signal: AbortSignal.any([signal, silence.signal]) };
+      for await (const event of watchEvents(calling, this.#options.selection, { resourceVersion: from, timeoutSeconds, onHeard })) {
+        this.#take(event);
+        this.#failures = 0;
+      }
+      if (this.#clock() - begunAt < shortestWatchMs) throw new Error('the watch ended as soon as it had begun');
+      this.#failures = 0;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #take(event: WatchEvent): void {
+    // Versions that run backwards: it is another store, or one restored from a backup.
+    if ((compareResourceVersions(event.resourceVersion, this.#version ?? '') ?? 0) < 0) {
+      this.#version = undefined;
+      throw new Error('the watch told of something older than what had been seen');
+    }
+    this.#options.sink.event(event);
+    this.#version = event.resourceVersion;
+  }
+
+  #heard(): void {
+    this.#heardAt = this.#clock();
+    if (this.#failure === undefined) return;
+    this.#log.info({ watch: this.#options.name, restarts: this.#restarts }, 'the watch is back');
+    this.#failure = undefined;
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    if (isToBeListed(error)) this.#version = undefined;
+    const failure = describe(error);
+    if (failure !== this.#failure) this.#log.warn({ watch: this.#options.name, failure, err: error }, 'a watch failed and is begun again');
+    this.#failure = failure;
+    this.#failures += 1;
+    this.#restarts += 1;
+    const { minPauseMs, maxPauseMs } = this.#times;
+    const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** (this.#failures - 1)) * (0.5 + this.#random() / 2);
+    const askedForMs = error instanceof UpstreamError ? Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs) : 0;
+    await this.#pause(Math.max(pauseMs, askedForMs), signal);
+  }
+}
+
+const pauseFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => undefined);
+
+/**
+ * The version is no longer known (410), or not yet (a restored API server, or one behind its siblings), or the whole resource is gone
+ * (404), and what comes back under its name is something new.
+ */
+const isToBeListed = (error: unknown) =>
+  error instanceof UpstreamError && ([404, 410].includes(error.status.code) || error.hasCause('ResourceVersionTooLarge'));
+
+/** In few words, for whoever looks at `/readyz`: codes, not addresses. */
+function describe(failure: unknown): string {
+  // Of our own 503 and 504 the cause tells more.
+  const error = failure instanceof StatusError && failure.cause instanceof Error ? failure.cause : failure;
+  if (error instanceof StatusError) return `${error.status.code} ${error.status.reason ?? ''}`.trim();
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return error instanceof Error ? error.message : 'unknown';
+}

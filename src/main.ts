@@ -1,0 +1,111 @@
+#!/usr/bin/env node
+/** The process: reads the command line, loads the configuration, starts what it names and ends on a signal. Sole user of process.env and process.exit. */
+import { readFileSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import { stringify } from 'yaml';
+import { App, version } from './app.ts';
+import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from './config/load.ts';
+import type { Config } from './config/schema.ts';
+import { createLog } from './http/log.ts';
+import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
+import { kubeconfigConnection } from './kubernetes/kubeconfig.ts';
+
+const defaultConfig = '/etc/atrium/config.yaml';
+
+/** The file and the process variables; an absent default file counts as empty, an absent named one is a problem. */
+function configSources(file: string | undefined): ConfigSources {
+  try {
+    return { yaml: readFileSync(file ?? defaultConfig, 'utf8'), environment: process.env };
+  } catch (error) {
+    if (file === undefined && error instanceof Error && 'code' in error && error.code === 'ENOENT') return { environment: process.env };
+    throw new ConfigError([
+      { path: '--config', message: `the file cannot be read (${error instanceof Error && 'code' in error ? error.code : 'unknown'})` },
+    ]);
+  }
+}
+
+function connect({ kubernetes }: Config): Promise<Connection> {
+  if (kubernetes.kubeconfig !== undefined) return kubeconfigConnection(kubernetes.kubeconfig);
+  if (process.env.KUBERNETES_SERVICE_HOST) return inClusterConnection({ environment: process.env });
+  if (process.env.KUBECONFIG) return kubeconfigConnection(process.env.KUBECONFIG);
+  throw new ConfigError([{ path: 'kubernetes.kubeconfig', message: 'name a kubeconfig file, set KUBECONFIG, or run in a cluster' }]);
+}
+
+async function serve({ config: file }: { config?: string }): Promise<void> {
+  const config = parseConfig(configSources(file));
+  const connection = await connect(config);
+  const app = new App({ config, connection, environment: process.env, log: createLog(config.log) });
+  stopOnSignal((options) => app.stop(options));
+  await app.start();
+}
+
+/** The first signal stops in order and exits 0; a second one exits at once. */
+function stopOnSignal(stop: (options: { drain: boolean }) => Promise<void>): void {
+  let isStopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      // Only an orchestrator's signal is followed by requests from those who have not heard of it yet.
+      stop({ drain: signal === 'SIGTERM' }).then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    });
+  }
+}
+
+const wholeNumber = (text: string): number => {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('must be a whole number');
+  return Number(text);
+};
+
+const program = new Command('atrium').description('The backend of a web console for Kubernetes.').version(version);
+
+program
+  .command('serve', { isDefault: true })
+  .description('start the service')
+  .option('--config <file>', `YAML file (default: ${defaultConfig})`)
+  .action(serve);
+
+program
+  .command('sandbox')
+  .description('start the service with an embedded cluster, for a first look and for development')
+  .option('--port <port>', 'port of the console', wholeNumber, 8080)
+  .option('--host <address>', 'address to listen on; anything else than loopback lets other hosts in', '127.0.0.1')
+  .option('--users <count>', 'generated people beside the named ones', wholeNumber, 25)
+  .option('--data <directory>', 'keep the objects of the cluster there (default: in memory)')
+  .option('--info <file>', 'write addresses, people and tokens there, as JSON')
+  .action(async (options) => {
+    // Only the demo pays for loading the embedded cluster.
+    const { runSandbox } = await import('./demo.ts');
+    const { stop } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('..', import.meta.url) });
+    stopOnSignal(stop);
+  });
+
+const config = program.command('config').description('look at the configuration');
+config
+  .command('check')
+  .description('tell every problem of the configuration; exit code 2 if there is one')
+  .option('--config <file>', `YAML file (default: ${defaultConfig})`)
+  .action(({ config: file }: { config?: string }) => {
+    parseConfig(configSources(file));
+    console.log('the configuration is valid');
+  });
+config
+  .command('print')
+  .description('print the configuration in force, defaults included')
+  .option('--config <file>', `YAML file (default: ${defaultConfig})`)
+  .action(({ config: file }: { config?: string }) => console.log(stringify(effectiveSettings(configSources(file))).trimEnd()));
+
+program
+  .command('openapi')
+  .description('print the OpenAPI document')
+  .action(() => console.log(JSON.stringify(App.describe(), null, 2)));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(error instanceof ConfigError ? 2 : 1);
+}

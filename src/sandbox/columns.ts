@@ -1,0 +1,164 @@
+/** What `kubectl get` shows of an object: the columns of the built-in kinds and those that a definition names by JSONPath. */
+
+import { isJsonObject, type KubernetesObject, valueAt } from './objects.ts';
+import type { Column } from './resources.ts';
+
+/** How long ago, as kubectl words it: `45s`, `5m`, `2d3h`. */
+function humanDuration(milliseconds: number): string {
+  const seconds = Math.trunc(milliseconds / 1000);
+  if (seconds < -1) return '<invalid>';
+  if (seconds < 0) return '0s';
+  const minutes = Math.trunc(seconds / 60);
+  const hours = Math.trunc(minutes / 60);
+  const days = Math.trunc(hours / 24);
+  const years = Math.trunc(days / 365);
+  const two = (large: number, largeUnit: string, small: number, smallUnit: string) =>
+    `${large}${largeUnit}${small ? `${small}${smallUnit}` : ''}`;
+  if (seconds < 120) return `${seconds}s`;
+  if (minutes < 10) return two(minutes, 'm', seconds % 60, 's');
+  if (minutes < 180) return `${minutes}m`;
+  if (hours < 8) return two(hours, 'h', minutes % 60, 'm');
+  if (hours < 48) return `${hours}h`;
+  if (days < 8) return two(days, 'd', hours % 24, 'h');
+  if (years < 2) return `${days}d`;
+  if (years < 8) return two(years, 'y', days % 365, 'd');
+  return `${years}y`;
+}
+
+function since(time: unknown, now: Date): string {
+  const then = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(then) ? '<unknown>' : humanDuration(now.getTime() - then);
+}
+
+const column = (name: string, cell: Column['cell'], rest: Partial<Column> = {}): Column => ({
+  name,
+  type: 'string',
+  priority: 0,
+  cell,
+  ...rest,
+});
+const wide = { priority: 1 };
+
+export const nameColumn = column('Name', ({ metadata }) => metadata.name, { format: 'name', description: 'Name of the object.' });
+export const ageColumn = column('Age', ({ metadata }, now) => since(metadata.creationTimestamp, now));
+const createdColumn = column('Created At', ({ metadata }) => metadata.creationTimestamp);
+
+const text =
+  (...path: string[]) =>
+  (object: KubernetesObject) => {
+    const value = valueAt(object, path);
+    return value === undefined || value === null ? '' : String(value);
+  };
+const size = (value: unknown) => (isJsonObject(value) ? Object.keys(value).length : Array.isArray(value) ? value.length : 0);
+
+const subjectsOf = (kind: string) => (object: KubernetesObject) =>
+  (Array.isArray(object.subjects) ? object.subjects : [])
+    .filter((subject) => isJsonObject(subject) && subject.kind === kind)
+    .map((subject) => (kind === 'ServiceAccount' ? `${subject.namespace ?? ''}/${subject.name}` : subject.name))
+    .join(', ');
+
+const bindingColumns = [
+  nameColumn,
+  column('Role', (object) => `${text('roleRef', 'kind')(object)}/${text('roleRef', 'name')(object)}`),
+  ageColumn,
+  column('Users', subjectsOf('User'), wide),
+  column('Groups', subjectsOf('Group'), wide),
+  column('ServiceAccounts', subjectsOf('ServiceAccount'), wide),
+];
+
+const builtinColumns: Readonly<Record<string, readonly Column[]>> = {
+  namespaces: [nameColumn, column('Status', text('status', 'phase')), ageColumn],
+  configmaps: [nameColumn, column('Data', ({ data, binaryData }) => size(data) + size(binaryData)), ageColumn],
+  secrets: [nameColumn, column('Type', text('type')), column('Data', ({ data }) => size(data)), ageColumn],
+  serviceaccounts: [nameColumn, column('Secrets', ({ secrets }) => size(secrets)), ageColumn],
+  events: [
+    column('Last Seen', (event, now) => since(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp, now)),
+    column('Type', text('type')),
+    column('Reason', text('reason')),
+    column('Object', (event) => `${text('involvedObject', 'kind')(event).toLowerCase()}/${text('involvedObject', 'name')(event)}`),
+    column('Subobject', text('involvedObject', 'fieldPath'), wide),
+    column('Source', text('source', 'component'), wide),
+    column('Message', (event) => text('message')(event).trim()),
+    column('First Seen', (event, now) => since(event.firstTimestamp ?? event.eventTime, now), wide),
+    column('Count', ({ count }) => count ?? 1, wide),
+    column('Name', text('metadata', 'name'), { ...wide, format: 'name' }),
+  ],
+  leases: [nameColumn, column('Holder', text('spec', 'holderIdentity')), ageColumn],
+  roles: [nameColumn, createdColumn],
+  clusterroles: [nameColumn, createdColumn],
+  rolebindings: bindingColumns,
+  clusterrolebindings: bindingColumns,
+  customresourcedefinitions: [nameColumn, createdColumn],
+};
+
+export const columnsOf = (resource: string) => builtinColumns[resource] ?? [nameColumn, ageColumn];
+
+/** An entry of `additionalPrinterColumns`. */
+export interface PrinterColumn {
+  name: string;
+  type: string;
+  format?: string | undefined;
+  description?: string | undefined;
+  priority?: number | undefined;
+  jsonPath: string;
+}
+
+/** What finds a value: a key or an index, or the first item of a list in which a field has a value. */
+type Step = string | { field: string; equals: string };
+
+/**
+ * The steps of a JSONPath made of keys, indexes and filters for equality: `.spec.subjects[0].name`, `.metadata.labels['a.b/c']`, `.a.b\.c`,
+ * `.status.conditions[?(@.type=="Ready")].status`; undefined for one that needs more than that (wildcards, slices, other filters).
+ */
+function stepsOf(jsonPath: string): Step[] | undefined {
+  const step = /\.((?:\\.|[\w/-])+)|\[(\d+)\]|\['((?:\\.|[^'\\])+)'\]|\[\?\(@\.(\w+)\s*==\s*["']([^"']*)["']\)\]/gy;
+  const steps: Step[] = [];
+  while (step.lastIndex < jsonPath.length) {
+    const match = step.exec(jsonPath);
+    if (!match) return undefined;
+    const [, key, index, quoted, field, equals = ''] = match;
+    steps.push(field === undefined ? (key ?? index ?? quoted ?? '').replaceAll(/\\(.)/g, '$1') : { field, equals });
+  }
+  return steps.length > 0 ? steps : undefined;
+}
+
+export const isSupportedPath = (jsonPath: string) => stepsOf(jsonPath) !== undefined;
+
+/** The dotted path of a JSONPath of keys alone, undefined for any other. */
+export function dottedPath(jsonPath: string): string | undefined {
+  return /^(\.[A-Za-z_]\w*)+$/.test(jsonPath) ? jsonPath.slice(1) : undefined;
+}
+
+function found(object: unknown, steps: readonly Step[]): unknown {
+  return steps.reduce<unknown>((value, step) => {
+    if (typeof step === 'string') return valueAt(value, [step]);
+    return Array.isArray(value) ? value.find((item) => isJsonObject(item) && item[step.field] === step.equals) : undefined;
+  }, object);
+}
+
+/** The column of a definition whose path is supported. */
+export function definedColumn({ name, type, format, description, priority = 0, jsonPath }: PrinterColumn): Column {
+  const steps = stepsOf(jsonPath) ?? [];
+  return {
+    name,
+    type,
+    priority,
+    ...(format && { format }),
+    description: description ?? `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+    cell: (object, now) => definedCell(type, found(object, steps), now),
+  };
+}
+
+function definedCell(type: string, value: unknown, now: Date): unknown {
+  if (value === undefined || value === null) return null;
+  switch (type) {
+    case 'string':
+      return typeof value === 'object' ? JSON.stringify(value) : String(value);
+    case 'date':
+      return since(value, now);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    default:
+      return typeof value === 'number' ? (type === 'integer' ? Math.trunc(value) : value) : null;
+  }
+}

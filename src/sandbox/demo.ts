@@ -1,0 +1,71 @@
+/** The embedded cluster with the demo's people and objects in it: what `atrium sandbox` starts beside the service. */
+import { readdir, readFile } from 'node:fs/promises';
+import { parseAllDocuments } from 'yaml';
+import { Cluster } from './cluster.ts';
+import { demoBindings, demoConfigMaps, demoGroups, demoImages, demoNamespace, demoUser } from './demo-objects.ts';
+import { type DemoRole, demoPeople } from './demo-people.ts';
+import type { KubernetesObject } from './objects.ts';
+
+export interface DemoOptions {
+  /** Address that the embedded cluster listens on. */
+  host: string;
+  /** How many generated people join the named ones. */
+  users: number;
+  /** Where the cluster keeps its objects; in memory without it. */
+  dataDirectory?: string;
+  /** deploy/manifests. */
+  manifests: URL;
+  /** Where the kubeconfig of the administrator goes. */
+  kubeconfig: string;
+}
+
+export interface Demo {
+  cluster: Cluster;
+  /** A token of the service's own account. */
+  serviceToken: string;
+  people: { email: string; role: DemoRole; token: string }[];
+  images: readonly { name: string; key: string }[];
+  users: number;
+}
+
+const tokenSeconds = 12 * 3600;
+
+/** Starts the cluster and puts the demo into it, through the same checks that every client's objects go through. */
+export async function startDemo({ host, users, dataDirectory, manifests, kubeconfig }: DemoOptions): Promise<Demo> {
+  const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
+  const people = demoPeople(users);
+  const now = new Date();
+  await cluster.apply(...(await readManifests(manifests)));
+  await cluster.apply(
+    ...demoBindings(people),
+    ...demoConfigMaps(),
+    ...people.map((person) => demoUser(person, now)),
+    ...demoGroups(people),
+  );
+
+  const tokens = people.flatMap(({ email, role, groups }) => (role === undefined ? [] : [{ email, role, groups }]));
+  const signedIn = await Promise.all(
+    tokens.map(async ({ email, role, groups }) => ({
+      email,
+      role,
+      token: await cluster.issueToken({ username: email, groups: [...groups] }, tokenSeconds),
+    })),
+  );
+  const admin = signedIn.find(({ role }) => role === 'admin');
+  if (admin) await cluster.writeKubeconfig(kubeconfig, admin.token);
+  const serviceToken = await cluster.issueToken(
+    {
+      username: `system:serviceaccount:${demoNamespace}:atrium`,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${demoNamespace}`],
+    },
+    365 * 24 * 3600,
+  );
+  return { cluster, serviceToken, people: signedIn, images: demoImages, users: people.length };
+}
+
+/** The very files that an installation applies. */
+async function readManifests(directory: URL): Promise<KubernetesObject[]> {
+  const crds = (await readdir(new URL('crds/', directory))).sort().map((name) => `crds/${name}`);
+  const texts = await Promise.all([...crds, 'rbac.yaml', 'roles.yaml'].map((file) => readFile(new URL(file, directory), 'utf8')));
+  return texts.flatMap((text) => parseAllDocuments(text).map((document): KubernetesObject => document.toJS()));
+}

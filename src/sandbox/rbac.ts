@@ -1,0 +1,242 @@
+/**
+ * Role based access control, decided from the Role, ClusterRole and binding objects of the embedded cluster as the API server
+ * does. Grants only: what no rule allows is refused. An object that cannot be read grants nothing.
+ *
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+ */
+import { z } from 'zod';
+import type { UserInfo } from './tokens.ts';
+
+/** One question. With `path` it is about a path that is no resource, without it about a resource. */
+export interface AccessAttributes {
+  verb: string;
+  group?: string;
+  version?: string;
+  resource?: string;
+  subresource?: string;
+  namespace?: string;
+  name?: string;
+  path?: string;
+}
+
+/** Where the four kinds of objects are kept; `revision` grows with every change of any of them. */
+export interface RbacObjects {
+  list(resource: 'roles' | 'clusterroles' | 'rolebindings' | 'clusterrolebindings'): readonly unknown[];
+  revision(): number;
+}
+
+interface ResourceRule {
+  verbs: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+}
+
+interface NonResourceRule {
+  verbs: string[];
+  nonResourceURLs?: string[];
+}
+
+/** `status` of a SelfSubjectRulesReview. */
+export interface Rules {
+  resourceRules: ResourceRule[];
+  nonResourceRules: NonResourceRule[];
+  incomplete: boolean;
+  evaluationError?: string;
+}
+
+const texts = z
+  .array(z.string())
+  .nullish()
+  .transform((list) => list ?? []);
+
+const policyRule = z.object({ verbs: texts, apiGroups: texts, resources: texts, resourceNames: texts, nonResourceURLs: texts });
+type PolicyRule = z.infer<typeof policyRule>;
+
+const labelSelector = z.object({
+  matchLabels: z.record(z.string(), z.string()).nullish(),
+  matchExpressions: z
+    .array(z.object({ key: z.string(), operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']), values: texts }))
+    .nullish(),
+});
+type LabelSelector = z.infer<typeof labelSelector>;
+
+const role = z.object({
+  metadata: z.object({ name: z.string(), namespace: z.string().default(''), labels: z.record(z.string(), z.string()).nullish() }),
+  rules: z.array(policyRule).nullish(),
+  aggregationRule: z.object({ clusterRoleSelectors: z.array(labelSelector).nullish() }).nullish(),
+});
+type Role = z.infer<typeof role>;
+
+const binding = z.object({
+  metadata: z.object({ name: z.string(), namespace: z.string().default('') }),
+  subjects: z.array(z.object({ kind: z.string(), name: z.string(), namespace: z.string().nullish() })).nullish(),
+  roleRef: z.object({ kind: z.enum(['Role', 'ClusterRole']), name: z.string() }),
+});
+type Binding = z.infer<typeof binding>;
+type Subject = NonNullable<Binding['subjects']>[number];
+
+/** What one binding gives to one of its subjects. */
+interface Grant {
+  /** Place of the binding in its list and of the subject in the binding: the first that applies is the one named as reason. */
+  order: readonly [binding: number, subject: number];
+  source: string;
+  rules: readonly PolicyRule[];
+  error?: string;
+}
+
+interface Index {
+  revision: number;
+  /** By namespace (empty: cluster-wide), then by subject. */
+  grants: Map<string, Map<string | undefined, Grant[]>>;
+}
+
+/** Decides about requests; holds an index by subject that is made anew when the objects have changed. */
+export class Rbac {
+  readonly #objects: RbacObjects;
+  #index: Index | undefined;
+
+  constructor(objects: RbacObjects) {
+    this.#objects = objects;
+  }
+
+  /** `reason` is the API server's text: which binding allowed it, or why a binding could not be followed; else empty. */
+  authorize(user: UserInfo, attributes: AccessAttributes): { allowed: boolean; reason: string } {
+    if (user.groups.includes('system:masters')) return { allowed: true, reason: '' };
+    const grants = this.#grantsOf(user, attributes.namespace);
+    for (const { rules, source } of grants) {
+      if (rules.some((rule) => allows(rule, attributes))) return { allowed: true, reason: `RBAC: allowed by ${source}` };
+    }
+    const errors = errorsOf(grants);
+    return { allowed: false, reason: errors ? `RBAC: ${errors}` : '' };
+  }
+
+  /** Every rule that applies to the user in the namespace, cluster-wide ones included. */
+  rulesFor(user: UserInfo, namespace: string): Rules {
+    const grants = this.#grantsOf(user, namespace);
+    const rules = grants.flatMap((grant) => grant.rules);
+    const evaluationError = errorsOf(grants);
+    return {
+      resourceRules: rules
+        .filter((rule) => rule.resources.length)
+        .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+          verbs,
+          ...(apiGroups.length && { apiGroups }),
+          resources,
+          ...(resourceNames.length && { resourceNames }),
+        })),
+      nonResourceRules: rules
+        .filter((rule) => rule.nonResourceURLs.length)
+        .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+      incomplete: false,
+      ...(evaluationError && { evaluationError }),
+    };
+  }
+
+  #grantsOf(user: UserInfo, namespace?: string): Grant[] {
+    const { grants } = this.#currentIndex();
+    const subjects = [`User ${user.username}`, ...new Set(user.groups.map((group) => `Group ${group}`))];
+    const scopes = namespace ? ['', namespace] : [''];
+    return scopes.flatMap((scope) => firstOfEachBinding(subjects.flatMap((subject) => grants.get(scope)?.get(subject) ?? [])));
+  }
+
+  #currentIndex(): Index {
+    const revision = this.#objects.revision();
+    if (this.#index?.revision !== revision) this.#index = { revision, grants: indexGrants(this.#objects) };
+    return this.#index;
+  }
+}
+
+function indexGrants(objects: RbacObjects): Index['grants'] {
+  const rulesOf = roleResolver(readable(role, objects.list('roles')), readable(role, objects.list('clusterroles')));
+  const grantsOf = (kind: string, namespace: string, at: number, { metadata, subjects, roleRef }: Binding) => {
+    const resolved = rulesOf(roleRef, namespace);
+    const name = namespace ? `${metadata.name}/${namespace}` : metadata.name;
+    return (subjects ?? []).map((subject, subjectAt) => ({
+      namespace,
+      holder: userOrGroup(subject, namespace),
+      order: [at, subjectAt] as const,
+      source: `${kind} "${name}" of ${roleRef.kind} "${roleRef.name}" to ${describe(subject, namespace)}`,
+      ...resolved,
+    }));
+  };
+  const everywhere = readable(binding, objects.list('clusterrolebindings')).flatMap((one, at) =>
+    grantsOf('ClusterRoleBinding', '', at, one),
+  );
+  const inNamespaces = readable(binding, objects.list('rolebindings')).flatMap((one, at) =>
+    one.metadata.namespace ? grantsOf('RoleBinding', one.metadata.namespace, at, one) : [],
+  );
+  const byNamespace = Map.groupBy([...everywhere, ...inNamespaces], ({ namespace }) => namespace);
+  return new Map([...byNamespace].map(([namespace, grants]) => [namespace, Map.groupBy(grants, ({ holder }) => holder)]));
+}
+
+/** Rules of a role by reference; an aggregated ClusterRole has those of the roles that it selects, and none of its own. */
+function roleResolver(roles: readonly Role[], clusterRoles: readonly Role[]) {
+  const rolesByName = new Map(roles.map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, one]));
+  const clusterRolesByName = new Map(clusterRoles.map((one) => [one.metadata.name, one]));
+
+  const rulesOf = (one: Role, visited: ReadonlySet<Role>): readonly PolicyRule[] => {
+    if (!one.aggregationRule) return one.rules ?? [];
+    const selectors = one.aggregationRule.clusterRoleSelectors ?? [];
+    return clusterRoles
+      .filter((other) => !visited.has(other) && selectors.some((selector) => selects(selector, other.metadata.labels ?? {})))
+      .flatMap((other) => rulesOf(other, new Set([...visited, other])));
+  };
+  return ({ kind, name }: Binding['roleRef'], namespace: string): { rules: readonly PolicyRule[]; error?: string } => {
+    const found = kind === 'Role' ? rolesByName.get(`${namespace}/${name}`) : clusterRolesByName.get(name);
+    if (found) return { rules: rulesOf(found, new Set([found])) };
+    return { rules: [], error: `${kind.toLowerCase()}.rbac.authorization.k8s.io "${name}" not found` };
+  };
+}
+
+function selects({ matchLabels, matchExpressions }: LabelSelector, labels: Record<string, string>): boolean {
+  return (
+    Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
+    (matchExpressions ?? []).every(({ key, operator, values }) => {
+      const value = labels[key];
+      if (operator === 'Exists') return value !== undefined;
+      if (operator === 'DoesNotExist') return value === undefined;
+      const listed = value !== undefined && values.includes(value);
+      return operator === 'In' ? listed : !listed;
+    })
+  );
+}
+
+function allows(rule: PolicyRule, { verb, path, group = '', resource = '', subresource = '', name = '' }: AccessAttributes): boolean {
+  if (!includesOrAll(rule.verbs, verb)) return false;
+  if (path !== undefined) return rule.nonResourceURLs.some((url) => pathMatches(url, path));
+  const combined = subresource ? `${resource}/${subresource}` : resource;
+  return (
+    includesOrAll(rule.apiGroups, group) &&
+    rule.resources.some((one) => one === '*' || one === combined || (subresource !== '' && one === `*/${subresource}`)) &&
+    (rule.resourceNames.length === 0 || rule.resourceNames.includes(name))
+  );
+}
+
+const includesOrAll = (list: readonly string[], value: string) => list.includes('*') || list.includes(value);
+
+const pathMatches = (url: string, path: string) => url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, '')));
+
+/** A service account is the user of its name; one without a namespace is of the binding's. */
+function userOrGroup({ kind, name, namespace }: Subject, bindingNamespace: string): string | undefined {
+  if (kind === 'User' || kind === 'Group') return `${kind} ${name}`;
+  const accountNamespace = namespace || bindingNamespace;
+  return kind === 'ServiceAccount' && accountNamespace ? `User system:serviceaccount:${accountNamespace}:${name}` : undefined;
+}
+
+const describe = ({ kind, name, namespace }: Subject, bindingNamespace: string) =>
+  kind === 'ServiceAccount' ? `${kind} "${name}/${namespace || bindingNamespace}"` : `${kind} "${name}"`;
+
+function firstOfEachBinding(grants: Grant[]): Grant[] {
+  const sorted = grants.toSorted((a, b) => a.order[0] - b.order[0] || a.order[1] - b.order[1]);
+  return sorted.filter((grant, at) => grant.order[0] !== sorted[at - 1]?.order[0]);
+}
+
+function errorsOf(grants: readonly Grant[]): string {
+  const errors = [...new Set(grants.flatMap(({ error }) => error ?? []))];
+  return errors.length > 1 ? `[${errors.join(', ')}]` : (errors[0] ?? '');
+}
+
+function readable<T>(schema: z.ZodType<T>, objects: readonly unknown[]): T[] {
+  return objects.flatMap((object) => schema.safeParse(object).data ?? []);
+}

@@ -1,0 +1,176 @@
+/**
+ * The custom resource User, to be read: the API server's own list and get, passed through, and the lists and records out of a watch
+ * cache, with filters, order and pages that the API server does not have. Who may see what, the API server decides. What a user is,
+ * the custom resource definition says; logging in is the business of `login`.
+ */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import type { Config } from '../config/schema.ts';
+import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { resourcePath } from '../kubernetes/resource.ts';
+import { userListSchema, userName, userResource, userSchema } from './resource.ts';
+import { listQuery } from './schema.ts';
+import type { UserService } from './service.ts';
+
+export interface UserOperationsOptions {
+  apiServer: ApiServer;
+  service: UserService;
+  v1List: Config['users']['v1List'];
+  /** Path below which everything is served, '' or without its last slash. */
+  basePath: string;
+}
+
+export const userOperations = ({ apiServer, service, v1List, basePath }: UserOperationsOptions): Operation[] => [
+  ...nativeOperations(apiServer),
+  ...listOperations(service, deprecationHeaders(v1List, basePath)),
+  getOperation(service),
+];
+
+const json = 'application/json';
+const tag = 'users';
+const nameParams = z.object({ name: userName });
+const forbidden: AnswerDescription = { description: 'The API server says no.' };
+const notFound: AnswerDescription = { description: 'There is no such user.' };
+
+function nativeOperations(apiServer: ApiServer): Operation[] {
+  const forwardTo = (ctx: Context, bearer: Bearer, call: { call: string; signal: AbortSignal; name?: string; isLong?: boolean }) => {
+    const { name, ...rest } = call;
+    return apiServer
+      .asCaller(bearer)
+      .forward(ctx, { ...rest, path: resourcePath(userResource, { ...(name && { name }) }), query: ctx.querystring });
+  };
+  const description =
+    'Query, `Accept` and answer are passed between caller and API server unchanged; all errors but those of the transport are its own.';
+  return [
+    operation({
+      id: 'ListUsersNative',
+      method: 'GET',
+      paths: ['/apis/auth.platform.io/v1/users'],
+      tag,
+      summary: 'Lists or watches users as the API server does',
+      description,
+      credential: 'forwarded',
+      answers: {
+        200: { description: 'What the API server answers.', content: { [json]: z.looseObject({ kind: z.string() }) } },
+        403: forbidden,
+        404: { description: 'The resource is not installed.' },
+        410: { description: '`continue` or `resourceVersion` is too old.' },
+      },
+      isLongRunning: isWatch,
+      handle: ({ ctx, caller, signal }) => forwardTo(ctx, caller, { call: 'forward users', signal, isLong: isWatch(ctx) }),
+    }),
+    operation({
+      id: 'GetUserNative',
+      method: 'GET',
+      paths: ['/apis/auth.platform.io/v1/users/:name'],
+      tag,
+      summary: 'Shows a user as the API server does',
+      description,
+      credential: 'forwarded',
+      params: nameParams,
+      answers: {
+        200: { description: 'What the API server answers.', content: { [json]: userSchema } },
+        403: forbidden,
+        404: notFound,
+      },
+      handle: ({ ctx, caller, params: { name }, signal }) => forwardTo(ctx, caller, { call: 'forward user', signal, name }),
+    }),
+  ];
+}
+
+/** As the API server reads a boolean parameter: anything but `0` and `false` is true. */
+function isWatch(ctx: Context): boolean {
+  const watch = ctx.URL.searchParams.get('watch');
+  return watch !== null && watch !== '0' && watch.toLowerCase() !== 'false';
+}
+
+/** RFC 9745 (Deprecation), RFC 8594 (Sunset), RFC 8288 (Link), RFC 9111 section 5.5 (Warning). */
+function deprecationHeaders({ deprecatedAt, sunset }: Config['users']['v1List'], basePath: string): Record<string, string> {
+  return {
+    Deprecation: `@${Date.parse(deprecatedAt) / 1000}`,
+    Link: `<${basePath}/auth/v2/users>; rel="successor-version"`,
+    Warning: '299 - "GET /auth/v1/users is deprecated, use /auth/v2/users"',
+    ...(sunset && { Sunset: new Date(sunset).toUTCString() }),
+  };
+}
+
+function listOperations(service: UserService, deprecation: Record<string, string>): Operation[] {
+  const answers: Record<number, AnswerDescription> = {
+    200: { description: 'One page.', content: { [json]: userListSchema } },
+    403: forbidden,
+    410: { description: '`continue` is older than an hour.' },
+  };
+  return [
+    operation({
+      id: 'ListUsers',
+      method: 'GET',
+      paths: ['/auth/v2/users'],
+      tag,
+      summary: 'Lists users, filtered, sorted and in pages',
+      credential: 'required',
+      query: listQuery,
+      answers,
+      async handle({ ctx, caller, query, signal }) {
+        sendJson(ctx, await service.list(query, caller, signal));
+      },
+    }),
+    operation({
+      id: 'ListUsersV1',
+      method: 'GET',
+      paths: ['/auth/v1/users'],
+      tag,
+      summary: 'Lists users, filtered, sorted and in pages',
+      description:
+        'Use `/auth/v2/users`. Its own errors carry the deprecation headers too; those given before it is reached (401, 400 for a parameter) do not.',
+      deprecated: true,
+      credential: 'required',
+      query: listQuery,
+      answers: {
+        ...answers,
+        200: {
+          description: 'One page.',
+          content: { [json]: userListSchema },
+          headers: {
+            Deprecation: 'Since when.',
+            Link: 'What to use instead.',
+            Warning: 'The same in words.',
+            Sunset: 'Until when, if that is known.',
+          },
+        },
+      },
+      async handle({ ctx, caller, query, signal }) {
+        ctx.set(deprecation);
+        sendJson(ctx, await service.list(query, caller, signal));
+      },
+    }),
+  ];
+}
+
+function getOperation(service: UserService): Operation {
+  return operation({
+    id: 'GetUser',
+    method: 'GET',
+    paths: ['/auth/v1/users/:name'],
+    tag,
+    summary: 'Shows a user: oneself, or one that the caller may get',
+    credential: 'required',
+    params: nameParams,
+    answers: {
+      200: { description: 'The user.', content: { [json]: userSchema }, headers: { ETag: 'The resource version.' } },
+      403: { description: 'The API server says no; the same whether or not there is such a user.' },
+      404: notFound,
+    },
+    async handle({ ctx, caller, params: { name }, signal }) {
+      const { text, resourceVersion } = await service.get(name, caller, signal);
+      ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
+      sendJson(ctx, text);
+    },
+  });
+}
+
+function sendJson(ctx: Context, json: string | Buffer): void {
+  ctx.type = 'application/json; charset=utf-8';
+  // Bytes go out as they are; what is indented has to be read again.
+  ctx.body = ctx.query.pretty === 'true' ? json.toString() : json;
+}

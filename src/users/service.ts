@@ -1,0 +1,129 @@
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../http/operation.ts';
+import { badParameter, notFound, serviceUnavailable, timedOut } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { ContinueTokens } from './continue-token.ts';
+import { queryKey } from './query.ts';
+import { userApiVersion, userResource } from './resource.ts';
+import type { UserRow } from './row.ts';
+import type { ListParameters } from './schema.ts';
+import { indexAfter, type Position, positionOf } from './sort.ts';
+import type { UserIndex } from './user-index.ts';
+
+const freshnessTimeoutMs = 3_000;
+/** A watch that is cut is back sooner; one that is not (its rights were taken away) must not leave an old list standing for ever. */
+const maxAgeSeconds = 60;
+
+/** The bytes of an answer, as of a moment. */
+interface Page {
+  readonly resourceVersion: string;
+  readonly bytes: Buffer;
+}
+
+export interface UserServiceOptions {
+  /** All users, by name. */
+  users: WatchCache<UserRow>;
+  index: UserIndex;
+  access: AccessReviews;
+  continueTokens: ContinueTokens;
+}
+
+/** Lists and shows users out of the watch cache, after the API server has said that the caller may see them. */
+export class UserService {
+  readonly #options: UserServiceOptions;
+  /** Answered again while no user has changed. Not for long, as the continue token in it grows old. */
+  readonly #pages = new LRUCache<string, Page>({ maxSize: 32 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length, ttl: 60_000 });
+
+  constructor(options: UserServiceOptions) {
+    this.#options = options;
+  }
+
+  /** @returns the JSON text of a UserList, in UTF-8; @throws StatusError 400, 403, 410, 503, 504 */
+  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Buffer> {
+    const { users, access } = this.#options;
+    await access.require(caller, { ...userResource, verb: 'list' }, signal);
+    this.#requireUsers();
+    await this.#waitFor(parameters.resourceVersion, signal);
+    const key = pageKey(parameters);
+    const kept = key === undefined ? undefined : this.#pages.get(key);
+    if (kept?.resourceVersion === users.resourceVersion) return kept.bytes;
+    const page = await this.#page(parameters);
+    if (key !== undefined) this.#pages.set(key, page);
+    return page.bytes;
+  }
+
+  /** The caller's own record, or one that he may get. @throws StatusError 403 whether or not there is such a user, 404, 503 */
+  async get(name: string, caller: Caller, signal: AbortSignal): Promise<UserRow> {
+    const { users, access } = this.#options;
+    this.#requireUsers();
+    const isSelf = (row: UserRow | undefined) => row !== undefined && row.subjectName !== '' && row.subjectName === caller.identity.name;
+    if (!isSelf(users.get(name))) await access.require(caller, { ...userResource, verb: 'get', name }, signal);
+    const row = users.get(name);
+    if (row === undefined) throw notFound(userResource, name);
+    return row;
+  }
+
+  async #page(parameters: ListParameters): Promise<Page> {
+    const { users, index, continueTokens } = this.#options;
+    const { query } = await index.select(parameters);
+    const after = await this.#positionAfter(parameters, query.fingerprint);
+    // Again, since users may have changed while the token was read. From here on nothing is awaited: the page is of one moment.
+    const { rows } = await index.select(parameters);
+    const { resourceVersion } = users;
+    const { items, remaining } = slice(rows, parameters, after && indexAfter(rows, after, query.sortKeys));
+    const last = items.at(-1);
+    const next = remaining > 0 && last !== undefined ? continueTokens.issue(positionOf(last, query.sortKeys), query.fingerprint) : '';
+    const metadata = { resourceVersion, continue: next, remainingItemCount: remaining };
+    return { resourceVersion, bytes: Buffer.from(listText({ metadata, total: rows.length, items })) };
+  }
+
+  #requireUsers(): void {
+    const { users } = this.#options;
+    const isOutdated = users.isStale() && (users.ageSeconds() > maxAgeSeconds || isNotInstalled(users.failure()));
+    if (!users.isSynced || isOutdated)
+      throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${users.failure() ?? 'not listed yet'}`) });
+  }
+
+  async #waitFor(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    if (resourceVersion === '' || resourceVersion === '0') return;
+    if (!(await this.#options.users.waitFor(resourceVersion, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
+  }
+
+  async #positionAfter({ continue: token, page }: ListParameters, fingerprint: string): Promise<Position | undefined> {
+    if (token === '') return undefined;
+    if (page !== undefined) throw badParameter('continue', 'cannot be used together with page');
+    return this.#options.continueTokens.read(token, fingerprint);
+  }
+}
+
+/** Says that the API server does not know the resource. */
+const isNotInstalled = (failure: string | undefined) => failure?.startsWith('404') ?? false;
+
+/** Nobody asks for the same page behind a token again. */
+const pageKey = (parameters: ListParameters): string | undefined =>
+  parameters.continue === '' ? `${parameters.page ?? 1} ${parameters.limit} ${queryKey(parameters)}` : undefined;
+
+interface Slice {
+  items: readonly UserRow[];
+  /** How many follow. */
+  remaining: number;
+}
+
+function slice(rows: readonly UserRow[], { page = 1, limit }: ListParameters, indexAfterToken: number | undefined): Slice {
+  const start = indexAfterToken ?? (page - 1) * limit;
+  const end = start + limit;
+  return { items: rows.slice(start, end), remaining: Math.max(0, rows.length - end) };
+}
+
+interface ListParts {
+  metadata: { resourceVersion: string; continue: string; remainingItemCount: number };
+  total: number;
+  items: readonly UserRow[];
+}
+
+/** Joined, not encoded: the texts of the users were made when the users changed. */
+function listText({ metadata, total, items }: ListParts): string {
+  const texts = items.map(({ text }) => text).join();
+  return `{"apiVersion":"${userApiVersion}","kind":"UserList","metadata":${JSON.stringify(metadata)},"total":${total},"items":[${texts}]}`;
+}

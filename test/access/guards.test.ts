@@ -1,0 +1,159 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import type { Person } from '../support/api-server.ts';
+import { eventually } from '../support/cluster-admin.ts';
+import { grant, revoke } from '../support/grants.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+
+const jane = nameOf('jane@example.com');
+const review = '/auth/v1/selfsubjectaccessreviews';
+const mayListUsers = { spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } } };
+
+/** Every operation that is not for everybody, and what somebody without any right gets of it. */
+const guarded = [
+  { method: 'GET', path: '/apis/auth.platform.io/v1/users', stranger: 403 },
+  { method: 'GET', path: '/apis/auth.platform.io/v1/users?watch=true', stranger: 403 },
+  { method: 'GET', path: `/apis/auth.platform.io/v1/users/${jane}`, stranger: 403 },
+  { method: 'GET', path: '/auth/v2/users', stranger: 403 },
+  { method: 'GET', path: '/auth/v1/users', stranger: 403 },
+  { method: 'GET', path: `/auth/v1/users/${jane}`, stranger: 403 },
+  { method: 'GET', path: '/metrics', stranger: 403 },
+  // To ask is everybody's right; what comes back is a no.
+  { method: 'POST', path: review, body: mayListUsers, stranger: 201 },
+  { method: 'POST', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', body: mayListUsers, stranger: 201 },
+  { method: 'POST', path: '/auth/v1/selfsubjectrulesreviews', body: { spec: { namespace: 'default' } }, stranger: 201 },
+] as const;
+
+describe('what guards an operation', () => {
+  let server: TestServer;
+
+  const isAllowed = async (as: Person) => {
+    const response = await server.request(review, { method: 'POST', as, body: mayListUsers });
+    return z.object({ status: z.object({ allowed: z.boolean() }) }).parse(await response.json()).status.allowed;
+  };
+
+  before(async () => {
+    server = await startServer({ config: { kubernetes: { accessCache: '5s' } } });
+    await grant(server.kubernetes, 'viewer', 'atrium-users-view');
+    await server.kubernetes.apply(aUser('jane@example.com'));
+    await eventually(
+      () => server.request(`/auth/v1/users/${jane}`, { as: 'viewer' }),
+      ({ status }) => status === 200,
+    );
+  });
+  after(() => server.stop());
+
+  for (const { path, stranger, ...rest } of guarded) {
+    it(`AUZ-08 ${rest.method} ${path.replace(jane, '{name}')} is 401 without a token and with a bad one, and ${stranger} for a stranger`, async () => {
+      const without = await server.request(path, rest);
+      const bad = await server.request(path, { ...rest, token: `${await server.token('admin')}x` });
+      const basic = await server.request(path, { ...rest, headers: { Authorization: 'Basic YWRtaW46YWRtaW4=' } });
+      const nobody = await server.request(path, { ...rest, as: 'nobody' });
+
+      expect([without.status, bad.status, basic.status, nobody.status]).to.deep.equal([401, 401, 401, stranger]);
+      for (const refused of [without, bad, basic]) {
+        expect(refused.headers.get('www-authenticate')).to.match(/^Bearer realm="atrium"/);
+        expect(await refused.json()).to.deep.include({ kind: 'Status', status: 'Failure', reason: 'Unauthorized', code: 401 });
+      }
+      if (stranger === 403)
+        expect(await nobody.json()).to.deep.include({ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 });
+    });
+  }
+
+  it('AUZ-08 is tried on every operation that needs a credential', async () => {
+    const { paths } = z
+      .object({
+        paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string(), security: z.array(z.unknown()).optional() }))),
+      })
+      .parse(await (await server.request('/openapi/v3')).json());
+    const needing = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([, { security }]) => JSON.stringify(security) === '[{"bearer":[]}]')
+        .map(([method]) => `${method.toUpperCase()} ${path}`),
+    );
+    const tried = new Set(guarded.map(({ method, path }) => `${method} ${path.replace(jane, '{name}').replace(/\?.*/, '')}`));
+
+    expect(needing).to.have.members([...tried]);
+  });
+
+  it('AUZ-04 is not moved by headers that say who somebody is', async () => {
+    const headers = {
+      'Impersonate-User': 'admin',
+      'impersonate-group': 'system:masters',
+      'IMPERSONATE-UID': '0',
+      'Impersonate-Extra-Scopes': 'all',
+      'X-Remote-User': 'admin',
+      X_Remote_User: 'admin',
+      'X-Remote-Group': 'system:masters',
+      'X-Console-Impersonate-Groups': 'system:masters',
+      'X-Forwarded-User': 'admin',
+    };
+    for (const { path, stranger, ...rest } of guarded) {
+      const response = await server.request(path, { ...rest, as: 'nobody', headers });
+      expect(response.status, path).to.equal(stranger);
+      if (path === review) expect(await response.json()).to.have.nested.property('status.allowed', false);
+      // An administrator who asks to be somebody else would be refused, or answered as somebody else, if it were passed on.
+      const asAdmin = await server.request(path.replace('watch=true', ''), {
+        ...rest,
+        as: 'admin',
+        headers: { 'Impersonate-User': 'nobody' },
+      });
+      expect(asAdmin.status, path).to.be.oneOf([200, 201]);
+      if (path === review) expect(await asAdmin.json()).to.have.nested.property('status.allowed', true);
+      else await asAdmin.body?.cancel();
+    }
+  });
+
+  it('AUZ-10 is not moved by headers that make a request look like a probe or another path', async () => {
+    for (const headers of [
+      { 'User-Agent': 'kube-probe/1.36' },
+      { 'User-Agent': 'GoogleHC/1.0' },
+      { 'X-Forwarded-Uri': '/healthz' },
+      { 'X-Original-URL': '/healthz' },
+      { 'X-Rewrite-URL': '/livez' },
+      { 'X-Forwarded-Prefix': '/healthz', 'X-Forwarded-Path': '/healthz' },
+    ]) {
+      for (const { path, stranger, ...rest } of guarded) {
+        expect((await server.request(path, { ...rest, headers })).status, `${path} ${JSON.stringify(headers)}`).to.equal(401);
+      }
+    }
+  });
+
+  it('AUZ-10 has no health paths but the exact ones', async () => {
+    for (const path of [
+      '/healthz/x',
+      '/auth/v2/users/healthz',
+      '/auth/v2/users;/healthz',
+      '/apis/auth.platform.io/v1/users/..%2f..%2f..%2f..%2fhealthz',
+    ]) {
+      const response = await server.request(path);
+      expect(response.status, path).to.be.oneOf([400, 401, 404]);
+      expect(await response.text(), path).not.to.equal('ok');
+    }
+  });
+
+  it('AUZ-07 lets nobody in who has lost the right: reviews, lists and records', async () => {
+    await grant(server.kubernetes, 'carol', 'atrium-users-view');
+    const statuses = async () => [
+      await isAllowed('carol'),
+      (await server.request('/auth/v2/users', { as: 'carol' })).status,
+      (await server.request(`/auth/v1/users/${jane}`, { as: 'carol' })).status,
+    ];
+    await eventually(statuses, (given) => given.join() === 'true,200,200');
+
+    await revoke(server.kubernetes, 'carol', 'atrium-users-view');
+
+    await eventually(statuses, (given) => given.join() === 'false,403,403', 5_000);
+    // What has been taken away stays away.
+    for (let count = 0; count < 5; count += 1) expect(await statuses()).to.deep.equal([false, 403, 403]);
+  });
+
+  it('AUZ-07 gives a new right as soon', async () => {
+    expect(await isAllowed('bob')).to.equal(false);
+
+    await grant(server.kubernetes, 'bob', 'atrium-users-view');
+
+    await eventually(() => isAllowed('bob'), Boolean, 5_000);
+  });
+});

@@ -1,0 +1,158 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { eventually } from '../support/cluster-admin.ts';
+import { Command } from '../support/command.ts';
+
+const infoFile = z.object({
+  url: z.string(),
+  kubeconfig: z.string(),
+  people: z.array(z.object({ email: z.string(), role: z.enum(['admin', 'manager', 'viewer', 'nobody']), token: z.string() })),
+  images: z.array(z.object({ name: z.string(), key: z.string() })),
+});
+
+const hasKubectl = (process.env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, 'kubectl')));
+if (!hasKubectl) console.log('test/cli/demo.test.ts: kubectl is not on this machine, its lines are shown by HTTP elsewhere');
+const kubectl = async (info: z.infer<typeof infoFile>, ...args: string[]) =>
+  (await promisify(execFile)('kubectl', ['--kubeconfig', info.kubeconfig, ...args])).stdout;
+
+describe('atrium sandbox, the demo', () => {
+  let directory: string;
+  let demo: Command;
+  let info: z.infer<typeof infoFile>;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
+    const path = join(directory, 'info.json');
+    demo = new Command(['sandbox', '--port', '0', '--users', '3', '--info', path]);
+    await eventually(
+      () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+    );
+    expect(demo.stderr).to.equal('');
+    info = infoFile.parse(JSON.parse(await readFile(path, 'utf8')));
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
+  });
+  after(async () => {
+    await demo.end();
+    await rm(directory, { recursive: true });
+  });
+
+  const get = (path: string, role?: string, init: RequestInit = {}) => {
+    const token = info.people.find((person) => person.role === role)?.token;
+    return fetch(`${info.url}${path}`, { ...init, headers: { ...(token && { authorization: `Bearer ${token}` }), ...init.headers } });
+  };
+
+  it('prints what to try next, with the token of each of its four people', () => {
+    expect(info.people.map(({ role }) => role)).to.deep.equal(['admin', 'manager', 'viewer', 'nobody']);
+    for (const { token } of info.people) expect(demo.stdout).to.contain(token);
+    expect(demo.stdout).to.contain(`kubectl --kubeconfig ${info.kubeconfig} get users`);
+  });
+
+  it('serves a page, the configuration of a console and the demo objects to anybody', async () => {
+    const page = await get('/', undefined, { headers: { accept: 'text/html' } });
+    const modules = z
+      .looseObject({ environment: z.array(z.object({ key: z.string(), value: z.string() })) })
+      .parse(await (await get('/api/v1/modules')).json());
+    const plugins = z
+      .looseObject({ items: z.array(z.looseObject({ path: z.string() })) })
+      .parse(await (await get('/api/v1/console-plugins')).json());
+
+    expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
+    expect(modules.environment.map(({ key }) => key)).to.include.members(['title', 'theme', 'CONSOLE_PUBLIC_CLUSTER']);
+    expect(plugins.items.map(({ path }) => path)).to.deep.equal(
+      ['entry.js', 'plugin-manifest.json', 'style.css'].map((name) => `/plugins/cost-report/${name}`),
+    );
+  });
+
+  it('shows each person what the roles of the cluster allow', async () => {
+    const users = async (role?: string) => (await get('/auth/v2/users?limit=1', role)).status;
+    const image = async (role?: string) => (await get('/api/v1/cm/release-poster/poster.svg', role)).status;
+
+    expect([await users('admin'), await users('manager'), await users('viewer'), await users('nobody'), await users()]).to.deep.equal([
+      200, 200, 200, 403, 401,
+    ]);
+    expect([await image('admin'), await image('nobody'), await image()]).to.deep.equal([200, 403, 404]);
+    expect((await get('/api/v1/cm/console-logo/logo.png')).headers.get('content-type')).to.equal('image/png');
+  });
+
+  it('has the named people and as many generated ones as asked for', async () => {
+    const { total } = z.looseObject({ total: z.number() }).parse(await (await get('/auth/v2/users', 'viewer')).json());
+
+    expect(total).to.equal(12 + 3);
+  });
+
+  if (hasKubectl) {
+    it('lets kubectl list the people with their columns', async () => {
+      const [header = '', ...rows] = (await kubectl(info, 'get', 'users')).trimEnd().split('\n');
+
+      expect(header.split(/\s{2,}/).map((column) => column.trim())).to.include.members([
+        'NAME',
+        'USERNAME',
+        'DISPLAY NAME',
+        'SOURCE',
+        'PHASE',
+        'LAST LOGIN',
+        'AGE',
+      ]);
+      expect(rows).to.have.length(15);
+      expect(rows.find((row) => row.includes('jane@example.com'))).to.match(/Jane Doe\s+Local\s+Normal/);
+    });
+
+    it('shows a ConfigMap that kubectl changed in the next answers', async () => {
+      await kubectl(
+        info,
+        '-n',
+        'atrium-system',
+        'patch',
+        'configmap',
+        'console-environment',
+        '--type',
+        'merge',
+        '-p',
+        '{"data":{"theme":"dark"}}',
+      );
+
+      await eventually(
+        async () => z.looseObject({ theme: z.string() }).parse(await (await get('/api/v1/envs')).json()).theme,
+        (theme) => theme === 'dark',
+      );
+    });
+  }
+
+  it('stops on SIGTERM: not ready at once, what is in flight finishes, exit 0', async () => {
+    const watch = await get('/apis/auth.platform.io/v1/users?watch=true', 'admin');
+    demo.signal('SIGTERM');
+    const notReady = await eventually(
+      () => get('/readyz'),
+      ({ status }) => status === 503,
+    );
+
+    expect(await notReady.json()).to.include({ kind: 'Status', code: 503 });
+    expect((await get('/api/v1/modules')).status).to.equal(200);
+    await watch.body?.cancel();
+    expect((await demo.finished).code).to.equal(0);
+  });
+
+  it('exits at once on a second signal', async () => {
+    const second = new Command(['sandbox', '--port', '0', '--users', '0']);
+    await eventually(
+      () => second.process.exitCode !== null || second.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+    );
+    const url = /http:\/\/\S+/.exec(second.stdout)?.[0] ?? '';
+    second.signal('SIGTERM');
+    await eventually(
+      () => fetch(`${url}/readyz`),
+      ({ status }) => status === 503,
+    );
+    second.signal('SIGTERM');
+
+    expect((await second.finished).code).to.equal(1);
+  });
+});

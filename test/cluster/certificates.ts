@@ -1,0 +1,51 @@
+import 'reflect-metadata';
+import { KeyObject, webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const oneDay = 24 * 60 * 60 * 1000;
+
+export interface KeyPair {
+  /** PEM certificate. */
+  certificate: string;
+  /** PEM private key, PKCS #8. */
+  key: string;
+}
+
+/** A certificate authority and one serving certificate for loopback, signed by it; both good for a day. */
+export async function loopbackCertificates(): Promise<{ authority: KeyPair; serving: KeyPair }> {
+  const validity = { notBefore: new Date(Date.now() - oneDay), notAfter: new Date(Date.now() + oneDay), signingAlgorithm: algorithm };
+  const authorityKeys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const authority = await x509.X509CertificateGenerator.createSelfSigned({
+    ...validity,
+    name: 'CN=control plane for tests',
+    keys: authorityKeys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+    ],
+  });
+  const servingKeys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const serving = await x509.X509CertificateGenerator.create({
+    ...validity,
+    subject: 'CN=127.0.0.1',
+    issuer: authority.subject,
+    publicKey: servingKeys.publicKey,
+    signingKey: authorityKeys.privateKey,
+    extensions: [
+      new x509.SubjectAlternativeNameExtension([
+        { type: 'ip', value: '127.0.0.1' },
+        { type: 'dns', value: 'localhost' },
+      ]),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+    ],
+  });
+  return { authority: keyPair(authority, authorityKeys), serving: keyPair(serving, servingKeys) };
+}
+
+function keyPair(certificate: x509.X509Certificate, keys: webcrypto.CryptoKeyPair): KeyPair {
+  return {
+    certificate: certificate.toString('pem'),
+    key: KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+}

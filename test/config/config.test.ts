@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { ConfigError, effectiveSettings, parseConfig } from '../../src/config/load.ts';
+import { configurationReference } from '../../src/config/reference.ts';
+
+function problemsOf(sources: Parameters<typeof parseConfig>[0]): Record<string, string> {
+  try {
+    parseConfig(sources);
+  } catch (error) {
+    if (error instanceof ConfigError) return Object.fromEntries(error.problems.map(({ path, message }) => [path, message]));
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+describe('the configuration', () => {
+  it('needs nothing: every setting has a default', () => {
+    const config = parseConfig({});
+
+    expect(config.server).to.include({ port: 8080, metricsPort: 9090, bodyLimit: 1024 * 1024, requestTimeout: 30_000, maxInFlight: 1000 });
+    expect(config.console.envsFilter).to.equal('^CONSOLE_PUBLIC_');
+  });
+
+  it('takes durations and sizes as people write them', () => {
+    const { server, kubernetes } = parseConfig({
+      yaml: 'server: { bodyLimit: 64KiB, shutdownGrace: 2m }\nkubernetes: { accessCache: 250ms }',
+    });
+
+    expect([server.bodyLimit, server.shutdownGrace, kubernetes.accessCache]).to.deep.equal([65_536, 120_000, 250]);
+  });
+
+  it('tells every problem at once, each with its path and what would be right', () => {
+    const problems = problemsOf({
+      yaml: `
+        server: { port: eighty, bodyLimit: 3XB, trustedProxies: [10.0.0.0/64], prot: 1 }
+        console: { languages: [{ id: "e n", name: English }], envsFilter: "(" }
+        sever: {}`,
+      environment: { ATRIUM_SERVER__COLOUR: 'red' },
+    });
+
+    expect(problems).to.have.all.keys(
+      'server.port',
+      'server.bodyLimit',
+      'server.trustedProxies[0]',
+      'server.prot',
+      'console.languages[0].id',
+      'console.envsFilter',
+      'sever',
+      'ATRIUM_SERVER__COLOUR',
+    );
+    expect(problems['server.bodyLimit']).to.equal('must be a size such as 65536, 512KiB or 1MiB');
+    expect(problems['server.prot']).to.contain('is not a setting');
+  });
+
+  it('refuses a file that is no YAML mapping, or holds a key twice', () => {
+    expect(problemsOf({ yaml: '- a\n- b' })['']).to.contain('must be a mapping');
+    expect(problemsOf({ yaml: 'server: { port: 1 }\nserver: { port: 2 }' })['']).to.contain('unique');
+  });
+
+  it('is overridden by variables: text as it is, anything else as YAML', () => {
+    const { server, console } = parseConfig({
+      yaml: 'server: { port: 1234 }',
+      environment: {
+        ATRIUM_SERVER__PORT: '4321',
+        ATRIUM_SERVER__PUBLICURL: 'https://console.example.com/',
+        ATRIUM_CONSOLE__STATIC__FALLBACK: 'true',
+        ATRIUM_CONSOLE__LANGUAGES: '[{ id: de, name: Deutsch }]',
+      },
+    });
+
+    expect([server.port, server.publicURL, console.static.fallback]).to.deep.equal([4321, 'https://console.example.com/', 'true']);
+    expect(console.languages).to.deep.equal([{ id: 'de', name: 'Deutsch' }]);
+  });
+
+  it('leaves alone what a kubelet sets for a Service called atrium', () => {
+    expect(() => parseConfig({ environment: { ATRIUM_SERVICE_HOST: '10.0.0.1', ATRIUM_PORT: 'tcp://10.0.0.1:80' } })).not.to.throw();
+  });
+
+  it('cannot be changed once it is read', () => {
+    const config = parseConfig({});
+
+    expect(() => Object.assign(config.server, { port: 1 })).to.throw(TypeError);
+    expect(Object.isFrozen(config.console.languages)).to.equal(true);
+  });
+
+  it('prints what is in force, so that printing it again gives the same', () => {
+    const first = effectiveSettings({ yaml: 'server: { port: 1, bodyLimit: 2MiB }' });
+
+    expect(first).to.have.nested.property('server.bodyLimit', '2MiB');
+    expect(first).to.have.nested.property('server.requestTimeout', '30s');
+    expect(effectiveSettings({ yaml: JSON.stringify(first) })).to.deep.equal(first);
+  });
+
+  it('is described in docs/configuration.md as the schema has it (npm run docs writes the page)', async () => {
+    expect(await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8')).to.equal(configurationReference());
+  });
+});

@@ -1,0 +1,168 @@
+import { expect } from 'chai';
+import { ApiClient } from './api-client.ts';
+import { eventually } from './eventually.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+const unauthorized = {
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: 'Unauthorized',
+  reason: 'Unauthorized',
+  code: 401,
+};
+const whoAmI = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const selfReview = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+
+describe('authentication', () => {
+  let workspace: Workspace;
+  let admin: ApiClient;
+  const clients: ApiClient[] = [];
+  before(async () => {
+    workspace = await openWorkspace();
+    admin = workspace.admin;
+  });
+  after(async () => {
+    for (const client of clients) await client.close();
+    await workspace.close();
+  });
+
+  const withToken = (token: string | undefined) => {
+    const client = new ApiClient(workspace.server, token);
+    clients.push(client);
+    return client;
+  };
+
+  describe('without a token', () => {
+    it('is system:anonymous, who may do next to nothing', async () => {
+      const answer = await withToken(undefined).get('/api/v1/namespaces');
+
+      expect(answer.status).to.equal(403);
+      expect(answer.body).to.deep.include({
+        reason: 'Forbidden',
+        message: 'namespaces is forbidden: User "system:anonymous" cannot list resource "namespaces" in API group "" at the cluster scope',
+      });
+    });
+
+    it('sees version and health, but no discovery', async () => {
+      const anonymous = withToken(undefined);
+
+      for (const path of ['/version', '/livez', '/readyz', '/healthz']) expect((await anonymous.get(path)).status, path).to.equal(200);
+      expect((await anonymous.get('/api')).body).to.have.property('message', 'forbidden: User "system:anonymous" cannot get path "/api"');
+    });
+
+    it('cannot tell what is there from what is not', async () => {
+      const anonymous = withToken(undefined);
+
+      expect((await anonymous.get('/apis/nothing.example.com/v1/things')).status).to.equal(403);
+      expect((await anonymous.get('/nothing')).status).to.equal(403);
+    });
+  });
+
+  it('answers 401 to a token it does not know, also where no token would do', async () => {
+    for (const path of ['/api/v1/namespaces', '/version', '/nothing']) {
+      const answer = await withToken('not-a-token').get(path);
+
+      expect(answer.status).to.equal(401);
+      expect(answer.headers['content-type']).to.equal('application/json');
+      expect(answer.body).to.deep.equal(unauthorized);
+    }
+  });
+
+  it('takes the word Bearer in any case', async () => {
+    const token = await workspace.server.token('admin');
+    const answer = await withToken(undefined).send('GET', '/api', { headers: { authorization: `bearer ${token}` } });
+
+    expect(answer.status).to.equal(200);
+  });
+
+  it('takes another scheme than Bearer for no token at all', async () => {
+    const answer = await withToken(undefined).send('GET', '/api/v1/namespaces', { headers: { authorization: 'Basic YTpi' } });
+
+    expect(answer.status).to.equal(403);
+    expect(answer.text).to.include('system:anonymous');
+  });
+
+  describe('impersonation', () => {
+    const as = (user: string, more: Record<string, string> = {}) => ({ headers: { 'impersonate-user': user, ...more } });
+
+    it('makes who may do so another user, with groups, uid and extra', async () => {
+      const more = { 'impersonate-group': 'crew', 'impersonate-uid': 'u-1', 'impersonate-extra-reason': 'testing' };
+      const answer = await admin.send('POST', whoAmI, { body: selfReview, ...as('bob', more) });
+
+      expect(answer.status).to.equal(201);
+      expect(answer.body)
+        .to.have.nested.property('status.userInfo')
+        .that.deep.equals({
+          username: 'bob',
+          uid: 'u-1',
+          groups: ['crew', 'system:authenticated'],
+          extra: { reason: ['testing'] },
+        });
+    });
+
+    it('leaves nothing of the rights of who asks', async () => {
+      const answer = await admin.send('GET', '/api/v1/namespaces', as('bob'));
+
+      expect(answer.status).to.equal(403);
+      expect(answer.body).to.have.property('message').that.includes('User "bob" cannot list');
+    });
+
+    it('makes a service account a member of its groups', async () => {
+      const answer = await admin.send('POST', whoAmI, { body: selfReview, ...as('system:serviceaccount:default:robot') });
+
+      expect(answer.body)
+        .to.have.nested.property('status.userInfo.groups')
+        .that.has.members(['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated']);
+    });
+
+    it('is forbidden to who may not', async () => {
+      const alice = await workspace.as('alice');
+      const answer = await alice.send('GET', '/version', as('admin'));
+
+      expect(answer.status).to.equal(403);
+      expect(answer.body).to.have.property('message').that.includes('User "alice" cannot impersonate');
+    });
+
+    it('goes as far as the verb impersonate is granted', async () => {
+      const name = `${workspace.namespace}-impersonate`;
+      const rules = [{ apiGroups: [''], resources: ['users'], resourceNames: ['dave'], verbs: ['impersonate'] }];
+      const rbac = '/apis/rbac.authorization.k8s.io/v1';
+      await admin.create(`${rbac}/clusterroles`, { metadata: { name }, rules });
+      await admin.create(`${rbac}/clusterrolebindings`, {
+        metadata: { name },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'carol' }],
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      });
+      const carol = await workspace.as('carol');
+      const review = (headers: ReturnType<typeof as>) => carol.send('POST', whoAmI, { body: selfReview, ...headers });
+
+      const answer = await eventually(async () => {
+        const reviewed = await review(as('dave'));
+        expect(reviewed.status).to.equal(201);
+        return reviewed;
+      });
+      expect(answer.body).to.have.nested.property('status.userInfo.username', 'dave');
+      expect((await review(as('erin'))).status).to.equal(403);
+      expect((await review(as('dave', { 'impersonate-group': 'system:masters' }))).status).to.equal(403);
+      await admin.delete(`${rbac}/clusterrolebindings/${name}`);
+      await admin.delete(`${rbac}/clusterroles/${name}`);
+    });
+
+    it('needs a user name', async () => {
+      const answer = await admin.send('GET', '/api/v1/namespaces', { headers: { 'impersonate-group': 'crew' } });
+
+      expect(answer.status).to.be.oneOf([400, 500]);
+      expect(answer.text).to.include('without impersonating a user');
+    });
+  });
+
+  it('ignores identity headers of proxies that it was not told to trust', async () => {
+    const headers = { 'x-remote-user': 'admin', 'x-remote-group': 'system:masters' };
+    const answer = await withToken(undefined).send('GET', '/api/v1/namespaces', { headers });
+
+    expect(answer.status).to.equal(403);
+    expect(answer.text).to.include('system:anonymous');
+  });
+});

@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import type { ApiClient } from './api-client.ts';
+import { eventually } from './eventually.ts';
+import { aWidget } from './widget.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+const aConfigMap = (name: string, data: Record<string, string> = { key: 'value' }) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
+
+describe('delete', () => {
+  let workspace: Workspace;
+  let admin: ApiClient;
+  let configMaps: string;
+  let widgets: string;
+  before(async () => {
+    workspace = await openWorkspace();
+    ({ admin, configMaps, widgets } = workspace);
+  });
+  after(() => workspace.close());
+
+  it('answers 200 with a Status that names what is gone, for a built-in object', async () => {
+    const { metadata } = await admin.create(configMaps, aConfigMap('doomed'));
+    const answer = await admin.delete(`${configMaps}/doomed`);
+
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.deep.equal({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      details: { name: 'doomed', kind: 'configmaps', uid: metadata.uid },
+    });
+    expect((await admin.get(`${configMaps}/doomed`)).status).to.equal(404);
+  });
+
+  it('names the group of a custom resource', async () => {
+    const { metadata } = await admin.create(widgets, aWidget('doomed'));
+    const answer = await admin.delete(`${widgets}/doomed`);
+
+    expect(answer.body).to.deep.include({
+      status: 'Success',
+      details: { name: 'doomed', group: 'conformance.example.com', kind: 'widgets', uid: metadata.uid },
+    });
+  });
+
+  it('answers 404 for what is not there', async () => {
+    expect((await admin.delete(`${configMaps}/missing`)).status).to.equal(404);
+  });
+
+  it('keeps an object whose preconditions do not hold', async () => {
+    const { metadata } = await admin.create(configMaps, aConfigMap('guarded'));
+    const byUid = await admin.delete(`${configMaps}/guarded`, { preconditions: { uid: 'other' } });
+    const byVersion = await admin.delete(`${configMaps}/guarded`, { preconditions: { resourceVersion: '1' } });
+
+    for (const answer of [byUid, byVersion]) {
+      expect(answer.status).to.equal(409);
+      expect(answer.body).to.have.property('reason', 'Conflict');
+      expect(answer.body).to.have.property('message').that.includes('in the precondition');
+    }
+    const preconditions = { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+    expect((await admin.delete(`${configMaps}/guarded`, { preconditions })).status).to.equal(200);
+  });
+
+  it('deletes nothing with dryRun', async () => {
+    await admin.create(configMaps, aConfigMap('spared'));
+    const answer = await admin.delete(`${configMaps}/spared`, { dryRun: ['All'] });
+
+    expect(answer.status).to.equal(200);
+    expect((await admin.get(`${configMaps}/spared`)).status).to.equal(200);
+  });
+
+  it('waits for finalizers: the object stays, marked, until the last one is taken off', async () => {
+    await admin.create(widgets, aWidget('held', {}, { finalizers: ['conformance.example.com/hold'] }));
+    const answer = await admin.delete(`${widgets}/held`);
+
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.have.property('kind', 'Widget');
+    const held = await admin.read(`${widgets}/held`);
+    expect(held.metadata.deletionTimestamp).to.be.a('string');
+    expect(held.metadata.deletionGracePeriodSeconds).to.equal(0);
+
+    const released = await admin.patch(`${widgets}/held`, { metadata: { finalizers: null } });
+    expect(released.status).to.equal(200);
+    expect((await admin.get(`${widgets}/held`)).status).to.equal(404);
+  });
+
+  it('takes no new finalizer once an object is being deleted', async () => {
+    await admin.create(widgets, aWidget('leaving', {}, { finalizers: ['conformance.example.com/hold'] }));
+    await admin.delete(`${widgets}/leaving`);
+    const finalizers = ['conformance.example.com/hold', 'conformance.example.com/more'];
+    const answer = await admin.patch(`${widgets}/leaving`, { metadata: { finalizers } });
+
+    expect(answer.status).to.equal(422);
+    await admin.patch(`${widgets}/leaving`, { metadata: { finalizers: [] } });
+  });
+
+  it('deletes a collection by label', async () => {
+    for (const [name, group] of [
+      ['one', 'go'],
+      ['two', 'go'],
+      ['three', 'stay'],
+    ] as const) {
+      await admin.create(widgets, aWidget(`many-${name}`, {}, { labels: { many: group } }));
+    }
+    const answer = await admin.send('DELETE', widgets, { query: { labelSelector: 'many=go' } });
+
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.have.property('kind', 'WidgetList');
+    await eventually(async () => expect((await admin.list(widgets, { labelSelector: 'many' })).items).to.have.length(1));
+  });
+});

@@ -1,0 +1,14 @@
+const patience = 15_000;
+
+/** Calls `probe` until it resolves; its last error is thrown when that took too long. */
+export async function eventually<T>(probe: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + patience;
+  for (;;) {
+    try {
+      return await probe();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import { expect } from 'chai';
+import type { ApiClient } from './api-client.ts';
+import { aWidget } from './widget.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+const failure = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
+
+describe('requests that are not right', () => {
+  let workspace: Workspace;
+  let admin: ApiClient;
+  before(async () => {
+    workspace = await openWorkspace();
+    admin = workspace.admin;
+  });
+  after(() => workspace.close());
+
+  it('with a body above 3 MiB are answered 413', async () => {
+    const answer = await admin.post(workspace.configMaps, { metadata: { name: 'huge' }, data: { a: 'a'.repeat(3 * 1024 * 1024) } });
+
+    expect(answer.status).to.equal(413);
+    expect(answer.body).to.deep.equal({
+      ...failure,
+      message: 'Request entity too large: limit is 3145728',
+      reason: 'RequestEntityTooLarge',
+      code: 413,
+    });
+  });
+
+  it('with a body that is no JSON, or not an object, are answered 400', async () => {
+    for (const collection of [workspace.configMaps, workspace.widgets]) {
+      for (const body of ['{"metadata":', '', '[]', '"text"']) {
+        const answer = await admin.post(collection, body);
+
+        expect(answer.status, `${collection} ${body}`).to.equal(400);
+        expect(answer.body).to.deep.include({ ...failure, reason: 'BadRequest', code: 400 });
+      }
+    }
+  });
+
+  it('with a field of the wrong type in a built-in object are answered 400', async () => {
+    const answer = await admin.post(workspace.configMaps, { metadata: { name: 'typed' }, data: { a: 1 } });
+
+    expect(answer.status).to.equal(400);
+    expect(answer.body).to.include({ reason: 'BadRequest' });
+    expect(answer.body)
+      .to.have.property('message')
+      .that.matches(/^ConfigMap in version "v1" cannot be handled as a ConfigMap: /);
+  });
+
+  it('with a custom resource without a kind are answered 400', async () => {
+    const { kind, ...kindless } = aWidget('kindless');
+    const answer = await admin.post(workspace.widgets, kindless);
+
+    expect(kind).to.equal('Widget');
+    expect(answer.status).to.equal(400);
+    expect(answer.body).to.have.property('message').that.includes("Object 'Kind' is missing");
+  });
+
+  it('with another media type are answered 415', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
+      const answer = await admin.send('POST', workspace.configMaps, {
+        headers: { 'content-type': type },
+        body: '{"metadata":{"name":"a"}}',
+      });
+
+      expect(answer.status, type).to.equal(415);
+      expect(answer.body).to.deep.include({ ...failure, reason: 'UnsupportedMediaType', code: 415 });
+    }
+  });
+
+  it('with a broken body of a DELETE are answered 400', async () => {
+    await admin.create(workspace.configMaps, { metadata: { name: 'kept' } });
+    const answer = await admin.delete(`${workspace.configMaps}/kept`, '{"preconditions":');
+
+    expect(answer.status).to.equal(400);
+    expect((await admin.get(`${workspace.configMaps}/kept`)).status).to.equal(200);
+  });
+
+  it('to a path that is not there are answered 404', async () => {
+    const paths = [
+      '/nothing',
+      '/api/v9',
+      '/api/v1/things',
+      '/apis/nothing.example.com/v1/things',
+      '/apis/conformance.example.com/v1/things',
+    ];
+    for (const path of paths) expect((await admin.get(path)).status, path).to.equal(404);
+    expect((await admin.get('/api/v1/things')).body).to.deep.equal({
+      ...failure,
+      message: 'the server could not find the requested resource',
+      reason: 'NotFound',
+      details: {},
+      code: 404,
+    });
+  });
+
+  it('with a name that would change the path are answered 400 or 404', async () => {
+    for (const name of ['a%2fb', '%2e%2e%2fsecrets', 'a/b/c']) {
+      expect((await admin.get(`${workspace.configMaps}/${name}`)).status, name).to.be.oneOf([400, 404]);
+    }
+  });
+
+  it('without a media type are taken for JSON', async () => {
+    const body = Buffer.from('{"metadata":{"name":"untyped"}}');
+    const answer = await admin.send('POST', workspace.configMaps, { headers: { 'content-type': '' }, body });
+
+    expect(answer.status).to.equal(201);
+  });
+
+  it('with a method that a path does not have are answered 405', async () => {
+    const calls: [string, string][] = [
+      ['PUT', '/api/v1/namespaces'],
+      ['PATCH', '/api/v1/namespaces'],
+      ['POST', `${workspace.configMaps}/name`],
+      ['DELETE', '/api/v1/configmaps'],
+      ['DELETE', '/version'],
+      ['OPTIONS', '/api/v1/namespaces'],
+    ];
+    for (const [method, path] of calls) {
+      const answer = await admin.send(method, path, method === 'PUT' || method === 'PATCH' || method === 'POST' ? { body: {} } : {});
+
+      expect(answer.status, `${method} ${path}`).to.equal(405);
+      expect(answer.body).to.deep.equal({
+        ...failure,
+        message: 'the server does not allow this method on the requested resource',
+        reason: 'MethodNotAllowed',
+        details: {},
+        code: 405,
+      });
+    }
+  });
+
+  it('with __proto__ or constructor as a key change nothing but the object', async () => {
+    const body = '{"metadata":{"name":"proto","annotations":{"constructor":"x"}},"data":{"__proto__":"y","constructor":"z"}}';
+    const answer = await admin.post(workspace.configMaps, body);
+
+    expect(answer.status).to.equal(201);
+    expect(answer.text).to.include('"__proto__":"y"');
+    expect(answer.text).to.include('"constructor":"z"');
+  });
+});

@@ -1,0 +1,136 @@
+import { expect } from 'chai';
+import { type ApiClient, objectOf } from './api-client.ts';
+import { aWidget } from './widget.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+describe('patch', () => {
+  let workspace: Workspace;
+  let admin: ApiClient;
+  let configMaps: string;
+  let widgets: string;
+  before(async () => {
+    workspace = await openWorkspace();
+    ({ admin, configMaps, widgets } = workspace);
+  });
+  after(() => workspace.close());
+
+  it('merges objects, replaces lists and takes null for removal (RFC 7396)', async () => {
+    await admin.create(widgets, aWidget('merged', { tags: ['a', 'b'], options: { x: 1, y: 2 }, title: 'old' }));
+    const answer = await admin.patch(`${widgets}/merged`, { spec: { tags: ['c'], options: { x: null, z: 3 }, title: null } });
+
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.deep.include({
+      spec: { size: 1, color: 'red', enabled: true, tags: ['c'], options: { y: 2, z: 3 } },
+    });
+  });
+
+  it('applies a list of operations (RFC 6902)', async () => {
+    await admin.create(configMaps, { metadata: { name: 'operated' }, data: { a: '1', b: '2' } });
+    await admin.patch(`${configMaps}/operated`, { metadata: { annotations: { 'example.com/x': '1' } } });
+    const answer = await admin.patch(
+      `${configMaps}/operated`,
+      [
+        { op: 'test', path: '/data/a', value: '1' },
+        { op: 'replace', path: '/data/a', value: '3' },
+        { op: 'remove', path: '/data/b' },
+        { op: 'replace', path: '/metadata/annotations/example.com~1x', value: '2' },
+        { op: 'add', path: '/metadata/labels', value: { added: 'yes' } },
+        { op: 'copy', from: '/data/a', path: '/data/copy' },
+      ],
+      'json',
+    );
+
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.have.property('data').that.deep.equals({ a: '3', copy: '3' });
+    expect(objectOf(answer).metadata).to.deep.include({ labels: { added: 'yes' }, annotations: { 'example.com/x': '2' } });
+  });
+
+  it('answers 422 to an operation that fails, and changes nothing', async () => {
+    const created = await admin.create(configMaps, { metadata: { name: 'tested' }, data: { a: '1' } });
+    const operations = [
+      { op: 'replace', path: '/data/a', value: '2' },
+      { op: 'test', path: '/data/a', value: 'other' },
+    ];
+    const answer = await admin.patch(`${configMaps}/tested`, operations, 'json');
+
+    expect(answer.status).to.equal(422);
+    expect(answer.body).to.include({ kind: 'Status', reason: 'Invalid' });
+    expect(await admin.read(`${configMaps}/tested`)).to.deep.equal(created);
+    const missing = await admin.patch(`${configMaps}/tested`, [{ op: 'remove', path: '/data/zzz' }], 'json');
+    expect(missing.status).to.equal(422);
+  });
+
+  it('answers 409 for a stale resourceVersion in the patch', async () => {
+    const created = await admin.create(configMaps, { metadata: { name: 'stale' }, data: { a: '1' } });
+    await admin.patch(`${configMaps}/stale`, { data: { a: '2' } });
+    const { resourceVersion } = created.metadata;
+    const answer = await admin.patch(`${configMaps}/stale`, { metadata: { resourceVersion }, data: { a: '3' } });
+
+    expect(answer.status).to.equal(409);
+    expect(answer.body).to.have.property('reason', 'Conflict');
+  });
+
+  it('answers 404 for what is not there', async () => {
+    expect((await admin.patch(`${configMaps}/missing`, {})).status).to.equal(404);
+  });
+
+  it('validates the result', async () => {
+    await admin.create(widgets, aWidget('checked'));
+    const answer = await admin.patch(`${widgets}/checked`, { spec: { size: 'large' } });
+
+    expect(answer.status).to.equal(422);
+    expect(answer.body).to.have.nested.property('details.causes[0].field', 'spec.size');
+  });
+
+  it('cannot rename or move an object', async () => {
+    await admin.create(configMaps, { metadata: { name: 'fixed' } });
+
+    expect((await admin.patch(`${configMaps}/fixed`, { metadata: { name: 'other' } })).status).to.be.oneOf([400, 422]);
+    expect((await admin.patch(`${configMaps}/fixed`, { metadata: { namespace: 'default' } })).status).to.equal(400);
+  });
+
+  it('answers 400 to a patch that is no JSON', async () => {
+    await admin.create(configMaps, { metadata: { name: 'broken' } });
+    for (const type of ['merge', 'json'] as const) {
+      const answer = await admin.patch(`${configMaps}/broken`, '{"data":', type);
+
+      expect(answer.status).to.equal(400);
+      expect(answer.body).to.include({ kind: 'Status', reason: 'BadRequest' });
+    }
+  });
+
+  it('answers 415 to a strategic merge patch of a custom resource, naming what it takes', async () => {
+    await admin.create(widgets, aWidget('strategic'));
+    const answer = await admin.patch(`${widgets}/strategic`, { spec: { size: 2 } }, 'strategic');
+
+    expect(answer.status).to.equal(415);
+    expect(answer.body).to.include({ kind: 'Status', reason: 'UnsupportedMediaType', code: 415 });
+    expect(answer.body)
+      .to.have.property('message')
+      .that.matches(
+        /^the body of the request was in an unknown format - accepted media types include: application\/json-patch\+json, application\/merge-patch\+json/,
+      );
+  });
+
+  it('takes a strategic merge patch of a built-in object', async () => {
+    await admin.create(configMaps, { metadata: { name: 'woven', finalizers: ['example.com/a'] }, data: { a: '1', b: '2' } });
+    const answer = await admin.patch(
+      `${configMaps}/woven`,
+      { metadata: { finalizers: ['example.com/b'] }, data: { a: null, c: '3' } },
+      'strategic',
+    );
+
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.deep.include({ data: { b: '2', c: '3' } });
+    expect(objectOf(answer).metadata.finalizers).to.have.members(['example.com/a', 'example.com/b']);
+    await admin.patch(`${configMaps}/woven`, { metadata: { finalizers: null } });
+  });
+
+  it('answers 415 to a patch without a patch type', async () => {
+    await admin.create(configMaps, { metadata: { name: 'typeless' } });
+    const answer = await admin.send('PATCH', `${configMaps}/typeless`, { body: {} });
+
+    expect(answer.status).to.equal(415);
+    expect(answer.body).to.include({ reason: 'UnsupportedMediaType' });
+  });
+});

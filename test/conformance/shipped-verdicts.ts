@@ -1,0 +1,267 @@
+/** One thing that a definition refuses (`field` of the first cause, perhaps a text in it) or, without a field, accepts. */
+export interface Verdict {
+  what: string;
+  name?: string;
+  /** Merged over the valid spec; null takes a field away. */
+  spec?: Record<string, unknown>;
+  /** Instead a merge patch of the spec of the object that `spec` made. */
+  update?: Record<string, unknown>;
+  field?: string;
+  text?: string;
+}
+
+export interface Verdicts {
+  plural: string;
+  name: (serial: string) => string;
+  valid: Record<string, unknown>;
+  verdicts: Verdict[];
+}
+
+const hex = (text: string, length: number) => Buffer.from(text).toString('hex').padEnd(length, '0').slice(-length);
+const early = '2026-01-01T00:00:00Z';
+const late = '2026-06-01T00:00:00Z';
+
+const service = { name: 'web', namespace: 'shop', port: 443 };
+const policy = (...values: string[]) => ({ contentSecurityPolicy: [{ directive: 'ScriptSrc', values }] });
+const subject = (name: string, kind = 'User') => ({ kind, name });
+const condition = { type: 'Ready', status: 'True', lastTransitionTime: early, reason: 'Fine', message: '' };
+
+/** Every rule of crds.md, from both sides. */
+export const shippedVerdicts: Verdicts[] = [
+  {
+    plural: 'users.auth.platform.io',
+    name: (serial) => `user-${serial}`,
+    valid: {
+      email: 'ann@example.com',
+      username: 'Ann',
+      connector_type: 'local',
+      connector_id: 'local',
+      connector_name: 'Local',
+      is_admin: false,
+    },
+    verdicts: [
+      { what: 'a user' },
+      { what: 'a plain login name', spec: { email: "o'neil+x" } },
+      { what: 'an e-mail address with two @', spec: { email: 'a@b@c' }, field: 'spec.email' },
+      { what: 'an e-mail address with a letter that is not ASCII', spec: { email: 'аnn@example.com' }, field: 'spec.email' },
+      { what: 'an e-mail address with a slash', spec: { email: 'a/b' }, field: 'spec.email' },
+      { what: 'an empty e-mail address', spec: { email: '' }, field: 'spec.email' },
+      { what: 'an e-mail address of 254 characters', spec: { email: 'a'.repeat(254) }, field: 'spec.email' },
+      { what: 'no e-mail address', spec: { email: null }, field: 'spec.email' },
+      { what: 'an empty display name', spec: { username: '' } },
+      { what: 'another e-mail address later', update: { email: 'bea@example.com' }, field: 'spec.email', text: 'never changes' },
+      { what: 'the same e-mail address later', update: { email: 'ann@example.com', username: 'Ann B.' } },
+      { what: 'becoming an administrator', update: { is_admin: true }, field: 'spec.is_admin', text: 'never changes' },
+      { what: 'an administrator who is local', spec: { is_admin: true } },
+      { what: 'an administrator who was registered ahead', spec: { is_admin: true, connector_id: '' } },
+      { what: 'an administrator from elsewhere', spec: { is_admin: true, connector_id: 'ldap-1' }, field: 'spec', text: 'local user' },
+      { what: 'a record called sync', name: 'sync', field: '<nil>', text: 'cannot be called sync' },
+      { what: 'an upper-case connector type', spec: { connector_type: 'LDAP' }, field: 'spec.connector_type' },
+      { what: 'a connector id that is no label value', spec: { connector_id: '-x' }, field: 'spec.connector_id' },
+      { what: 'a notification address', spec: { mail: 'ann@example.com' } },
+      { what: 'an empty notification address', spec: { mail: '' } },
+      { what: 'a notification address without @', spec: { mail: 'ann' }, field: 'spec.mail' },
+      { what: 'a telephone number', spec: { mobile: '+43 (1) 555-0100' } },
+      { what: 'a telephone number with letters', spec: { mobile: 'call me' }, field: 'spec.mobile' },
+      { what: 'a validity that begins before it ends', spec: { expired: { begin: early, end: late } } },
+      { what: 'a validity without an end', spec: { expired: { begin: late } } },
+      { what: 'a validity that ends before it begins', spec: { expired: { begin: late, end: early } }, field: 'spec.expired' },
+      {
+        what: 'a validity compared as instants, not as text',
+        spec: { expired: { begin: '2026-01-01T01:00:00+02:00', end: '2026-01-01T00:30:00Z' } },
+      },
+      { what: 'a date that is none', spec: { expired: { begin: 'soon' } }, field: 'spec.expired.begin' },
+      { what: 'another state', spec: { state: 'asleep' }, field: 'spec.state' },
+      {
+        what: 'an identity twice',
+        spec: {
+          ids: [
+            { type: 'a', id: 'b' },
+            { type: 'a', id: 'b' },
+          ],
+        },
+        field: 'spec.ids[1]',
+      },
+      { what: 'anything in extra', spec: { extra: { any: { thing: [1] } } } },
+      { what: 'extra that is no object', spec: { extra: 'text' }, field: 'spec.extra' },
+      { what: 'text for a boolean', spec: { is_disabled: 'yes' }, field: 'spec.is_disabled' },
+    ],
+  },
+  {
+    plural: 'userbindings.auth.platform.io',
+    name: (serial) => `binding-${serial}`,
+    valid: { subjects: [subject('ann')], roleRef: 'view', scope: 'platform' },
+    verdicts: [
+      { what: 'a binding for the platform' },
+      { what: 'a binding for the platform with an empty constraint', spec: { constraint: [] } },
+      { what: 'a binding for the platform with a constraint', spec: { constraint: [{ namespace: 'a' }] }, field: 'spec' },
+      {
+        what: 'a binding for a namespace',
+        spec: { scope: 'namespace', constraint: [{ namespace: 'a' }, { cluster: 'c', namespace: 'b' }] },
+      },
+      { what: 'a binding for no namespace', spec: { scope: 'namespace' }, field: 'spec' },
+      { what: 'a binding for an empty list of namespaces', spec: { scope: 'namespace', constraint: [] }, field: 'spec' },
+      {
+        what: 'a constraint without its namespace',
+        spec: { scope: 'namespace', constraint: [{ namespace: 'a' }, { project: 'p' }] },
+        field: 'spec',
+      },
+      { what: 'a constraint with an empty namespace', spec: { scope: 'namespace', constraint: [{ namespace: '' }] }, field: 'spec' },
+      { what: 'a binding for a project', spec: { scope: 'project', constraint: [{ project: 'p' }] } },
+      { what: 'a constraint without its project', spec: { scope: 'project', constraint: [{ namespace: 'a' }] }, field: 'spec' },
+      {
+        what: 'a subject that begins with system:',
+        spec: { subjects: [subject('ann'), subject('system:masters', 'Group')] },
+        field: 'spec.subjects[1].name',
+      },
+      { what: 'a subject of another kind', spec: { subjects: [subject('ann', 'Robot')] }, field: 'spec.subjects[0].kind' },
+      { what: 'a subject twice', spec: { subjects: [subject('ann'), subject('ann')] }, field: 'spec.subjects[1]' },
+      { what: 'a user and a group of one name', spec: { subjects: [subject('ann'), subject('ann', 'Group')] } },
+      { what: 'no subject', spec: { subjects: [] }, field: 'spec.subjects' },
+      { what: 'another role later', update: { roleRef: 'edit' }, field: 'spec.roleRef' },
+      { what: 'another scope later', update: { scope: 'namespace', constraint: [{ namespace: 'a' }] }, field: 'spec.scope' },
+      { what: 'other subjects later', update: { subjects: [subject('bea')] } },
+    ],
+  },
+  {
+    plural: 'groups.auth.platform.io',
+    name: (serial) => `group-${serial}`,
+    valid: { displayName: 'Crew' },
+    verdicts: [
+      { what: 'a local group with members', spec: { users: [{ name: 'ann', importTime: early }, { name: 'bea' }] } },
+      { what: 'a member twice', spec: { users: [{ name: 'ann' }, { name: 'ann' }] }, field: 'spec.users[1]' },
+      { what: 'a local group that becomes one of an issuer', update: { refConnector: { id: 'corp', type: 'ldap' } }, field: 'spec' },
+      {
+        what: 'a group of an issuer that becomes local',
+        spec: { refConnector: { id: 'corp', type: 'ldap' } },
+        update: { refConnector: null },
+        field: 'spec',
+      },
+      { what: 'another name later', update: { displayName: 'Staff' } },
+    ],
+  },
+  {
+    plural: 'accesstokens.auth.platform.io',
+    name: (serial) => `token-${serial}`,
+    valid: { owner: 'ann', description: 'backup', tokenHash: hex('secret', 64), issuedAt: early, expiration: late },
+    verdicts: [
+      { what: 'an access token' },
+      { what: 'one that never expires', spec: { expiration: null } },
+      { what: 'one that expires before it was issued', spec: { issuedAt: late, expiration: early }, field: 'spec' },
+      { what: 'one that expires when it was issued', spec: { expiration: early }, field: 'spec' },
+      { what: 'a hash of another length', spec: { tokenHash: 'abc' }, field: 'spec.tokenHash' },
+      { what: 'an empty description', spec: { description: '' }, field: 'spec.description' },
+      { what: 'any change', update: { description: 'restore' }, field: 'spec', text: 'never changes' },
+    ],
+  },
+  {
+    plural: 'sessions.auth.platform.io',
+    name: (serial) => `s-${hex(serial, 64)}`,
+    valid: { user: 'ann', createdAt: early, expiration: late, sealed: 'e30' },
+    verdicts: [
+      { what: 'a session' },
+      { what: 'another name', name: 's-123', field: '<nil>' },
+      { what: 'an expiration before the creation', spec: { createdAt: late, expiration: early }, field: 'spec' },
+      { what: 'another user later', update: { user: 'bea' }, field: 'spec', text: 'never change' },
+      { what: 'a longer life later', update: { expiration: '2027-01-01T00:00:00Z' }, field: 'spec', text: 'never change' },
+      { what: 'another sealed content and idle end later', update: { sealed: 'e31', idleExpiration: late } },
+    ],
+  },
+  {
+    plural: 'revokedtokens.auth.platform.io',
+    name: (serial) => `rt-${hex(serial, 40)}`,
+    valid: { kind: 'Bearer', expiration: late },
+    verdicts: [
+      { what: 'a revoked bearer token' },
+      { what: 'another name', name: 'rt-xyz', field: '<nil>' },
+      { what: 'another kind', spec: { kind: 'Cookie' }, field: 'spec.kind' },
+      { what: 'a subject with its time', spec: { kind: 'Subject', notBefore: early, user: 'ann' } },
+      { what: 'a subject without its time', spec: { kind: 'Subject' }, field: 'spec' },
+      { what: 'a bearer token with a time', spec: { notBefore: early }, field: 'spec' },
+      { what: 'a change of a bearer token', update: { expiration: early }, field: 'spec', text: 'never changes' },
+      {
+        what: 'a later time of a subject',
+        spec: { kind: 'Subject', notBefore: early },
+        update: { notBefore: late, expiration: '2027-01-01T00:00:00Z' },
+      },
+      { what: 'an earlier time of a subject', spec: { kind: 'Subject', notBefore: late }, update: { notBefore: early }, field: 'spec' },
+    ],
+  },
+  {
+    plural: 'identityrecords.auth.platform.io',
+    name: (serial) => `grant-${hex(serial, 64)}`,
+    valid: { model: 'Grant', expiration: late, sealed: 'e30' },
+    verdicts: [
+      { what: 'a record' },
+      { what: 'a record that is consumed later', update: { consumedAt: early } },
+      { what: 'a record without its model', spec: { model: null }, field: 'spec.model' },
+      { what: 'an expiration that is no date', spec: { expiration: '12345' }, field: 'spec.expiration' },
+    ],
+  },
+  {
+    plural: 'consoleplugins.console.platform.io',
+    name: (serial) => `plugin-${serial}`,
+    valid: { displayName: 'Shop' },
+    verdicts: [
+      { what: 'a plugin of ConfigMaps' },
+      { what: 'a plugin of a Service', spec: { backend: { service } } },
+      { what: 'a name that is no DNS label', name: 'a.b', field: '<nil>' },
+      { what: 'a name of 64 characters', name: 'a'.repeat(64), field: '<nil>' },
+      { what: 'an order above 10000', spec: { order: 10_001 }, field: 'spec.order' },
+      {
+        what: 'a path that leads upwards',
+        spec: { backend: { service: { ...service, basePath: '/a/../b' } } },
+        field: 'spec.backend.service.basePath',
+      },
+      {
+        what: 'an address for a Service',
+        spec: { backend: { service: { ...service, name: '10.0.0.1' } } },
+        field: 'spec.backend.service.name',
+      },
+      {
+        what: 'the API server for a Service',
+        spec: { backend: { service: { ...service, name: 'kubernetes', namespace: 'default' } } },
+        field: 'spec.backend.service',
+      },
+      { what: 'a Service called kubernetes elsewhere', spec: { backend: { service: { ...service, name: 'kubernetes' } } } },
+      { what: 'a proxy', spec: { proxy: [{ alias: 'api', service, authorization: 'UserToken' }] } },
+      { what: 'a proxy with a slash in its alias', spec: { proxy: [{ alias: 'a/b', service }] }, field: 'spec.proxy[0].alias' },
+      {
+        what: 'a proxy alias twice',
+        spec: {
+          proxy: [
+            { alias: 'a', service },
+            { alias: 'a', service },
+          ],
+        },
+        field: 'spec.proxy[1]',
+      },
+      {
+        what: 'a proxy to the API server',
+        spec: { proxy: [{ alias: 'a', service: { name: 'kubernetes', namespace: 'default', port: 443 } }] },
+        field: 'spec.proxy[0].service',
+      },
+      { what: 'an empty load type', spec: { i18n: { loadType: '' } } },
+      { what: 'another load type', spec: { i18n: { loadType: 'Eager' } }, field: 'spec.i18n.loadType' },
+      { what: 'sources of a policy', spec: policy('https://cdn.example.com', '*.example.com', 'data:') },
+      { what: 'every source', spec: policy('data:', '*'), field: 'spec.contentSecurityPolicy[0].values[1]' },
+      { what: 'a source with a quote', spec: policy("'unsafe-eval'"), field: 'spec.contentSecurityPolicy[0].values[0]' },
+      { what: 'a source with a space', spec: policy('a b'), field: 'spec.contentSecurityPolicy[0].values[0]' },
+      { what: 'a source with a semicolon', spec: policy('a;b'), field: 'spec.contentSecurityPolicy[0].values[0]' },
+      { what: 'no source', spec: policy(), field: 'spec.contentSecurityPolicy[0].values' },
+    ],
+  },
+];
+
+/** A status of User that its schema accepts, and statuses that it refuses with the field of the first cause. */
+export const userStatus = {
+  valid: { phase: 'Normal', groups: ['a', 'b'], failedLogins: 0, lastLoginTime: early, conditions: [condition] },
+  refused: [
+    [{ phase: 'Asleep' }, 'status.phase'],
+    [{ groups: ['a', 'a'] }, 'status.groups[1]'],
+    [{ failedLogins: -1 }, 'status.failedLogins'],
+    [{ lastLoginTime: 'never' }, 'status.lastLoginTime'],
+    [{ conditions: [condition, condition] }, 'status.conditions[1]'],
+    [{ conditions: [{ ...condition, status: 'Perhaps' }] }, 'status.conditions[0].status'],
+  ] as [Record<string, unknown>, string][],
+};

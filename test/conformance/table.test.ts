@@ -1,0 +1,120 @@
+import { expect } from 'chai';
+import type { ApiClient } from './api-client.ts';
+import { aWidget } from './widget.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+const asTable = {
+  accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json',
+};
+const asMetadata = { accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json' };
+
+describe('tables and metadata', () => {
+  let workspace: Workspace;
+  let admin: ApiClient;
+  let widgets: string;
+  before(async () => {
+    workspace = await openWorkspace();
+    ({ admin, widgets } = workspace);
+    await admin.create(widgets, aWidget('plain', {}, { labels: { a: 'b' } }));
+    await admin.create(widgets, aWidget('seen', { color: 'blue', size: 4, seen: '2020-01-01T00:00:00Z' }));
+  });
+  after(() => workspace.close());
+
+  it('a list as a Table has the columns of the definition', async () => {
+    const answer = await admin.send('GET', widgets, { headers: asTable });
+
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.include({ kind: 'Table', apiVersion: 'meta.k8s.io/v1' });
+    expect(answer.body).to.have.nested.property('metadata.resourceVersion');
+    const columns = [
+      ['Name', 'string', 'name', 0],
+      ['Color', 'string', '', 0],
+      ['Seen', 'date', '', 0],
+      ['Size', 'integer', '', 1],
+      ['Age', 'date', '', 0],
+    ] as const;
+    for (const [index, [name, type, format, priority]] of columns.entries()) {
+      expect(answer.body).to.have.nested.property(`columnDefinitions[${index}]`).that.includes({ name, type, format, priority });
+    }
+    expect(answer.body).to.have.nested.property('columnDefinitions[1].description', 'What it looks like.');
+  });
+
+  it('a row has the cells of the columns and the metadata of its object', async () => {
+    const answer = await admin.send('GET', widgets, { headers: asTable });
+
+    expect(answer.body).to.have.property('rows').that.has.length(2);
+    expect(answer.body).to.have.nested.property('rows[0].cells').that.includes.ordered.members(['plain', 'red', null, 1]);
+    expect(answer.body).to.have.nested.property('rows[1].cells[2]').that.matches(/^\d+y/);
+    expect(answer.body)
+      .to.have.nested.property('rows[1].cells[4]')
+      .that.matches(/^\d+s$/);
+    expect(answer.body)
+      .to.have.nested.property('rows[0].object')
+      .that.includes({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' });
+    expect(answer.body).to.have.nested.property('rows[0].object.metadata.name', 'plain');
+    expect(answer.body).not.to.have.nested.property('rows[0].object.spec');
+  });
+
+  it('a row has the whole object, or none, on demand', async () => {
+    const whole = await admin.send('GET', widgets, { headers: asTable, query: { includeObject: 'Object' } });
+    const none = await admin.send('GET', widgets, { headers: asTable, query: { includeObject: 'None' } });
+
+    expect(whole.body).to.have.nested.property('rows[0].object.spec.color', 'red');
+    expect(none.body).not.to.have.nested.property('rows[0].object.metadata');
+  });
+
+  it('one object is a Table of one row', async () => {
+    const answer = await admin.send('GET', `${widgets}/seen`, { headers: asTable });
+
+    expect(answer.body).to.have.property('kind', 'Table');
+    expect(answer.body).to.have.property('rows').that.has.length(1);
+  });
+
+  it('a paged Table has the continue token', async () => {
+    const answer = await admin.send('GET', widgets, { headers: asTable, query: { limit: 1 } });
+
+    expect(answer.body).to.have.nested.property('metadata.continue').that.is.a('string');
+    expect(answer.body).to.have.nested.property('metadata.remainingItemCount', 1);
+    expect(answer.body).to.have.property('rows').that.has.length(1);
+  });
+
+  it('built-in resources have columns too', async () => {
+    await admin.create(workspace.configMaps, { metadata: { name: 'two-keys' }, data: { a: '1', b: '2' } });
+    const answer = await admin.send('GET', `${workspace.configMaps}/two-keys`, { headers: asTable });
+
+    expect(answer.body).to.have.nested.property('columnDefinitions[0].name', 'Name');
+    expect(answer.body).to.have.nested.property('columnDefinitions[1].name', 'Data');
+    expect(answer.body).to.have.nested.property('rows[0].cells').that.includes.ordered.members(['two-keys', 2]);
+  });
+
+  it('an error stays a Status', async () => {
+    const answer = await admin.send('GET', `${widgets}/missing`, { headers: asTable });
+
+    expect(answer.status).to.equal(404);
+    expect(answer.body).to.include({ kind: 'Status', reason: 'NotFound' });
+  });
+
+  it('a list as metadata has no spec', async () => {
+    const answer = await admin.send('GET', widgets, { headers: asMetadata });
+
+    expect(answer.body).to.include({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' });
+    expect(answer.body).to.have.nested.property('items[0].metadata.labels.a', 'b');
+    expect(answer.body).to.have.nested.property('items[0].kind', 'PartialObjectMetadata');
+    expect(answer.body).not.to.have.nested.property('items[0].spec');
+  });
+
+  it('one object as metadata has no spec', async () => {
+    const accept = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+    const answer = await admin.send('GET', `${widgets}/plain`, { headers: { accept } });
+
+    expect(answer.body).to.include({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' });
+    expect(answer.body).not.to.have.property('spec');
+  });
+
+  it('answers 406 where it can serve nothing that is accepted', async () => {
+    const answer = await admin.send('GET', widgets, { headers: { accept: 'image/png' } });
+
+    expect(answer.status).to.equal(406);
+    expect(answer.body).to.include({ kind: 'Status', reason: 'NotAcceptable' });
+  });
+});

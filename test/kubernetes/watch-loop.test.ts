@@ -1,0 +1,273 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { type Answer, status, statusBody } from './fake-api-server.ts';
+import { FakeResource } from './fake-resource.ts';
+import { cut, nothing, path, refuse, reset, say, times, until, WatchTest } from './watch-fixture.ts';
+
+const halfLine = '{"type":"ADDED","object":{"metadata":{"name":"half","uid":"u","resourceVersion":"1004","creationTimestamp":"x"';
+const errorEvent = (code: number, reason: string) => `${JSON.stringify({ type: 'ERROR', object: statusBody(code, reason) })}\n`;
+
+describe('a watch', () => {
+  let t: WatchTest;
+  beforeEach(async () => {
+    t = await WatchTest.start();
+  });
+  afterEach(() => t.stop());
+
+  it('goes on from the last bookmark after an ordinary end, without a restart', async () => {
+    await t.begin({ times: { minWatchSeconds: 1, maxWatchSeconds: 1 } });
+    t.resource.bookmark();
+    await until(() => t.cache.resourceVersion === t.resource.version);
+    await until(() => t.watches().length === 2);
+
+    expect(t.watches()[1]?.query.get('resourceVersion')).to.equal(t.resource.version);
+    expect(t.lists()).to.have.length(1);
+    expect(t.cache.restarts).to.equal(0);
+  });
+
+  describe('FLT-06 loses no change', () => {
+    /** What happens to the open watch, which has missed some changes. */
+    const interruptions: [string, (watcher: ServerResponse) => Promise<void> | void][] = [
+      ['by a connection that is reset', (watcher) => reset(watcher)],
+      ['by an end in the middle of a line', (watcher) => void watcher.end(halfLine)],
+      ['by a line that is no JSON', (watcher) => void watcher.write('<html>\n')],
+      ['by an event of an unknown type', (watcher) => void watcher.write('{"type":"SURPRISE","object":{}}\n')],
+      ['by an object without metadata', (watcher) => void watcher.write('{"type":"ADDED","object":{}}\n')],
+      ['by a line without end', (watcher) => void watcher.write(Buffer.alloc(5 * 1024 * 1024, 'x'))],
+      ['by an error in the stream', (watcher) => void watcher.write(errorEvent(500, 'InternalError'))],
+      ['by a 410 in the stream', (watcher) => void watcher.write(errorEvent(410, 'Expired'))],
+      ['by a 410 as the answer', (watcher) => thenWatch(watcher, refuse(410))],
+      ['by 500, again and again', (watcher) => thenWatch(watcher, refuse(500), refuse(500), refuse(500), refuse(500))],
+      ['by 429, again and again', (watcher) => thenWatch(watcher, ...Array<Answer>(5).fill(refuse(429, { 'Retry-After': '0' })))],
+      ['by nonsense, again and again', (watcher) => thenWatch(watcher, say(halfLine), say('garbage\n'), say('{}\n'), cut, cut, cut, cut)],
+      ['by a server that ends every watch at once', (watcher) => thenWatch(watcher, say(''), say(''), say(''))],
+      [
+        'while the server is gone',
+        async () => {
+          await t.server.stop();
+          await until(() => t.cache.failure() === 'ECONNREFUSED');
+          await t.server.start();
+        },
+      ],
+      [
+        'when the server does not know the version any more',
+        (watcher) => {
+          t.resource.compact();
+          reset(watcher);
+        },
+      ],
+      [
+        'when the list that is needed then fails too',
+        (watcher) => {
+          t.resource.compact();
+          t.resource.fail('list', refuse(500), cut, refuse(403), refuse(410), say('{"items":[{"metadata":'), say('{"items":3}'), say('[]'));
+          reset(watcher);
+        },
+      ],
+      [
+        'when the store was restored and its versions run backwards',
+        (watcher) => {
+          t.resource.restart();
+          t.resource.put('d', '4');
+          reset(watcher);
+          void until(() => t.resource.watchers === 1).then(() => t.resource.put('b', '22'));
+        },
+      ],
+    ];
+
+    function thenWatch(watcher: ServerResponse, ...answers: Answer[]): void {
+      t.resource.fail('watch', ...answers);
+      reset(watcher);
+    }
+
+    for (const [what, interrupt] of interruptions) {
+      it(what, async () => {
+        await t.begin();
+        const watcher = t.resource.detach();
+        t.resource.remove('a');
+        t.resource.put('b', '22');
+        t.resource.put('d', '4');
+        await interrupt(watcher);
+        await until(t.isEqual);
+        await until(() => t.resource.watchers === 1 && t.cache.failure() === undefined);
+        t.resource.put('e', '5');
+        await until(() => t.cache.get('e') === '5');
+
+        expect(t.rows()).to.deep.equal({ b: '22', c: '3', d: '4', e: '5' });
+        expect(t.changes.slice(3)).to.deep.include.members([
+          { key: 'a', old: '1' },
+          { key: 'b', old: '2', new: '22' },
+          { key: 'd', new: '4' },
+          { key: 'e', new: '5' },
+        ]);
+        expect(t.cache.restarts).to.be.greaterThan(0);
+        expect(t.cache.isStale()).to.equal(false);
+      });
+    }
+
+    it('through a server that accepts and says nothing, on the open watch and on new ones', async () => {
+      await t.begin({ times: { silenceMs: 150 }, requestTimeoutMs: 100 });
+      t.resource.fail('watch', nothing, nothing);
+      t.resource.detach();
+      t.resource.remove('a');
+      await until(() => t.cache.failure() === 'nothing was heard for 150 ms');
+      await until(t.isEqual);
+
+      expect(t.rows()).to.deep.equal({ b: '2', c: '3' });
+      expect(t.lists()).to.have.length(1);
+    });
+  });
+
+  it('keeps a watch that says something now and then', async () => {
+    await t.begin({ times: { silenceMs: 500 } });
+    for (let turn = 0; turn < 12; turn += 1) {
+      t.resource.bookmark();
+      await sleep(60);
+    }
+
+    expect(t.watches()).to.have.length(1);
+  });
+
+  it('pauses before it watches a server again that ended the watch at once', async () => {
+    const pauses: number[] = [];
+    t.resource.fail('watch', say(''), say(''), say(''));
+    await t.begin({ parts: { random: () => 1, pause: async (ms) => void pauses.push(ms) } });
+
+    expect(pauses).to.deep.equal([5, 10, 20]);
+  });
+
+  it('tells nothing anew of what a list after a gap shows unchanged', async () => {
+    await t.begin();
+    const watcher = t.resource.detach();
+    t.resource.compact();
+    t.resource.put('b', '22');
+    t.resource.compact();
+    reset(watcher);
+    await until(t.isEqual);
+
+    expect(t.changes.slice(3)).to.deep.equal([{ key: 'b', old: '2', new: '22' }]);
+    expect(t.cache.revision).to.equal(4);
+  });
+
+  it('pauses longer after each failure in a row, and as long as the server asks it to', async () => {
+    const pauses: number[] = [];
+    const parts = {
+      random: () => 1,
+      pause: async (ms: number) => {
+        pauses.push(ms);
+      },
+    };
+    t.create({ parts });
+    t.cache.start();
+    await until(() => t.resource.watchers === 1);
+    t.resource.fail(
+      'watch',
+      ...Array<Answer>(4).fill(refuse(500)),
+      refuse(429, { 'Retry-After': '7' }),
+      refuse(503, { 'Retry-After': '7200' }),
+    );
+    reset(t.resource.detach());
+    await until(() => t.resource.watchers === 1);
+    t.resource.put('d', '4');
+    await until(t.isEqual);
+    reset(t.resource.detach());
+    await until(() => t.resource.watchers === 1);
+
+    expect(pauses).to.deep.equal([5, 10, 20, 40, 40, 7000, 60_000, 5]);
+  });
+
+  it('FLT-13 keeps trying while the resource is not installed, and says so', async () => {
+    t.create();
+    t.server.answer((_request, response) => status(response, 404, 'NotFound'));
+    expect(t.cache.isSynced).to.equal(false);
+    expect(t.cache.isStale()).to.equal(true);
+    t.cache.start();
+    await until(() => t.cache.restarts > 3);
+    expect(t.cache.failure()).to.equal('404 NotFound');
+    expect(t.cache.isSynced).to.equal(false);
+    t.server.answer(t.resource.answer);
+    await t.cache.whenSynced();
+
+    expect(t.cache.failure()).to.equal(undefined);
+    expect(t.rows()).to.deep.equal({ a: '1', b: '2', c: '3' });
+  });
+
+  it('FLT-13 drops what went with a resource that is removed and installed again', async () => {
+    await t.begin();
+    const watcher = t.resource.detach();
+    t.server.answer((_request, response) => status(response, 404, 'NotFound'));
+    reset(watcher);
+    await until(() => t.cache.failure() === '404 NotFound');
+    expect(t.cache.isStale()).to.equal(true);
+    t.resource = new FakeResource(path);
+    for (const name of ['w', 'x', 'y', 'z']) t.resource.put(name, 'new');
+    t.server.answer(t.resource.answer);
+    await until(() => t.resource.watchers === 1);
+
+    expect(t.rows()).to.deep.equal({ w: 'new', x: 'new', y: 'new', z: 'new' });
+  });
+
+  it('says by a code what keeps it from watching', async () => {
+    t.create();
+    t.cache.start();
+    for (const [answer, failure] of [
+      [refuse(403), '403 Refused'],
+      [refuse(401), '401 Refused'],
+      [refuse(500), '500 Refused'],
+    ] as const) {
+      t.server.answer(answer);
+      await until(() => t.cache.failure() === failure);
+    }
+  });
+
+  it('does not show half a list', async () => {
+    t.resource.put('d', '4');
+    t.resource.put('e', '5');
+    t.create({ options: { pageSize: 2 } });
+    let page = 0;
+    t.server.answer((request, response) => {
+      page += 1;
+      if (page <= 2) t.resource.answer(request, response);
+    });
+    t.cache.start();
+    await until(() => page === 3);
+
+    expect(t.cache.size).to.equal(0);
+    expect(t.cache.isSynced).to.equal(false);
+  });
+
+  it('lists again from the start when a list takes so long that it expires', async () => {
+    t.create({ options: { pageSize: 2 } });
+    let page = 0;
+    t.server.answer((request, response) => {
+      page += 1;
+      if (page === 2) status(response, 410, 'Expired');
+      else t.resource.answer(request, response);
+    });
+    t.cache.start();
+    await t.cache.whenSynced();
+
+    expect(t.rows()).to.deep.equal({ a: '1', b: '2', c: '3' });
+    expect(t.lists().map(({ query }) => query.get('continue'))).to.deep.equal([null, '1003:2', null, '1003:2']);
+  });
+
+  it('ends when it is stopped, whatever it is doing, and asks nothing more', async () => {
+    await t.begin();
+    await t.cache.stop();
+    await until(() => t.resource.watchers === 0);
+    const asked = t.server.requests.length;
+    await sleep(3 * times.maxPauseMs);
+    expect(t.server.requests).to.have.length(asked);
+
+    for (const answer of [nothing, refuse(500), refuse(429, { 'Retry-After': '60' })]) {
+      t.server.answer(answer);
+      const before = t.server.requests.length;
+      t.create();
+      t.cache.start();
+      await until(() => t.server.requests.length > before);
+      await t.cache.stop();
+      await t.client.close();
+    }
+  });
+});

@@ -1,0 +1,267 @@
+/**
+ * One schema that says everything the embedded cluster understands, and values for it with what an API server (1.36) answers: its
+ * own words, none where it accepts. Each value is `spec` of an object called `gauge`.
+ */
+export const gaugeSchema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        text: { type: 'string', minLength: 2, maxLength: 3 },
+        code: { type: 'string', pattern: '^[a-z]+$' },
+        choice: { type: 'string', enum: ['a', 'b'] },
+        number: { type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 2.5 },
+        whole: { type: 'integer', maximum: 9, exclusiveMaximum: true },
+        small: { type: 'integer', format: 'int32' },
+        big: { type: 'integer', format: 'int64' },
+        flag: { type: 'boolean', default: true },
+        time: { type: 'string', format: 'date-time' },
+        bytes: { type: 'string', format: 'byte' },
+        id: { type: 'string', format: 'uuid' },
+        v4: { type: 'string', format: 'ipv4' },
+        v6: { type: 'string', format: 'ipv6' },
+        odd: { type: 'string', format: 'of-our-own' },
+        maybe: { type: 'string', nullable: true },
+        percent: { 'x-kubernetes-int-or-string': true },
+        open: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: { known: { type: 'string' } } },
+        counts: { type: 'object', additionalProperties: { type: 'integer', minimum: 0 }, minProperties: 1, maxProperties: 2 },
+        tags: { type: 'array', 'x-kubernetes-list-type': 'set', maxItems: 3, items: { type: 'string' } },
+        parts: {
+          type: 'array',
+          maxItems: 3,
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+          items: {
+            type: 'object',
+            required: ['name'],
+            properties: {
+              name: { type: 'string', maxLength: 10 },
+              size: {
+                type: 'integer',
+                'x-kubernetes-validations': [{ rule: 'self >= oldSelf', message: 'never shrinks', reason: 'FieldValueForbidden' }],
+              },
+            },
+          },
+        },
+        plain: { type: 'array', items: { type: 'object', properties: { n: { type: 'integer', default: 1 } } } },
+        start: { type: 'string', format: 'date-time' },
+        nested: {
+          type: 'object',
+          required: ['low'],
+          properties: { low: { type: 'integer' }, high: { type: 'integer' } },
+          'x-kubernetes-validations': [
+            {
+              rule: '!has(self.high) || self.low <= self.high',
+              messageExpression: "self.low == 2 ? 'below two' : 'below'",
+              fieldPath: '.high',
+            },
+          ],
+        },
+        once: {
+          type: 'string',
+          maxLength: 10,
+          'x-kubernetes-validations': [
+            {
+              rule: "oldSelf.hasValue() || self == 'first'",
+              optionalOldSelf: true,
+              message: 'begins with first',
+              reason: 'FieldValueRequired',
+            },
+          ],
+        },
+        namespace: { type: 'string', maxLength: 10 },
+        'dashed-name': { type: 'string', maxLength: 10 },
+      },
+      'x-kubernetes-validations': [
+        { rule: "!has(self.namespace) || self.namespace != 'no'", message: 'by its own name' },
+        { rule: "!has(self.__namespace__) || self.__namespace__ != 'never'", message: 'by its escaped name' },
+        { rule: "!has(self.dashed__dash__name) || self.dashed__dash__name != 'no'", message: 'dashes are escaped' },
+        { rule: "!has(self.tags) || !('bad' in self.tags)" },
+        {
+          rule: '!has(self.start) || !has(self.time) || self.start < self.time',
+          message: 'start before time',
+          reason: 'FieldValueDuplicate',
+        },
+        { rule: "!has(self.percent) || type(self.percent) == int || self.percent.matches('^[0-9]+%$')", message: 'a number or percents' },
+        { rule: "!has(self.counts) || self.counts.all(k, k.startsWith('n'))", message: 'names with n' },
+        { rule: '!has(self.parts) || self.parts.exists(p, p.size > 0)', message: 'one part with a size' },
+        { rule: "!has(self.code) || self.code != 'odd'", message: 'not odd', messageExpression: 'self.choice' },
+        { rule: "!has(self.bytes) || self.bytes == b'ok'", message: 'bytes compare' },
+      ],
+    },
+  },
+};
+
+const BLOCKED =
+  '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+
+export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Record<string, unknown>; causes: string[] }[] = [
+  { it: 'accepts nothing at all', spec: {}, causes: [] },
+  { it: 'counts characters, not bytes', spec: { text: 'äöü' }, causes: [] },
+  {
+    it: 'refuses a text that is too short',
+    spec: { text: 'x' },
+    causes: ['spec.text: Invalid value: "x": spec.text in body should be at least 2 chars long'],
+  },
+  { it: 'refuses a text that is too long', spec: { text: 'xxxx' }, causes: ['spec.text: Too long: may not be more than 3 bytes', BLOCKED] },
+  {
+    it: 'refuses what does not match',
+    spec: { code: 'a"<b>' },
+    causes: [`spec.code: Invalid value: "a\\"<b>": spec.code in body should match '^[a-z]+$'`],
+  },
+  {
+    it: 'refuses a choice that is none',
+    spec: { choice: 'c' },
+    causes: ['spec.choice: Unsupported value: "c": supported values: "a", "b"', BLOCKED],
+  },
+  {
+    it: 'refuses the exclusive minimum itself',
+    spec: { number: 0 },
+    causes: ['spec.number: Invalid value: 0: spec.number in body should be greater than 0'],
+  },
+  {
+    it: 'refuses more than the maximum',
+    spec: { number: 2.75 },
+    causes: ['spec.number: Invalid value: 2.75: spec.number in body should be less than or equal to 2.5'],
+  },
+  {
+    it: 'refuses the exclusive maximum itself',
+    spec: { whole: 9 },
+    causes: ['spec.whole: Invalid value: 9: spec.whole in body should be less than 9'],
+  },
+  {
+    it: 'refuses what is not whole',
+    spec: { whole: 1.5 },
+    causes: [
+      '<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec.whole',
+      'spec.whole: Invalid value: "number": spec.whole in body must be of type integer: "number"',
+      BLOCKED,
+    ],
+  },
+  {
+    it: 'refuses what is outside the format',
+    spec: { small: 2147483648 },
+    causes: ['<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.small'],
+  },
+  {
+    it: 'compares formats where there is one',
+    spec: { small: true },
+    causes: ['spec.small: Invalid value: "": spec.small in body must be of type int32: ""', BLOCKED],
+  },
+  {
+    it: 'refuses a boolean as number',
+    spec: { number: false },
+    causes: ['spec.number: Invalid value: "boolean": spec.number in body must be of type number: "boolean"', BLOCKED],
+  },
+  { it: 'accepts null where it may be', spec: { maybe: null }, causes: [] },
+  { it: 'accepts a number for int or string', spec: { percent: 5 }, causes: [] },
+  { it: 'accepts text for int or string', spec: { percent: '5%' }, causes: [] },
+  { it: 'runs rules on the text of int or string', spec: { percent: 'x' }, causes: ['spec: Invalid value: a number or percents'] },
+  {
+    it: 'refuses neither int nor string',
+    spec: { percent: true },
+    causes: ['spec.percent: Invalid value: "boolean": spec.percent in body must be of type integer,string: "boolean"', BLOCKED],
+  },
+  { it: 'accepts bytes', spec: { bytes: 'b2s=' }, causes: [] },
+  { it: 'compares bytes', spec: { bytes: 'bm8=' }, causes: ['spec: Invalid value: bytes compare'] },
+  {
+    it: 'refuses what is no base64',
+    spec: { bytes: 'a' },
+    causes: ['spec.bytes: Invalid value: "a": spec.bytes in body must be of type byte: "a"', BLOCKED],
+  },
+  {
+    it: 'refuses what is no UUID',
+    spec: { id: 'x' },
+    causes: ['spec.id: Invalid value: "x": spec.id in body must be of type uuid: "x"', BLOCKED],
+  },
+  { it: 'accepts addresses', spec: { v4: '127.0.0.1', v6: '::1', id: '123e4567-e89b-12d3-a456-426614174000' }, causes: [] },
+  {
+    it: 'refuses the other family',
+    spec: { v4: '::1', v6: '127.0.0.1' },
+    causes: [
+      'spec.v4: Invalid value: "::1": spec.v4 in body must be of type ipv4: "::1"',
+      'spec.v6: Invalid value: "127.0.0.1": spec.v6 in body must be of type ipv6: "127.0.0.1"',
+      BLOCKED,
+    ],
+  },
+  { it: 'ignores a format that the API server does not know', spec: { odd: 'anything' }, causes: [] },
+  { it: 'accepts times with fractions and zones', spec: { time: '2026-01-01T00:00:00.123456+02:00' }, causes: [] },
+  {
+    it: 'refuses an hour that does not exist',
+    spec: { time: '2026-01-01T24:00:00Z' },
+    causes: [
+      'spec.time: Invalid value: "2026-01-01T24:00:00Z": spec.time in body must be of type date-time: "2026-01-01T24:00:00Z"',
+      BLOCKED,
+    ],
+  },
+  {
+    it: 'refuses a known field of an open object',
+    spec: { open: { known: 1, other: 1 } },
+    causes: ['spec.open.known: Invalid value: "integer": spec.open.known in body must be of type string: "integer"', BLOCKED],
+  },
+  {
+    it: 'refuses values of a map',
+    spec: { counts: { n: -1 } },
+    causes: ['spec.counts.n: Invalid value: -1: spec.counts.n in body should be greater than or equal to 0'],
+  },
+  {
+    it: 'refuses an empty map',
+    spec: { counts: {} },
+    causes: ['spec.counts: Invalid value: 0: spec.counts in body should have at least 1 properties'],
+  },
+  {
+    it: 'refuses too many entries',
+    spec: { counts: { n1: 1, n2: 2, n3: 3 } },
+    causes: ['spec.counts: Too many: 3: must have at most 2 items', BLOCKED],
+  },
+  { it: 'runs rules on the keys of a map', spec: { counts: { x: 1 } }, causes: ['spec: Invalid value: names with n'] },
+  {
+    it: 'names the second of equal items only',
+    spec: { tags: ['a', 'a', 'a'] },
+    causes: ['spec.tags[1]: Duplicate value: "a"'],
+  },
+  {
+    it: 'says the rule where there is no message',
+    spec: { tags: ['bad'] },
+    causes: [`spec: Invalid value: failed rule: !has(self.tags) || !('bad' in self.tags)`],
+  },
+  { it: 'knows a reserved name', spec: { namespace: 'no' }, causes: ['spec: Invalid value: by its own name'] },
+  { it: 'knows its escaped form', spec: { namespace: 'never' }, causes: ['spec: Invalid value: by its escaped name'] },
+  { it: 'knows escaped dashes', spec: { 'dashed-name': 'no' }, causes: ['spec: Invalid value: dashes are escaped'] },
+  {
+    it: 'uses the reason of a rule',
+    spec: { start: '2026-01-01T10:00:00Z', time: '2026-01-01T11:00:00+02:00' },
+    causes: ['spec: Duplicate value'],
+  },
+  {
+    it: 'computes a message and points to the field',
+    spec: { nested: { low: 2, high: 1 } },
+    causes: ['spec.nested.high: Invalid value: below two'],
+  },
+  {
+    it: 'says what went wrong inside a rule',
+    spec: { parts: [{ name: 'a' }] },
+    causes: ['spec: Invalid value: "object": no such key: size evaluating rule: one part with a size'],
+  },
+  { it: 'falls back to the plain message', spec: { code: 'odd' }, causes: ['spec: Invalid value: not odd'] },
+  { it: 'prefers the computed one', spec: { code: 'odd', choice: 'a' }, causes: ['spec: Invalid value: a'] },
+  { it: 'does not run a transition rule on creation', spec: { parts: [{ name: 'a', size: 1 }] }, causes: [] },
+  {
+    it: 'finds the old item by its key',
+    spec: {
+      parts: [
+        { name: 'b', size: 1 },
+        { name: 'a', size: 2 },
+      ],
+    },
+    old: { parts: [{ name: 'a', size: 3 }] },
+    causes: ['spec.parts[1].size: Forbidden: never shrinks'],
+  },
+  {
+    it: 'runs a rule with an optional old value on creation',
+    spec: { once: 'x' },
+    causes: ['spec.once: Required value: begins with first'],
+  },
+  { it: 'gives it the old value later', spec: { once: 'x' }, old: { once: 'first' }, causes: [] },
+];

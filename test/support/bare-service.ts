@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto';
+import { Frame, type FrameOptions } from '../../src/http/frame.ts';
+import { Listener } from '../../src/http/listener.ts';
+import { createLog } from '../../src/http/log.ts';
+import { Metrics } from '../../src/http/metrics.ts';
+import type { Operation } from '../../src/http/operation.ts';
+import { requestListener } from '../../src/http/request-listener.ts';
+import type { RouterOptions } from '../../src/http/router.ts';
+import { unauthorized } from '../../src/http/status.ts';
+
+export interface BareService {
+  url: string;
+  port: number;
+  metrics: Metrics;
+  logLines: string[];
+  /** How many tokens were asked about. */
+  readonly judged: number;
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** The frame and the router as the service has them, around operations of the test's own. The one token it knows is `good`. */
+export async function startBareService(
+  operations: readonly Operation[],
+  options: Partial<FrameOptions & Pick<RouterOptions, 'bodyLimit' | 'corsOrigins'>> = {},
+): Promise<BareService> {
+  const { bodyLimit = 1024, corsOrigins = [], requestTimeoutMs = 5_000, ...frame } = options;
+  const metrics = new Metrics();
+  const logLines: string[] = [];
+  let judged = 0;
+  const listener = new Listener(
+    requestListener(
+      new Frame({
+        basePath: '',
+        trustedProxies: [],
+        requestTimeoutMs,
+        maxInFlight: 100,
+        log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
+        metrics,
+        isStopping: () => false,
+        ...frame,
+      }),
+      {
+        operations,
+        bodyLimit,
+        corsOrigins,
+        async authenticate({ token }) {
+          judged += 1;
+          if (token !== 'good') throw unauthorized({ tokenGiven: true });
+          return { token, hash: hash('sha256', token), identity: { name: 'jane', uid: '', groups: [], extra: {} } };
+        },
+      },
+    ),
+    { host: '127.0.0.1', port: 0, requestTimeoutMs },
+  );
+  const port = await listener.start();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    metrics,
+    logLines,
+    get judged() {
+      return judged;
+    },
+    stop: (graceMs = 0) => listener.stop(graceMs),
+  };
+}

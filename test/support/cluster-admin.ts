@@ -1,0 +1,122 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { Agent, request } from 'undici';
+import { parseAllDocuments } from 'yaml';
+import type { ApiServer } from './api-server.ts';
+
+/** A Kubernetes object as a test writes it. */
+export interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: {
+    name: string;
+    namespace?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    [member: string]: unknown;
+  };
+  [member: string]: unknown;
+}
+
+export interface Answer {
+  status: number;
+  /** Decoded JSON, or the text. */
+  body: unknown;
+}
+
+export const serviceNamespace = 'atrium-system';
+const manifests = new URL('../../deploy/manifests/', import.meta.url);
+
+/** The administrator of the cluster behind the service, speaking to it directly. */
+export class ClusterAdmin {
+  readonly #url: string;
+  readonly #token: string;
+  readonly #agent: Agent;
+
+  constructor({ url, certificateAuthority }: ApiServer, token: string) {
+    this.#url = url;
+    this.#token = token;
+    this.#agent = new Agent({ connect: { ca: certificateAuthority } });
+  }
+
+  async call(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const answer = await request(`${this.#url}${path}`, {
+      method,
+      dispatcher: this.#agent,
+      headers: { authorization: `Bearer ${this.#token}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
+  }
+
+  /** Creates, or merges into what is there; custom resource definitions are served when it returns. */
+  async apply(...objects: Manifest[]): Promise<void> {
+    for (const object of objects) await this.#applyOne(object);
+  }
+
+  async remove(path: string): Promise<void> {
+    const { status, body } = await this.call('DELETE', path);
+    if (status !== 200 && status !== 202) throw new Error(`${path}: ${JSON.stringify(body)}`);
+  }
+
+  /** What an installation applies: the custom resources, the account of the service with its rights, and the roles for people. */
+  async install(): Promise<void> {
+    const crds = (await readdir(new URL('crds/', manifests))).map((name) => `crds/${name}`);
+    for (const file of ['rbac.yaml', 'roles.yaml', ...crds]) {
+      const documents = parseAllDocuments(await readFile(new URL(file, manifests), 'utf8'));
+      await this.apply(...documents.map((document): Manifest => document.toJS()));
+    }
+  }
+
+  /** A token of the service's own account, as a kubelet would mount it. */
+  async serviceToken(): Promise<string> {
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 7200 } };
+    const { status, body } = await this.call('POST', `/api/v1/namespaces/${serviceNamespace}/serviceaccounts/atrium/token`, review);
+    if (status !== 201) throw new Error(`no token for the service: ${JSON.stringify(body)}`);
+    return (body as { status: { token: string } }).status.token;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  async #applyOne(object: Manifest): Promise<void> {
+    const path = pathOf(object, object.metadata.name);
+    // A kind is served a moment after its definition was accepted.
+    const created = await eventually(
+      () => this.call('POST', pathOf(object), object),
+      ({ status }) => status !== 404,
+    );
+    if (created.status === 409) await this.#merge(path, object);
+    else if (created.status !== 201) throw new Error(`${path}: ${JSON.stringify(created.body)}`);
+    if (object.status !== undefined) await this.#merge(`${path}/status`, { status: object.status });
+  }
+
+  async #merge(path: string, patch: unknown): Promise<void> {
+    const { status, body } = await this.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' });
+    if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
+  }
+}
+
+function pathOf({ apiVersion, kind, metadata }: Manifest, name?: string): string {
+  const group = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
+  return [group, ...(metadata.namespace ? ['namespaces', metadata.namespace] : []), `${kind.toLowerCase()}s`, ...(name ? [name] : [])].join(
+    '/',
+  );
+}
+
+/** Asks again until the answer is as wanted, for at most ten seconds. */
+export async function eventually<T>(ask: () => Promise<T> | T, isWanted: (answer: T) => boolean, timeoutMs = 10_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (isWanted(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`not as wanted in time: ${JSON.stringify(answer)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,104 @@
+import { stringify } from 'yaml';
+import { App } from '../../src/app.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import { createLog } from '../../src/http/log.ts';
+import { apiServer, type Person } from './api-server.ts';
+import { ClusterAdmin, serviceNamespace } from './cluster-admin.ts';
+import { TcpProxy } from './tcp-proxy.ts';
+
+interface RequestOptions extends Omit<RequestInit, 'body'> {
+  /** Sent as bearer token of that person, or of a token made elsewhere. */
+  as?: Person;
+  token?: string;
+  /** Sent as JSON, unless it is text. */
+  body?: unknown;
+}
+
+/** The assembled service on free ports, on a cluster of its own, as a test speaks to it. */
+export interface TestServer {
+  url: string;
+  port: number;
+  metricsURL: string;
+  request(path: string, options?: RequestOptions): Promise<Response>;
+  token(person: Person): Promise<string>;
+  /** The cluster behind the service, spoken to by its administrator without the service between. */
+  kubernetes: ClusterAdmin;
+  /** What the service is told as the API server's address: a test can cut it. */
+  relay: TcpProxy;
+  /** Log lines written so far. */
+  logLines: string[];
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  /** Settings that differ from the baseline, as in the YAML file. */
+  config?: Record<string, unknown>;
+  environment?: Record<string, string>;
+}
+
+const baseline = {
+  server: { host: '127.0.0.1', port: 0, metricsPort: 0 },
+  kubernetes: { namespace: serviceNamespace, accessCache: '1s' },
+  console: { static: { directory: 'web/public' } },
+  log: { level: 'info' },
+};
+
+/** Starts the service as `atrium serve` does, with one or two settings changed. */
+export async function startServer({ config = {}, environment = {} }: ServerOptions = {}): Promise<TestServer> {
+  const cluster = await apiServer();
+  const relay = new TcpProxy(cluster.url);
+  await relay.start();
+  const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+  await kubernetes.install();
+  const token = await kubernetes.serviceToken();
+  const logLines: string[] = [];
+  const app = new App({
+    config: parseConfig({ yaml: stringify(merge(baseline, config)) }),
+    connection: {
+      server: relay.url,
+      tls: { ca: cluster.certificateAuthority },
+      namespace: serviceNamespace,
+      authorization: async () => `Bearer ${token}`,
+      discardAuthorization() {},
+    },
+    environment,
+    log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
+  });
+  const { port, metricsPort } = await app.start();
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    port,
+    metricsURL: `http://127.0.0.1:${metricsPort}`,
+    kubernetes,
+    relay,
+    logLines,
+    token: (person) => cluster.token(person),
+    async request(path, { as, token: given, body, headers, ...rest } = {}) {
+      const bearer = given ?? (as && (await cluster.token(as)));
+      const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+      const all = new Headers(headers);
+      if (bearer !== undefined) all.set('Authorization', `Bearer ${bearer}`);
+      if (text !== undefined && !all.has('Content-Type')) all.set('Content-Type', 'application/json');
+      return fetch(`${url}${path}`, { redirect: 'manual', ...rest, headers: all, ...(text !== undefined && { body: text }) });
+    },
+    async stop() {
+      await app.stop();
+      await relay.cut();
+      await kubernetes.close();
+      await cluster.stop();
+    },
+  };
+}
+
+type Tree = Record<string, unknown>;
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function merge(base: Tree, over: Tree): Tree {
+  const result: Tree = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const below = result[key];
+    result[key] = isTree(below) && isTree(value) ? merge(below, value) : value;
+  }
+  return result;
+}

@@ -1,0 +1,61 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A plain TCP relay before an upstream, which a test can cut and mend: the upstream's certificate and bytes stay real. */
+export class TcpProxy {
+  readonly #target: URL;
+  readonly #sockets = new Set<Socket>();
+  #server: Server;
+  #port = 0;
+  #isSilent = false;
+
+  constructor(target: string) {
+    this.#target = new URL(target);
+    this.#server = this.#create();
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `${this.#target.protocol}//127.0.0.1:${this.#port}`;
+  }
+
+  /** From here on every connection is refused and the open ones are dead. */
+  async cut(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  async mend(): Promise<void> {
+    this.#isSilent = false;
+    this.#server = this.#create();
+    await this.start();
+  }
+
+  /** From here on connections are accepted and nothing is ever said, also on the open ones. */
+  fallSilent(): void {
+    this.#isSilent = true;
+    for (const socket of this.#sockets) socket.pause().unpipe();
+  }
+
+  #create(): Server {
+    return createServer((client) => {
+      this.#track(client);
+      if (this.#isSilent) return;
+      const upstream = connect(Number(this.#target.port), this.#target.hostname);
+      this.#track(upstream);
+      client.pipe(upstream).pipe(client);
+      client.on('close', () => upstream.destroy());
+      upstream.on('close', () => client.destroy());
+    });
+  }
+
+  #track(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#sockets.delete(socket));
+  }
+}

@@ -1,0 +1,34 @@
+/** Builds what the page shows. Whatever the backend says is set as text, never as markup. */
+
+/**
+ * @param {string} tag with classes behind dots: `p.notice.bad`
+ * @param {(Node | string)[]} children
+ */
+export function element(tag, ...children) {
+  const [name, ...classes] = tag.split('.');
+  const made = document.createElement(name);
+  if (classes.length > 0) made.classList.add(...classes);
+  made.append(...children);
+  return made;
+}
+
+export const show = (id, ...children) => document.getElementById(id).replaceChildren(...children);
+
+export const textOf = (id) => document.getElementById(id).value.trim();
+
+export const empty = (text) => element('p.empty', text);
+
+export function definitions(entries) {
+  if (entries.length === 0) return empty('Nothing for you to see.');
+  return element('dl', ...entries.flatMap(([name, value]) => [element('dt', name), element('dd.mono', value)]));
+}
+
+export function table(headings, rows) {
+  const head = element('thead', element('tr', ...headings.map((heading) => Object.assign(element('th', heading), { scope: 'col' }))));
+  const body = element('tbody', ...rows.map((cells) => element('tr', ...cells.map((cell) => element('td', cell)))));
+  return element('div.scroll', element('table', head, body));
+}
+
+/** A failure in the backend's own words. */
+export const failure = (error) =>
+  element('p.notice.bad', element('strong', error.code ? `${error.code} ${error.reason}` : 'Out of reach'), ` ${error.message}`);
