@@ -14,13 +14,17 @@ const programs = {
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
 };
 
+/** Without it kube-apiserver calls itself v0.0.0, which kubectl refuses to compare with its own version. */
+const linkerFlags = '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3';
+
 /**
  * The folder that holds etcd, kube-apiserver and kube-controller-manager, built from go.mod where it is not there yet
- * (minutes, once). Keyed by go.sum, so that another version never meets the programs of this one.
+ * (minutes, once). Keyed by go.sum and the linker's flags, so that another version never meets the programs of this one.
  */
 export async function controlPlanePrograms(): Promise<string> {
   const sum = createHash('sha256')
     .update(await readFile(join(moduleDirectory, 'go.sum')))
+    .update(linkerFlags)
     .digest('hex');
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   const directory = join(cache, 'atrium-cluster', sum.slice(0, 16), 'bin');
@@ -35,7 +39,7 @@ async function build(packagePath: string, file: string): Promise<void> {
   console.error(`building ${packagePath} (once, some minutes)`);
   const unfinished = `${file}.${process.pid}`;
   try {
-    await run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', unfinished, packagePath], { cwd: moduleDirectory });
+    await run('go', ['build', '-trimpath', '-ldflags', linkerFlags, '-o', unfinished, packagePath], { cwd: moduleDirectory });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
       throw new Error('the real cluster is built from source: install Go 1.26 or newer and put `go` into PATH', { cause: error });
