@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { isNotModified } from '../http/conditional.ts';
 import { StatusError, unknownPath } from '../http/status.ts';
 import type { StaticContent } from './static-directory.ts';
 import type { Compression, StaticFile } from './static-files.ts';
@@ -35,7 +36,7 @@ export async function sendStaticFile(ctx: Context, file: StaticFile, contentSecu
     ...(file.isHtml && { 'Content-Security-Policy': contentSecurityPolicy(), 'X-Frame-Options': 'DENY' }),
   });
   ctx.status = 200;
-  if (ctx.fresh) {
+  if (isNotModified(ctx)) {
     ctx.status = 304;
     return;
   }

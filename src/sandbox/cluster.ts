@@ -47,6 +47,7 @@ interface Parts {
   journal: Journal | undefined;
   certificateAuthority: string;
   url: string;
+  isNew: boolean;
 }
 
 export class Cluster {
@@ -63,6 +64,7 @@ export class Cluster {
     const certificate = await createServerCertificate(authority, host, now());
     const store = new Store();
     const journal = dataDirectory === undefined ? undefined : Journal.open(dataDirectory, store);
+    const isNew = store.revision === 1;
     const backend = createBackend(store, tokens, now);
     for (const object of bootstrapObjects) applyObject(backend, object, { replaces: false });
     const lifecycle = new Lifecycle(backend);
@@ -70,11 +72,16 @@ export class Cluster {
     store.compact();
     const server = await ApiServer.start(backend, { host, port, certificate, log });
     const url = `https://${host.includes(':') ? `[${host}]` : host.replace(/^0\.0\.0\.0$/, '127.0.0.1')}:${server.port}`;
-    return new Cluster({ backend, server, lifecycle, journal, certificateAuthority: authority.certificate, url });
+    return new Cluster({ backend, server, lifecycle, journal, certificateAuthority: authority.certificate, url, isNew });
   }
 
   get url(): string {
     return this.#parts.url;
+  }
+
+  /** Whether it started without objects of an earlier run. */
+  get isNew(): boolean {
+    return this.#parts.isNew;
   }
 
   /** PEM. */

@@ -41,7 +41,9 @@ const namedPeople: readonly DemoPerson[] = [
 export function demoPeople(generated: number): DemoPerson[] {
   const more = Array.from({ length: generated }, (_, index): DemoPerson => {
     const number = String(index + 1).padStart(3, '0');
-    return { email: `person${number}@example.com`, displayName: `Person ${number}`, groups: index % 3 === 0 ? ['dev'] : [] };
+    // A Group takes 5,000 members.
+    const isDeveloper = index % 3 === 0 && index < 12_000;
+    return { email: `person${number}@example.com`, displayName: `Person ${number}`, groups: isDeveloper ? ['dev'] : [] };
   });
   return [...namedPeople, ...more];
 }

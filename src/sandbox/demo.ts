@@ -34,14 +34,13 @@ const tokenSeconds = 12 * 3600;
 export async function startDemo({ host, users, dataDirectory, manifests, kubeconfig }: DemoOptions): Promise<Demo> {
   const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
   const people = demoPeople(users);
-  const now = new Date();
   await cluster.apply(...(await readManifests(manifests)));
-  await cluster.apply(
-    ...demoBindings(people),
-    ...demoConfigMaps(),
-    ...people.map((person) => demoUser(person, now)),
-    ...demoGroups(people),
-  );
+  // What somebody has changed in a cluster that is kept stays as he left it.
+  if (cluster.isNew) {
+    const now = new Date();
+    const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
+    await cluster.apply(...objects);
+  }
 
   const tokens = people.flatMap(({ email, role, groups }) => (role === undefined ? [] : [{ email, role, groups }]));
   const signedIn = await Promise.all(

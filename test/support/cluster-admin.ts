@@ -32,7 +32,7 @@ export class ClusterAdmin {
   readonly #token: string;
   readonly #agent: Agent;
 
-  constructor({ url, certificateAuthority }: ApiServer, token: string) {
+  constructor({ url, certificateAuthority }: Pick<ApiServer, 'url' | 'certificateAuthority'>, token: string) {
     this.#url = url;
     this.#token = token;
     this.#agent = new Agent({ connect: { ca: certificateAuthority } });
