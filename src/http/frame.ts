@@ -57,7 +57,7 @@ export class Frame {
 
   /** Moves a request to those that may outlive the deadline. @throws StatusError 429 */
   readonly onLongRunning = (ctx: Context): void => {
-    const lifetime = lifetimes.get(ctx);
+    const lifetime = lifetimeOf(ctx);
     if (lifetime === undefined || lifetime.kind === 'long') return;
     if (this.#inFlight.long >= this.#options.maxInFlight) throw this.#refuse();
     this.#count('short', -1);
@@ -73,8 +73,7 @@ export class Frame {
       source: this.#addressOf(ctx.req.socket.remoteAddress ?? '', ctx.get('X-Forwarded-For')),
       signal: lifetime.signal,
     };
-    Object.assign(ctx.state, state);
-    lifetimes.set(ctx, lifetime);
+    Object.assign(ctx.state, state, { lifetime });
     this.#count('short', 1);
     ctx.set({
       'X-Request-Id': state.requestId,
@@ -126,7 +125,8 @@ export class Frame {
   }
 }
 
-const lifetimes = new WeakMap<Context, RequestLifetime>();
+/** Hung on the request itself: out of a WeakMap nothing goes before a major collection, and every request would grow old. */
+const lifetimeOf = (ctx: Context): RequestLifetime | undefined => ctx.state.lifetime;
 
 /** One request from its first byte to the end of its answer: when it must stop, and why. */
 class RequestLifetime {

@@ -6,23 +6,21 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
-import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
-import { resourcePath } from '../kubernetes/resource.ts';
-import { userListSchema, userName, userResource, userSchema } from './resource.ts';
+import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
+import { type NativeOperationsOptions, nativeUserOperations } from './native.ts';
+import { userListSchema, userName, userSchema } from './resource.ts';
 import { listQuery } from './schema.ts';
 import type { UserService } from './service.ts';
 
-export interface UserOperationsOptions {
-  apiServer: ApiServer;
+export interface UserOperationsOptions extends NativeOperationsOptions {
   service: UserService;
   v1List: Config['users']['v1List'];
   /** Path below which everything is served, '' or without its last slash. */
   basePath: string;
 }
 
-export const userOperations = ({ apiServer, service, v1List, basePath }: UserOperationsOptions): Operation[] => [
-  ...nativeOperations(apiServer),
+export const userOperations = ({ apiServer, access, accessCacheMs, service, v1List, basePath }: UserOperationsOptions): Operation[] => [
+  ...nativeUserOperations({ apiServer, access, accessCacheMs }),
   ...listOperations(service, deprecationHeaders(v1List, basePath)),
   getOperation(service),
 ];
@@ -32,58 +30,6 @@ const tag = 'users';
 const nameParams = z.object({ name: userName });
 const forbidden: AnswerDescription = { description: 'The API server says no.' };
 const notFound: AnswerDescription = { description: 'There is no such user.' };
-
-function nativeOperations(apiServer: ApiServer): Operation[] {
-  const forwardTo = (ctx: Context, bearer: Bearer, call: { call: string; signal: AbortSignal; name?: string; isLong?: boolean }) => {
-    const { name, ...rest } = call;
-    return apiServer
-      .asCaller(bearer)
-      .forward(ctx, { ...rest, path: resourcePath(userResource, { ...(name && { name }) }), query: ctx.querystring });
-  };
-  const description =
-    'Query, `Accept` and answer are passed between caller and API server unchanged; all errors but those of the transport are its own.';
-  return [
-    operation({
-      id: 'ListUsersNative',
-      method: 'GET',
-      paths: ['/apis/auth.platform.io/v1/users'],
-      tag,
-      summary: 'Lists or watches users as the API server does',
-      description,
-      credential: 'forwarded',
-      answers: {
-        200: { description: 'What the API server answers.', content: { [json]: z.looseObject({ kind: z.string() }) } },
-        403: forbidden,
-        404: { description: 'The resource is not installed.' },
-        410: { description: '`continue` or `resourceVersion` is too old.' },
-      },
-      isLongRunning: isWatch,
-      handle: ({ ctx, caller, signal }) => forwardTo(ctx, caller, { call: 'forward users', signal, isLong: isWatch(ctx) }),
-    }),
-    operation({
-      id: 'GetUserNative',
-      method: 'GET',
-      paths: ['/apis/auth.platform.io/v1/users/:name'],
-      tag,
-      summary: 'Shows a user as the API server does',
-      description,
-      credential: 'forwarded',
-      params: nameParams,
-      answers: {
-        200: { description: 'What the API server answers.', content: { [json]: userSchema } },
-        403: forbidden,
-        404: notFound,
-      },
-      handle: ({ ctx, caller, params: { name }, signal }) => forwardTo(ctx, caller, { call: 'forward user', signal, name }),
-    }),
-  ];
-}
-
-/** As the API server reads a boolean parameter: anything but `0` and `false` is true. */
-function isWatch(ctx: Context): boolean {
-  const watch = ctx.URL.searchParams.get('watch');
-  return watch !== null && watch !== '0' && watch.toLowerCase() !== 'false';
-}
 
 /** RFC 9745 (Deprecation), RFC 8594 (Sunset), RFC 8288 (Link), RFC 9111 section 5.5 (Warning). */
 function deprecationHeaders({ deprecatedAt, sunset }: Config['users']['v1List'], basePath: string): Record<string, string> {

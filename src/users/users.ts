@@ -45,7 +45,14 @@ export function createUsers({ config, basePath, apiServer, access, keyRing, log,
   const continueTokens = new ContinueTokens({ seal: keyRing.sealFor('continue'), now });
   const service = new UserService({ users, index, access, continueTokens });
   return {
-    operations: userOperations({ apiServer, service, v1List: config.users.v1List, basePath }),
+    operations: userOperations({
+      apiServer,
+      access,
+      accessCacheMs: config.kubernetes.accessCache,
+      service,
+      v1List: config.users.v1List,
+      basePath,
+    }),
     checks: [
       { name: 'users', critical: false, failure: () => users.failure() ?? (users.isSynced ? undefined : 'not listed yet') },
       { name: 'keys', critical: false, failure: () => keyRing.failure() },

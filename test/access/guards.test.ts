@@ -149,6 +149,35 @@ describe('what guards an operation', () => {
     for (let count = 0; count < 5; count += 1) expect(await statuses()).to.deep.equal([false, 403, 403]);
   });
 
+  it('AUZ-07 ends an open watch of somebody who has lost the right, and leaves that of others open', async () => {
+    await grant(server.kubernetes, 'carol', 'atrium-users-view');
+    const open = async (as: Person) => {
+      const response = await eventually(
+        () => server.request('/apis/auth.platform.io/v1/users?watch=true', { as }),
+        ({ status }) => status === 200,
+      );
+      const watch = { isOpen: true };
+      const reader = response.body?.getReader();
+      const read = async () => {
+        for (let isDone = false; !isDone; ) isDone = (await reader?.read().catch(() => undefined))?.done ?? true;
+        watch.isOpen = false;
+      };
+      void read();
+      return { watch, end: () => reader?.cancel() };
+    };
+    const carol = await open('carol');
+    const viewer = await open('viewer');
+
+    await revoke(server.kubernetes, 'carol', 'atrium-users-view');
+
+    await eventually(
+      () => carol.watch.isOpen,
+      (isOpen) => !isOpen,
+    );
+    expect(viewer.watch.isOpen).to.equal(true);
+    await viewer.end();
+  });
+
   it('AUZ-07 gives a new right as soon', async () => {
     expect(await isAllowed('bob')).to.equal(false);
 

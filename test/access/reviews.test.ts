@@ -172,11 +172,12 @@ describe('access reviews', () => {
 
   it('AUZ-01 answers many callers at a time each with their own answer', async () => {
     const as: Person[] = ['admin', 'viewer', 'nobody', 'bob'];
-    const questions = Array.from({ length: 200 }, (_, index) => as[index % as.length] ?? 'bob');
-
-    const answers = await Promise.all(questions.map((person, index) => answer({ spec: listUsers }, person, paths[index % 2])));
-
-    expect(answers.map((body) => body.status.allowed)).to.deep.equal(questions.map((person) => person === 'admin' || person === 'viewer'));
+    for (let batch = 0; batch < 4; batch += 1) {
+      const questions = Array.from({ length: 300 }, (_, index) => as[(index + batch) % as.length] ?? 'bob');
+      const answers = await Promise.all(questions.map((person, index) => answer({ spec: listUsers }, person, paths[index % 2])));
+      const isRight = answers.map((body, index) => body.status.allowed === (questions[index] === 'admin' || questions[index] === 'viewer'));
+      expect(isRight).not.to.include(false);
+    }
   });
 
   it('AUZ-02 answers for the caller, whoever the body names', async () => {
