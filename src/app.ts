@@ -5,10 +5,15 @@
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { createAccess } from './access/access.ts';
+import { LoginRecorder } from './accounts/login-recorder.ts';
+import { PasswordCheck } from './accounts/password-check.ts';
+import { Passwords } from './accounts/passwords.ts';
+import { UserEvents } from './accounts/user-events.ts';
 import { parseConfig } from './config/load.ts';
-import { basePathOf, type Config } from './config/schema.ts';
+import { basePathOf, type Config, identityURLOf, issuerOf } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
 import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './http/about.ts';
+import { Audit } from './http/audit.ts';
 import { Frame } from './http/frame.ts';
 import { Health } from './http/health.ts';
 import { Listener } from './http/listener.ts';
@@ -17,12 +22,14 @@ import { Metrics } from './http/metrics.ts';
 import { openApiDocument } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
 import { requestListener } from './http/request-listener.ts';
+import { createIdentity, type IdentityOptions } from './identity/identity.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import { ApiServer } from './kubernetes/api-server.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
 import { KeyRing } from './kubernetes/key-ring.ts';
 import { RbacWatch } from './kubernetes/rbac-watch.ts';
+import { createLogin } from './login/login.ts';
 import { createUsers } from './users/users.ts';
 
 export interface AppOptions {
@@ -32,11 +39,16 @@ export interface AppOptions {
   /** Process variables, for `console.envsFilter`. */
   environment: Readonly<Record<string, string | undefined>>;
   log: Logger;
+  /** Takes the lines of the audit trail. Default: they are dropped. */
+  writeAudit?: (line: string) => unknown;
+  now?: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
 }
 
 /** A part that watches something: started before the first request, stopped after the last. */
 interface Part {
-  start(): void | Promise<void>;
+  start?(): void | Promise<void>;
   stop(): void | Promise<void>;
 }
 
@@ -57,7 +69,7 @@ export class App {
   /** Everything that the public port answers. */
   readonly operations: readonly Operation[];
 
-  constructor({ config, connection, environment, log }: AppOptions) {
+  constructor({ config, connection, environment, log, writeAudit = () => undefined, ...clocks }: AppOptions) {
     this.#config = config;
     this.#log = log;
     const metrics = new Metrics();
@@ -70,15 +82,22 @@ export class App {
 
     const rbac = new RbacWatch({ client: apiServer.asService, metrics, log }, () => access.clear());
     const console = createConsole({ ...shared, environment });
-    const users = createUsers({
-      ...shared,
-      keyRing: new KeyRing({ client: apiServer.asService, namespace, secretName: 'atrium-keys', log }),
-    });
+    const client = apiServer.asService;
+    const keyRing = new KeyRing({ client, namespace, secretName: config.login.keysSecret, log });
+    const users = createUsers({ ...shared, keyRing });
+    const { accounts } = users;
+    const events = config.audit.kubernetesEvents ? new UserEvents({ client, log }) : undefined;
+    const audit = new Audit({ write: writeAudit, events, log });
+    const recorder = new LoginRecorder({ client, accounts, config: config.users, log, ...clocks });
+    const login = createLogin({ ...shared, issuerURL: issuerOf(config), identities, keyRing, accounts, recorder, audit, ...clocks });
+    const identityURL = identityURLOf(config);
+    const identity = identityURL && embeddedProvider(identityURL, { ...shared, client, accounts, keyRing, audit, ...clocks });
     const reviews = createAccess({ access, apiServer });
 
     this.#apiServer = apiServer;
-    this.#parts = [rbac, console, users];
-    for (const check of [...console.checks, ...users.checks]) this.#health.add(check);
+    const features = [console, users, login, ...(identity ? [identity] : [])];
+    this.#parts = [rbac, ...features, ...(events ? [events] : [])];
+    for (const check of features.flatMap(({ checks }) => checks)) this.#health.add(check);
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
 
     const aboutOperations = [
@@ -86,7 +105,7 @@ export class App {
       ...(config.features.version ? [versionOperation(version)] : []),
       ...(config.features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),
     ];
-    const described = [...aboutOperations, ...users.operations, ...reviews.operations, ...console.operations];
+    const described = [...aboutOperations, ...login.operations, ...users.operations, ...reviews.operations, ...console.operations];
     const about = { version, serverURL: config.server.publicURL ?? '/' };
     // The static files take every path that is left, so the console comes last.
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
@@ -99,12 +118,13 @@ export class App {
       metrics,
       isStopping: () => this.#health.isStopping,
     };
-    const routing = { authenticate: identities.identify.bind(identities), bodyLimit: server.bodyLimit };
+    const routing = { authenticator: login.authenticator, bodyLimit: server.bodyLimit };
     this.#public = new Listener(
       requestListener(new Frame({ ...frame, basePath, trustedProxies: server.trustedProxies }), {
         ...routing,
         operations: this.operations,
         corsOrigins: server.corsOrigins,
+        ...(identity && { before: identity.middleware }),
       }),
       { host: server.host, port: server.port, requestTimeoutMs: server.requestTimeout, tls: server.tls },
     );
@@ -138,7 +158,7 @@ export class App {
 
   /** Starts the watches and listens. The API server may be out of reach: what does not need it works. */
   async start(): Promise<{ port: number; metricsPort: number }> {
-    for (const part of this.#parts) await part.start();
+    for (const part of this.#parts) await part.start?.();
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
     this.#log.info({ port, metricsPort, version }, 'listening');
@@ -159,4 +179,11 @@ export class App {
     for (const part of this.#parts) await part.stop();
     await this.#apiServer.close();
   }
+}
+
+/** The OpenID provider for local users: the rest knows it by its address only. */
+function embeddedProvider(issuerURL: string, parts: Omit<IdentityOptions, 'issuerURL' | 'config' | 'passwordCheck'> & { config: Config }) {
+  const { config } = parts;
+  const passwordCheck = new PasswordCheck({ ...parts, passwords: new Passwords(), config: config.users });
+  return createIdentity({ ...parts, issuerURL, config: { ...config, languages: config.console.languages }, passwordCheck });
 }

@@ -1,11 +1,16 @@
 /** `atrium sandbox`: the service on an embedded cluster with people and objects in it, for a first look and for development. */
+import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { passwordSecret } from './accounts/password-secret.ts';
+import { Passwords } from './accounts/passwords.ts';
 import { App } from './app.ts';
 import { parseConfig } from './config/load.ts';
+import { issuerOf } from './config/schema.ts';
 import { createLog } from './http/log.ts';
 import { type Demo, startDemo } from './sandbox/demo.ts';
 import { demoEnvironment, demoNamespace } from './sandbox/demo-objects.ts';
@@ -29,16 +34,24 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
   const started = performance.now();
   const directory = options.data ?? (await mkdtemp(join(tmpdir(), 'atrium-')));
   const kubeconfig = join(directory, 'kubeconfig.yaml');
+  const port = options.port || (await freePort(options.host));
+  const url = `http://${shownHost(options.host)}:${port}`;
+  const config = demoConfig({ ...options, port, url });
+  const issuer = issuerOf(config) ?? '';
+  const passwords = new Passwords();
   const demo = await startDemo({
     host: options.host,
     users: options.users,
     ...(options.data !== undefined && { dataDirectory: options.data }),
     manifests: new URL('deploy/manifests/', options.packageRoot),
     kubeconfig,
+    passwordSecret: async (user, password) =>
+      passwordSecret({ user, namespace: demoNamespace, hash: await passwords.hash(password), changedAt: new Date() }),
   });
   const { cluster } = demo;
+  cluster.trustIssuer({ url: issuer, audiences: [config.login.clientID, ...config.login.audiences] });
   const app = new App({
-    config: demoConfig(options),
+    config,
     connection: {
       server: cluster.url,
       tls: { ca: cluster.certificateAuthority },
@@ -49,11 +62,10 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
     environment: options.environment,
     log: createLog({ level: 'warn', format: 'json' }),
   });
-  const { port } = await app.start();
-  const url = `http://${shownHost(options.host)}:${port}`;
+  await app.start();
   const { people, images } = demo;
   if (options.info !== undefined)
-    await writeFile(options.info, `${JSON.stringify({ url, kubeconfig, people, images }, null, 2)}\n`, { mode: 0o600 });
+    await writeFile(options.info, `${JSON.stringify({ url, issuer, kubeconfig, people, images }, null, 2)}\n`, { mode: 0o600 });
   console.log(welcome({ demo, url, kubeconfig, seconds: (performance.now() - started) / 1000 }));
   return {
     async stop(options) {
@@ -63,11 +75,23 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
   };
 }
 
-const demoConfig = ({ host, port, packageRoot }: SandboxOptions) =>
+/** Nobody else takes it in the moment until it is listened on, or the start fails and says so. */
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+const demoConfig = ({ host, port, url, packageRoot }: SandboxOptions & { url: string }) =>
   parseConfig({
     yaml: stringify({
-      server: { host, port, metricsPort: 0 },
-      kubernetes: { namespace: demoNamespace },
+      server: { host, port, metricsPort: 0, publicURL: url },
+      kubernetes: { namespace: demoNamespace, credentials: 'passthrough' },
+      // Browsers come back to the page, scripts to the operation that ends a log-in.
+      login: { redirectURLs: [`${url}/`, `${url}${callback}`], audiences: ['kubectl'] },
       console: {
         static: { directory: fileURLToPath(new URL('web/public', packageRoot)) },
         assetsHostPath: 'web/public',
@@ -83,19 +107,29 @@ const demoConfig = ({ host, port, packageRoot }: SandboxOptions) =>
     }),
   });
 
+const callback = '/api/v2/token/callback';
+
 const shownHost = (host: string) => (host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host);
 
 function welcome({ demo, url, kubeconfig, seconds }: { demo: Demo; url: string; kubeconfig: string; seconds: number }): string {
-  const people = demo.people.map(({ email, role, token }) => `  ${role.padEnd(8)} ${email}\n           ${token}`);
+  const people = demo.people.map(
+    ({ email, role, password, token }) => `  ${role.padEnd(8)} ${email.padEnd(20)} ${password}\n           ${token}`,
+  );
   return `
 Atrium is ready after ${seconds.toFixed(1)} s: ${url}
 
 An embedded cluster runs beside it (a stand-in for first steps and tests, not a cluster for work), with ${demo.users} people in it.
-Bearer tokens of four of them, for 12 hours:
+Four of them, each with a password to log in with and a bearer token for 12 hours:
 
 ${people.join('\n')}
 
-Try next:
+Log in as a script does (a browser goes to the address that the first line gives):
+  PASSWORD='the one of manager from above'; login() { curl -s -c atrium.cookies -b atrium.cookies "$@"; }
+  PAGE=$(login -L -o /dev/null -w '%{url_effective}' "$(login '${url}/api/v2/token/login?redirect_uri=${url}${callback}' | sed -E 's/.*"auth_url":"([^"]*)".*/\\1/')")
+  login -L --data-urlencode email=manager@example.com --data-urlencode "password=$PASSWORD" "$PAGE"
+  login '${url}/auth/v2/users?limit=3&sortBy=email&pretty=true'
+
+Or send a token:
   TOKEN='paste one from above'
   curl ${url}/api/v1/modules?pretty=true
   curl -H "Authorization: Bearer $TOKEN" '${url}/auth/v2/users?limit=3&sortBy=email&pretty=true'

@@ -34,7 +34,8 @@ function connect({ kubernetes }: Config): Promise<Connection> {
 async function serve({ config: file }: { config?: string }): Promise<void> {
   const config = parseConfig(configSources(file));
   const connection = await connect(config);
-  const app = new App({ config, connection, environment: process.env, log: createLog(config.log) });
+  const writeAudit = (line: string) => process.stdout.write(line);
+  const app = new App({ config, connection, environment: process.env, log: createLog(config.log), writeAudit });
   stopOnSignal((options) => app.stop(options));
   await app.start();
 }

@@ -4,10 +4,10 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
-import { duration, size } from './units.ts';
+import { identitySection, loginSection } from './login-sections.ts';
+import { duration, isUnique, path, size } from './units.ts';
 
 const port = () => z.number().int().min(0).max(65_535);
-const path = () => z.string().min(1);
 const dnsLabel = () =>
   z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and hyphens');
 
@@ -85,6 +85,12 @@ const kubernetes = z.strictObject({
   namespace: dnsLabel()
     .optional()
     .describe('Namespace of the objects of the service. Default: its own (in-cluster), that of the kubeconfig context, or `default`.'),
+  credentials: z
+    .enum(['passthrough', 'impersonate'])
+    .optional()
+    .describe(
+      'How the API server learns who is logged in: their token is forwarded (the API server must trust the issuer), or the service impersonates them. Default: `passthrough` if `login.issuer` is set, else `impersonate`. Tokens of other issuers are always forwarded.',
+    ),
   accessCache: duration().prefault('5s').describe('How long an access decision may be used again (denials at most 1s); 0s turns it off.'),
   requestTimeout: duration().prefault('10s').describe('Deadline of one call to the API server, then 504.'),
 });
@@ -101,8 +107,6 @@ function isLanguageTag(tag: string): boolean {
     return false;
   }
 }
-
-const isUnique = (values: readonly string[]) => new Set(values).size === values.length;
 
 const contentSecurityPolicy = "default-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 
@@ -164,6 +168,20 @@ const consoleSection = z.strictObject({
 });
 
 const users = z.strictObject({
+  autoProvision: z.boolean().default(true).describe('A User is made for whoever logs in and has none; otherwise they are refused.'),
+  idleDays: z
+    .number()
+    .int()
+    .min(0)
+    .default(90)
+    .describe('Days without a log-in after which a user is disabled (administrators are not); 0 is never.'),
+  lockout: z
+    .strictObject({
+      failures: z.number().int().min(1).default(5).describe('Wrong passwords after which a user is locked.'),
+      window: duration().prefault('24h').describe('Within which they count.'),
+      duration: duration().prefault('20m').describe('How long the lock lasts.'),
+    })
+    .prefault({}),
   v1List: z
     .strictObject({
       deprecatedAt: z.iso.date().default('2026-01-01').describe('Since when `GET /auth/v1/users` is deprecated.'),
@@ -193,6 +211,8 @@ export const configSchema = z.strictObject({
   server: server.prefault({}).describe('The listener.'),
   kubernetes: kubernetes.prefault({}).describe('The API server.'),
   console: consoleSection.prefault({}).describe('What the console is told and given.'),
+  login: loginSection.prefault({}).describe('Logging people in by OpenID Connect.'),
+  identity: identitySection.prefault({}).describe('The embedded OpenID provider for local users.'),
   users: users.prefault({}).describe('User records.'),
   features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
   log: log.prefault({}).describe('The process log.'),
@@ -204,3 +224,12 @@ export type Config = Readonly<z.output<typeof configSchema>>;
 /** The path below which everything is served: `''`, or `/console` for a public URL of `https://example.com/console/`. */
 export const basePathOf = (config: Config): string =>
   config.server.publicURL === undefined ? '' : new URL(config.server.publicURL).pathname.replace(/\/+$/, '');
+
+/** Address of the embedded OpenID provider; undefined if it does not run, or has no address. */
+export function identityURLOf({ server, login, identity }: Config): string | undefined {
+  const isEnabled = identity.enabled ?? login.issuer === undefined;
+  return isEnabled && server.publicURL !== undefined ? `${server.publicURL.replace(/\/+$/, '')}/identity` : undefined;
+}
+
+/** The issuer that people log in at; undefined if log-in is not configured. */
+export const issuerOf = (config: Config): string | undefined => config.login.issuer ?? identityURLOf(config);

@@ -18,3 +18,8 @@ export const size = () =>
     .pipe(z.string().regex(/^\d{1,12}(KiB|MiB|GiB)?$/, 'must be a size such as 65536, 512KiB or 1MiB'))
     .transform((text) => Number.parseInt(text, 10) * sizes[text.replace(/^\d+/, '') as keyof typeof sizes])
     .meta({ title: 'size' });
+
+/** A file or directory, relative to where the process was started. */
+export const path = () => z.string().min(1);
+
+export const isUnique = (values: readonly string[]) => new Set(values).size === values.length;

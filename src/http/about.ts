@@ -29,8 +29,12 @@ export function versionOperation(version: string): Operation {
  * @param about version of the service, and the address under which it is reached
  */
 export function openApiOperation(operations: readonly Operation[], about: { version: string; serverURL: string }): Operation {
-  let json: JsonText;
-  let yaml: JsonText;
+  // Made when somebody asks: most starts, those of tests above all, never need it.
+  const made = once(() => {
+    const document = openApiDocument([...operations, self], about);
+    const json = jsonText(document);
+    return { json, yaml: once((): JsonText => ({ text: stringify(document), etag: json.etag.replace(/"$/, '.yaml"') })) };
+  });
   const self = operation({
     id: 'OpenApi',
     method: 'GET',
@@ -47,15 +51,20 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
     handle({ ctx }) {
       ctx.vary('Accept');
       ctx.set('Cache-Control', 'no-cache');
-      if (ctx.accepts('application/json', 'application/yaml') !== 'application/yaml') return sendJsonText(ctx, json);
-      sendJsonText(ctx, yaml);
+      if (ctx.accepts('application/json', 'application/yaml') !== 'application/yaml') return sendJsonText(ctx, made().json);
+      sendJsonText(ctx, made().yaml());
       ctx.type = 'application/yaml; charset=utf-8';
     },
   });
-  const document = openApiDocument([...operations, self], about);
-  json = jsonText(document);
-  yaml = { text: stringify(document), etag: json.etag.replace(/"$/, '.yaml"') };
   return self;
+}
+
+function once<T>(make: () => T): () => T {
+  let value: { made: T } | undefined;
+  return () => {
+    value ??= { made: make() };
+    return value.made;
+  };
 }
 
 const metricsText = { 200: { description: 'the metrics in the text format of Prometheus', content: { 'text/plain': z.string() } } };

@@ -37,6 +37,19 @@ export async function readJson(request: IncomingMessage, { limit, mediaTypes }: 
   return decodeJson(await readText(request, limit));
 }
 
+/**
+ * Reads the fields of an HTML form (`application/x-www-form-urlencoded`).
+ *
+ * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit, 400 for what is no text
+ */
+export async function readForm(request: IncomingMessage, limit: number): Promise<URLSearchParams> {
+  checkLength(request, limit);
+  const mediaTypes = ['application/x-www-form-urlencoded'];
+  const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (request.headers['content-encoding'] !== undefined || !mediaTypes.includes(mediaType)) throw unsupportedMediaType(mediaTypes);
+  return new URLSearchParams(await readText(request, limit));
+}
+
 async function readText(request: IncomingMessage, limit: number): Promise<string> {
   try {
     const bytes = await getRawBody(request, { limit });

@@ -1,10 +1,21 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 
-/** A bearer token as it came, not yet judged by anybody. `hash` (SHA-256, hex) is the only form that may serve as a key or be stored. */
+/**
+ * What a caller proves himself with, after every check that needs no call: a bearer token that came in the header, or the one that his
+ * session holds. `hash` (SHA-256, hex) is the only form that may serve as a key or be stored.
+ */
 export interface Bearer {
   readonly token: string;
   readonly hash: string;
+  /** Set when calls are made by impersonation instead of with the token. From the verified token, never from anything else sent along. */
+  readonly actAs?: Identity;
+  /** Name of the Session object, when a session cookie stands for the token. */
+  readonly session?: string;
+  /** Name of the User record, when the token is one of the issuer that people log in at. */
+  readonly user?: string;
+  /** The user's password is due: only what an operation declares `openToPasswordDue` is his until he has changed it. */
+  readonly mustChangePassword?: boolean;
 }
 
 /** Who the API server says somebody is (SelfSubjectReview, authentication.k8s.io/v1). */
@@ -15,7 +26,7 @@ export interface Identity {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A bearer token that was accepted, and whose it is. */
+/** A credential that was accepted, and whose it is. */
 export interface Caller extends Bearer {
   readonly identity: Identity;
 }
@@ -23,9 +34,9 @@ export interface Caller extends Bearer {
 /**
  * What an operation does with credentials (api.md 1.3):
  * - `none`: never looks at them;
- * - `optional`: a bearer token that is given must be accepted, else 401; without one the caller is anonymous;
- * - `required`: 401 without an accepted bearer token;
- * - `forwarded`: a bearer token is required, and the one API server call that the operation makes with it judges it.
+ * - `optional`: a bearer token that is given must be accepted, else 401; without one, or with a session that has ended, the caller is anonymous;
+ * - `required`: 401 without an accepted bearer token or session;
+ * - `forwarded`: as `required`, but the one API server call that the operation makes with the token has the last word on it.
  */
 export type CredentialRule = 'none' | 'optional' | 'required' | 'forwarded';
 
@@ -65,6 +76,10 @@ interface OperationBase {
   /** Success answers, and the 4xx that the operation's own logic gives; transport statuses are added everywhere. */
   answers: Record<number, AnswerDescription>;
   deprecated?: boolean;
+  /** Answered also to a user whose password is due. Operations that anybody may call need not say so. */
+  openToPasswordDue?: true;
+  /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */
+  answersHead?: false;
   /** True for a request that may outlive the request deadline (a watch); it then counts apart from requests in flight. */
   isLongRunning?: (ctx: Context) => boolean;
 }

@@ -1,15 +1,21 @@
 import type { RequestListener } from 'node:http';
-import Koa, { type Context } from 'koa';
+import Koa, { type Context, type Middleware } from 'koa';
 import type { Frame } from './frame.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 
+interface RequestListenerOptions extends Omit<RouterOptions, 'onLongRunning'> {
+  /** Gets each request before the operations do, e.g. an app that is mounted below a path. */
+  before?: Middleware;
+}
+
 /** The Koa app of one port: the frame around everything, the operations inside. */
-export function requestListener(frame: Frame, options: Omit<RouterOptions, 'onLongRunning'>): RequestListener {
+export function requestListener(frame: Frame, { before, ...options }: RequestListenerOptions): RequestListener {
   const koa = new Koa();
   koa.silent = true;
   // The frame has answered whatever could be answered; what comes here broke in the middle of a body.
   koa.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
   koa.use(frame.middleware);
+  if (before) koa.use(before);
   koa.use(routeOperations({ ...options, onLongRunning: frame.onLongRunning }));
   return koa.callback();
 }

@@ -1,10 +1,10 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
-import { readBearer } from './bearer.ts';
+import type { Authenticator } from './authenticator.ts';
 import { checkLength, readJson } from './body.ts';
 import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
 import type { Bearer, Caller, Operation } from './operation.ts';
-import { methodNotAllowed, unauthorized, unknownPath } from './status.ts';
+import { methodNotAllowed, passwordDue, unauthorized, unknownPath } from './status.ts';
 import { TokenGuard } from './token-guard.ts';
 
 /** What the frame keeps of a request while it is under way. */
@@ -20,8 +20,7 @@ export interface RequestState {
 
 export interface RouterOptions {
   operations: readonly Operation[];
-  /** Asks the API server whose token this is. @throws StatusError 401, 503, 504 */
-  authenticate: (bearer: Bearer, signal: AbortSignal) => Promise<Caller>;
+  authenticator: Authenticator;
   bodyLimit: number;
   corsOrigins: readonly string[];
   /** Tells the frame that this request may outlive the request deadline. */
@@ -45,7 +44,10 @@ export function routeOperations(options: RouterOptions): Middleware {
   for (const operation of options.operations) {
     for (const path of operation.paths) {
       const isRest = path.startsWith('/{*');
-      router.register(isRest ? unreservedPath : path, [operation.method], runner(operation, options, guard), { pathAsRegExp: isRest });
+      const handler = runner(operation, options, guard);
+      const { methods } = router.register(isRest ? unreservedPath : path, [operation.method], handler, { pathAsRegExp: isRest });
+      // The router answers HEAD wherever it answers GET.
+      if (operation.answersHead === false) methods.splice(methods.indexOf('HEAD'), 1);
     }
   }
   const allowedOn = (path: string): string[] => {
@@ -101,21 +103,23 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     const state = stateOf(ctx);
     state.operationId = operation.id;
     if (operation.isLongRunning?.(ctx)) options.onLongRunning(ctx);
-    const bearer = readCredential(ctx, operation);
+    const bearer = await readCredential(ctx, operation, options.authenticator);
     if (bearer === undefined) return serve(ctx, undefined);
     // A forwarded token is judged by the call that the operation makes with it.
     if (operation.credential === 'forwarded') return guard.judge(state.source, bearer.hash, () => serve(ctx, bearer));
-    const caller = await guard.judge(state.source, bearer.hash, () => options.authenticate(bearer, state.signal));
+    const caller = await guard.judge(state.source, bearer.hash, () => options.authenticator.identify(bearer, state.signal));
     state.userName = caller.identity.name;
     return serve(ctx, caller);
   };
 }
 
-function readCredential(ctx: Context, { credential }: Operation): Bearer | undefined {
+async function readCredential(ctx: Context, operation: Operation, authenticator: Authenticator): Promise<Bearer | undefined> {
+  const { credential } = operation;
   if (credential === 'none') return undefined;
   ctx.vary('Authorization, Cookie');
-  const bearer = readBearer(ctx.req);
+  const bearer = await authenticator.read(ctx, credential === 'optional');
   if (bearer === undefined && credential !== 'optional') throw unauthorized({ tokenGiven: false });
+  if (bearer?.mustChangePassword && credential !== 'optional' && !operation.openToPasswordDue) throw passwordDue();
   return bearer;
 }
 

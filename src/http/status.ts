@@ -131,6 +131,12 @@ export const forbidden = (
 export const forbiddenPath = ({ user, verb, path }: { user: string; verb: string; path: string }) =>
   new StatusError(403, 'Forbidden', `forbidden: User "${user}" cannot ${verb} path "${path}"`);
 
+/** 403 until a password that is due has been changed. */
+export const passwordDue = () =>
+  new StatusError(403, 'Forbidden', 'the password must be changed first', {
+    details: { causes: [{ reason: 'PasswordChangeRequired', message: 'the password must be changed first' }] },
+  });
+
 /** 404 for an object. */
 export const notFound = (target: GroupResource, name: string) =>
   new StatusError(404, 'NotFound', `${qualified(target)} "${name}" not found`, {

@@ -1,10 +1,10 @@
 import type { Context } from 'koa';
 import type { Bearer } from '../http/operation.ts';
-import { serviceUnavailable } from '../http/status.ts';
 import type { Connection } from './connection.ts';
 import { type ForwardCall, forward } from './forward.ts';
-import { type ApiCall, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { type ImpersonationHeaders, impersonationHeaders, isImpersonationRefusal } from './impersonation.ts';
+import { asOwnAccount, isRefusal, ourTrouble } from './own-account.ts';
+import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
 
 export type { ApiCall } from './transport.ts';
 
@@ -14,17 +14,23 @@ export type { ApiCall } from './transport.ts';
  */
 export class ApiServer {
   readonly #transport: Transport;
+  readonly #connection: Connection;
   /** Our own account: only for watches and for what api.md 1.4 names. */
   readonly asService: ServiceClient;
 
   constructor(options: TransportOptions) {
     this.#transport = new Transport(options);
+    this.#connection = options.connection;
     this.asService = new ServiceClient(this.#transport, options.connection);
   }
 
-  /** With the rights of whoever sent this token. */
+  /**
+   * With the rights of whoever sent this token, or of whom it lets act as.
+   *
+   * @throws StatusError 401 for an identity that nobody may act as
+   */
   asCaller(bearer: Bearer): CallerClient {
-    return new CallerClient(this.#transport, bearer);
+    return new CallerClient(this.#transport, this.#connection, bearer);
   }
 
   /** Why the API server could not be reached at the last try; undefined if it could. Names no host. */
@@ -38,24 +44,29 @@ export class ApiServer {
   }
 }
 
-/** Calls with the caller's credential. The API server decides on each. */
+/** Calls with the rights of the caller: with their own credential or, for `actAs`, with ours in their name. The API server decides on each. */
 export class CallerClient {
   readonly #transport: Transport;
-  readonly #authorization: string;
+  readonly #connection: Connection;
+  readonly #token: string;
+  readonly #impersonation: ImpersonationHeaders | undefined;
 
-  constructor(transport: Transport, { token }: Bearer) {
+  constructor(transport: Transport, connection: Connection, { token, actAs }: Bearer) {
     this.#transport = transport;
-    this.#authorization = `Bearer ${token}`;
+    this.#connection = connection;
+    this.#token = token;
+    this.#impersonation = actAs && impersonationHeaders(actAs);
   }
 
   /**
    * The decoded body of a success.
    *
    * @throws UpstreamError the API server's own Status; 401 means that it does not accept the token
-   * @throws StatusError 503 if it is out of reach or answers no JSON, 504 after `kubernetes.requestTimeout`
+   * @throws StatusError 503 if it is out of reach, answers no JSON, or does not let us act as the caller; 504 after
+   *   `kubernetes.requestTimeout`
    */
   request(call: ApiCall): Promise<unknown> {
-    return this.#transport.json(call, this.#authorization);
+    return this.#authorized((credential) => this.#transport.json(call, credential));
   }
 
   /**
@@ -64,7 +75,17 @@ export class CallerClient {
    * @throws UpstreamError, StatusError as `request` does, before anything is answered
    */
   forward(ctx: Context, call: ForwardCall): Promise<void> {
-    return forward(ctx, call, (streamCall) => this.#transport.stream(streamCall, this.#authorization));
+    return forward(ctx, call, (streamCall) => this.#authorized((credential) => this.#transport.stream(streamCall, credential)));
+  }
+
+  async #authorized<T>(send: (credential: Credential) => Promise<T>): Promise<T> {
+    const impersonation = this.#impersonation;
+    if (impersonation === undefined) return send({ authorization: `Bearer ${this.#token}` });
+    try {
+      return await asOwnAccount(this.#connection, (authorization) => send({ authorization, impersonation }));
+    } catch (error) {
+      throw isRefusal(error, 401) || isImpersonationRefusal(error) ? ourTrouble(error) : error;
+    }
   }
 }
 
@@ -91,38 +112,19 @@ export class ServiceClient {
    *   `kubernetes.requestTimeout`
    */
   request(call: ApiCall): Promise<unknown> {
-    return this.#authorized((authorization) => this.#transport.json(call, authorization));
+    return this.#authorized((authorization) => this.#transport.json(call, { authorization }));
   }
 
   /** A success with its body unread: whoever asks has to read or destroy it. */
   stream(call: StreamCall): Promise<UpstreamResponse> {
-    return this.#authorized((authorization) => this.#transport.stream(call, authorization));
+    return this.#authorized((authorization) => this.#transport.stream(call, { authorization }));
   }
 
-  /** A credential that was refused is read again at once. Nothing has happened by then, so any call may be made again. */
   async #authorized<T>(send: (authorization: string | undefined) => Promise<T>): Promise<T> {
-    const first = await this.#authorization();
     try {
-      return await send(first);
+      return await asOwnAccount(this.#connection, send);
     } catch (error) {
-      if (!isRefusal(error, 401)) throw ours(error);
-      this.#connection.discardAuthorization(first);
-      const second = await this.#authorization();
-      if (second === first) throw ours(error);
-      return await send(second).catch((again: unknown) => Promise.reject(ours(again)));
-    }
-  }
-
-  async #authorization(): Promise<string | undefined> {
-    try {
-      return await this.#connection.authorization();
-    } catch (cause) {
-      throw serviceUnavailable('kubernetes', { cause });
+      throw isRefusal(error, 401, 403) ? ourTrouble(error) : error;
     }
   }
 }
-
-const isRefusal = (error: unknown, ...codes: number[]) => error instanceof UpstreamError && codes.includes(error.status.code);
-
-/** What our own account is or may not do is our trouble: passed on, it would tell callers something untrue about themselves. */
-const ours = (error: unknown) => (isRefusal(error, 401, 403) ? serviceUnavailable('kubernetes', { cause: error }) : error);

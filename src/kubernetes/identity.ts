@@ -34,7 +34,7 @@ export interface IdentityCacheOptions {
   clock?: () => number;
 }
 
-/** Whose token is this: asked with the token itself, kept for at most 60 s and never longer than the token. */
+/** Whose token is this: asked as the caller, with the token itself or by impersonation, kept for at most 60 s and never longer than the token. */
 export class IdentityCache {
   readonly #apiServer: ApiServer;
   readonly #verdicts: AnswerCache<Verdict>;
@@ -69,6 +69,9 @@ export class IdentityCache {
     const { username, ...rest } = review.data.status.userInfo;
     // An API server that lets anonymous requests in answers so for a token that it does not know, if told not to refuse it.
     if (username === 'system:anonymous') return 'refused';
+    // Something on the way has dropped the headers by which we act as somebody: everything would then happen with our own rights.
+    if (bearer.actAs !== undefined && username !== bearer.actAs.name)
+      throw serviceUnavailable('kubernetes', { cause: new Error('impersonation has no effect') });
     return { identity: { name: username, ...rest }, expiresInMs: tokenLifetimeMs(bearer.token, this.#now()) };
   }
 

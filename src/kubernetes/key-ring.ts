@@ -1,23 +1,31 @@
-import { randomBytes } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { KeySeal, type Seal, type SealKey, sealedWith } from '../http/seal.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from './api-server.ts';
-import { type ResourceType, resourcePath } from './resource.ts';
+import { KeySecret, type SecretContent } from './key-secret.ts';
+import { createSigningKeys, parseSigningKeys, type SigningKeys } from './signing-keys.ts';
 
-const secrets: ResourceType = { group: '', version: 'v1', resource: 'secrets' };
+/** The entries of the Secret. */
+const sealEntry = 'seal.jwks';
+const signingEntry = 'identity.jwks';
 
-/** The entry of the Secret that holds the keys. */
-const entry = 'seal.jwks';
+const makers = {
+  [sealEntry]: async () =>
+    JSON.stringify({ keys: [{ kty: 'oct', kid: randomBytes(6).toString('hex'), k: randomBytes(32).toString('base64url') }] }),
+  [signingEntry]: async () => JSON.stringify({ keys: await createSigningKeys() }),
+};
+type Entry = keyof typeof makers;
+
+const newEntries = async () => ({ [sealEntry]: await makers[sealEntry](), [signingEntry]: await makers[signingEntry]() });
 
 /** RFC 7517 section 5 and RFC 7518 section 6.4; `k` is 32 bytes. */
-const jwkSet = z.object({
+const sealKeySet = z.object({
   keys: z
     .array(z.object({ kty: z.literal('oct'), kid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), k: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }))
     .min(1),
 });
-const secretObject = z.object({ data: z.object({ [entry]: z.base64() }) });
 
 const rereadAfterMs = 10_000;
 const retryAfterMs = 2_000;
@@ -33,18 +41,21 @@ interface KeyRingOptions {
 }
 
 /**
- * The secret keys that all replicas share and nobody else knows: whatever one of them seals, the others open.
+ * The secret keys that all replicas share and nobody else knows: whatever one of them seals or signs, the others open and verify.
  *
  * They live in a Secret, which the first replica makes (create wins once) and the others read. Its entry `seal.jwks` is a JWK Set
  * (RFC 7517) of symmetric keys, `{"keys":[{"kty":"oct","kid":"…","k":"<32 bytes, base64url>"}]}`. The first key seals; every key opens.
  * To rotate, put a new key at the end, wait until all replicas have it, then move it to the front and leave its predecessor behind it
  * for as long as what it sealed is wanted. A sealed text of a key that is not known makes a replica read the Secret again, at most
- * every ten seconds. Other entries of the Secret and further members of a key are left to others.
+ * every ten seconds. The entry `identity.jwks` holds the private keys of the embedded issuer, and is rotated alike. Other entries of the
+ * Secret and further members of a sealing key are left to others.
  */
 export class KeyRing {
+  readonly #secret: KeySecret;
   readonly #options: KeyRingOptions;
   readonly #stopped = new AbortController();
   #keys: readonly SealKey[] = [];
+  #content: SecretContent | undefined;
   #reading: Promise<void> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #retry: NodeJS.Timeout | undefined;
@@ -52,6 +63,7 @@ export class KeyRing {
 
   constructor(options: KeyRingOptions) {
     this.#options = options;
+    this.#secret = new KeySecret({ ...options, name: options.secretName });
   }
 
   /** Reads or makes the Secret, and tries again until that has worked. */
@@ -69,6 +81,11 @@ export class KeyRing {
   /** Why there are no keys; undefined if there are. */
   failure(): string | undefined {
     return this.#keys.length > 0 ? undefined : this.#failure;
+  }
+
+  /** Waits, while there are no keys yet, for the reading that is under way: right after the start there may be one in a moment. */
+  async settled(): Promise<void> {
+    if (this.#keys.length === 0) await this.#reading;
   }
 
   /** Seals for one purpose; what is sealed for one does not open for another. */
@@ -98,6 +115,36 @@ export class KeyRing {
     };
   }
 
+  /**
+   * The private keys of the embedded issuer, RS256 and ES256, as the Secret holds them at this moment; a Secret without them gets them.
+   *
+   * @throws StatusError 503 if the Secret can be neither read nor completed, or holds something else in their place
+   */
+  async signingKeys(): Promise<SigningKeys> {
+    const content = await this.#freshContent();
+    try {
+      const { entries } = await this.#completed(content, signingEntry);
+      return parseSigningKeys(entries[signingEntry] ?? '');
+    } catch (error) {
+      // What a parser says would quote the keys.
+      throw serviceUnavailable('kubernetes', { cause: error instanceof StatusError ? error : new Error(unusable(signingEntry)) });
+    }
+  }
+
+  /** Keys for cookies that are signed and not sealed: the first signs, every key verifies. @throws StatusError 503 if there are none */
+  async cookieKeys(): Promise<readonly string[]> {
+    await this.#freshContent();
+    return this.#keys.map(({ secret }) =>
+      Buffer.from(hkdfSync('sha256', secret, '', 'atrium cookie signatures', 32)).toString('base64url'),
+    );
+  }
+
+  async #freshContent(): Promise<SecretContent> {
+    await this.#read();
+    if (this.#content === undefined) throw serviceUnavailable('kubernetes', { cause: new Error(`the key ring: ${this.#failure}`) });
+    return this.#content;
+  }
+
   /** Reads the Secret again if it may hold a key that is not known, but not whenever somebody makes up a name. */
   async #lookFor(kid: string): Promise<void> {
     const clock = this.#options.clock ?? (() => performance.now());
@@ -109,10 +156,6 @@ export class KeyRing {
   /** Never rejects: the keys that are known stay, and `failure` and the log say what is wrong. */
   #read(): Promise<void> {
     this.#reading ??= this.#readOrCreate()
-      .then((keys) => {
-        this.#keys = keys;
-        this.#failure = undefined;
-      })
       .catch((error: unknown) => {
         this.#failure = describe(error);
         if (this.#stopped.signal.aborted) return;
@@ -124,57 +167,29 @@ export class KeyRing {
     return this.#reading;
   }
 
-  async #readOrCreate(): Promise<SealKey[]> {
-    return (await this.#get()) ?? (await this.#create()) ?? (await this.#get()) ?? [];
+  async #readOrCreate(): Promise<void> {
+    const found = await this.#secret.getOrCreate(newEntries, this.#stopped.signal);
+    const content = await this.#completed(found, sealEntry);
+    this.#keys = parseSealKeys(content.entries[sealEntry] ?? '');
+    this.#content = content;
+    this.#failure = undefined;
   }
 
-  async #get(): Promise<SealKey[] | undefined> {
-    const { namespace, secretName: name } = this.#options;
-    const path = resourcePath(secrets, { namespace, name });
-    const object = await unless(
-      404,
-      this.#options.client.request({ method: 'GET', path, call: 'get secrets', signal: this.#stopped.signal }),
-    );
-    return object === undefined ? undefined : keysOf(object);
-  }
-
-  /** Undefined if another replica was first. */
-  async #create(): Promise<SealKey[] | undefined> {
-    const { namespace, secretName: name } = this.#options;
-    const keys = [{ kty: 'oct', kid: randomBytes(6).toString('hex'), k: randomBytes(32).toString('base64url') }];
-    const body = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name, labels: { 'app.kubernetes.io/part-of': 'atrium' } },
-      type: 'Opaque',
-      data: { [entry]: Buffer.from(JSON.stringify({ keys })).toString('base64') },
-    };
-    const path = resourcePath(secrets, { namespace });
-    const object = await unless(
-      409,
-      this.#options.client.request({ method: 'POST', path, body, call: 'create secrets', signal: this.#stopped.signal }),
-    );
-    return object === undefined ? undefined : keysOf(object);
+  /** With that entry: a Secret of somebody who did not know of it gets it. */
+  async #completed(content: SecretContent, entry: Entry): Promise<SecretContent> {
+    if (content.entries[entry] !== undefined) return content;
+    return this.#secret.add({ [entry]: await makers[entry]() }, content, this.#stopped.signal);
   }
 }
+
+const parseSealKeys = (text: string): SealKey[] =>
+  sealKeySet.parse(JSON.parse(text)).keys.map(({ kid, k }) => ({ kid, secret: Buffer.from(k, 'base64url') }));
+
+const unusable = (entry: string) => `the Secret holds no set of keys in ${entry}`;
 
 /** In few words, for whoever looks at `/readyz`: codes, no names. */
 function describe(error: unknown): string {
-  if (!(error instanceof StatusError)) return `the Secret holds no set of keys in ${entry}`;
+  if (!(error instanceof StatusError)) return unusable(sealEntry);
   const { status } = error.cause instanceof StatusError ? error.cause : error;
   return `${status.code} ${status.reason ?? ''}`.trim();
-}
-
-async function unless(code: number, answer: Promise<unknown>): Promise<unknown> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof StatusError && error.status.code === code) return undefined;
-    throw error;
-  }
-}
-
-function keysOf(secret: unknown): SealKey[] {
-  const text = Buffer.from(secretObject.parse(secret).data[entry], 'base64').toString();
-  return jwkSet.parse(JSON.parse(text)).keys.map(({ kid, k }) => ({ kid, secret: Buffer.from(k, 'base64url') }));
 }

@@ -4,6 +4,7 @@ import type { Metrics } from '../http/metrics.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../http/status.ts';
 import type { Connection, TlsOptions } from './connection.ts';
 import { Deadline } from './deadline.ts';
+import type { ImpersonationHeaders } from './impersonation.ts';
 import { isResourcePath } from './resource.ts';
 import { readErrorBody, UpstreamError } from './upstream-error.ts';
 
@@ -39,6 +40,13 @@ export interface ApiCall {
 export interface StreamCall extends ApiCall {
   /** May take longer than the deadline once it has begun, e.g. a watch: it gets a connection beside the pool of the short calls. */
   isLong: boolean;
+}
+
+/** Who makes a call. */
+export interface Credential {
+  /** Value of the Authorization header. Undefined: a client certificate says who we are. */
+  readonly authorization: string | undefined;
+  readonly impersonation?: ImpersonationHeaders;
 }
 
 export type UpstreamResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
@@ -83,10 +91,10 @@ export class Transport {
    * @throws UpstreamError what the API server refused with
    * @throws StatusError 503 if it is out of reach or answers no JSON, 504 after the deadline
    */
-  async json(call: ApiCall, authorization: string | undefined): Promise<unknown> {
+  async json(call: ApiCall, credential: Credential): Promise<unknown> {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
     try {
-      return await repeated(call, deadline, async () => readJson(await this.#open(this.#short, call, authorization, deadline)));
+      return await repeated(call, deadline, async () => readJson(await this.#open(this.#short, call, credential, deadline)));
     } catch (error) {
       throw failureOf(error, call.signal, deadline);
     } finally {
@@ -95,11 +103,11 @@ export class Transport {
   }
 
   /** A success with its body unread. The deadline holds until the headers; the signal until the body has ended. */
-  async stream(call: StreamCall, authorization: string | undefined): Promise<UpstreamResponse> {
+  async stream(call: StreamCall, credential: Credential): Promise<UpstreamResponse> {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
     try {
       const agent = call.isLong ? this.#long : this.#short;
-      const response = await repeated(call, deadline, () => this.#open(agent, call, authorization, deadline));
+      const response = await repeated(call, deadline, () => this.#open(agent, call, credential, deadline));
       deadline.release();
       response.body.once('close', () => deadline.end());
       // Whoever reads the body gets the error too; without a listener, one that comes before the first read would end the process.
@@ -116,17 +124,17 @@ export class Transport {
   }
 
   /** Resolves with a success. */
-  async #open(agent: Agent, call: ApiCall, authorization: string | undefined, deadline: Deadline): Promise<UpstreamResponse> {
-    const response = await this.#send(agent, call, authorization, deadline);
+  async #open(agent: Agent, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
+    const response = await this.#send(agent, call, credential, deadline);
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const body = await readErrorBody(response.body);
     if (response.statusCode < 400) throw new Error(`unexpected status ${response.statusCode}`);
     throw new UpstreamError(response.statusCode, response.headers, body);
   }
 
-  async #send(agent: Agent, call: ApiCall, authorization: string | undefined, deadline: Deadline): Promise<UpstreamResponse> {
+  async #send(agent: Agent, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     if (this.#pending >= maxPending) throw serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') });
-    const options = this.#requestOptions(call, authorization);
+    const options = this.#requestOptions(call, credential);
     const end = this.#metrics.upstream.startTimer({ call: call.call });
     this.#pending += 1;
     try {
@@ -144,7 +152,7 @@ export class Transport {
     }
   }
 
-  #requestOptions(call: ApiCall, authorization: string | undefined): Dispatcher.RequestOptions {
+  #requestOptions(call: ApiCall, { authorization, impersonation }: Credential): Dispatcher.RequestOptions {
     if (!isResourcePath(call.path)) throw unknownPath();
     const query = call.query?.toString() ?? '';
     if (!rawQuery.test(query)) throw badRequest('the query holds characters that must be percent-encoded');
@@ -155,6 +163,7 @@ export class Transport {
       headers: {
         accept: call.accept ?? 'application/json',
         'user-agent': 'atrium',
+        ...impersonation,
         ...(authorization !== undefined && { authorization }),
         ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
       },

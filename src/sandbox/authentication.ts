@@ -13,13 +13,13 @@ import type { UserInfo } from './tokens.ts';
 const anonymous: UserInfo = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] };
 const extraPrefix = 'impersonate-extra-';
 
-/** @throws StatusError 401 for a token that is not ours. */
+/** @throws StatusError 401 for a token that nobody vouches for. */
 export async function authenticate(headers: IncomingHttpHeaders, backend: Backend): Promise<UserInfo> {
   const { authorization } = headers;
   if (authorization === undefined) return anonymous;
   const token = /^Bearer +(\S+)$/i.exec(authorization.trim())?.[1];
   if (!token) return anonymous;
-  const user = await backend.tokens.verify(token);
+  const user = await backend.authenticator.verify(token);
   if (!user || isGone(backend, user)) throw new StatusError(401, 'Unauthorized', 'Unauthorized');
   return user;
 }
@@ -49,20 +49,23 @@ export function impersonate(request: IncomingMessage, caller: UserInfo, rbac: Rb
 }
 
 function wantedUser({ headersDistinct }: IncomingMessage): Impersonation | undefined {
-  const of = (name: string) => headersDistinct[name] ?? [];
+  const of = (name: string) => (headersDistinct[name] ?? []).map(utf8);
   const [username] = of('impersonate-user');
   const groups = of('impersonate-group');
   const [uid = ''] = of('impersonate-uid');
   const extra = Object.fromEntries(
     Object.entries(headersDistinct)
       .filter(([name]) => name.startsWith(extraPrefix))
-      .map(([name, values = []]) => [unescaped(name.slice(extraPrefix.length)), values]),
+      .map(([name, values = []]) => [unescaped(name.slice(extraPrefix.length)), values.map(utf8)]),
   );
   if (username) return { username, uid, groups, extra };
   if (groups.length > 0 || uid || Object.keys(extra).length > 0)
     throw badRequest('requested groups, a uid or extras without impersonating a user name');
   return undefined;
 }
+
+/** Node reads the bytes of a header as one code unit each. */
+const utf8 = (value: string) => Buffer.from(value, 'latin1').toString();
 
 /** What does not decode is taken as it came. */
 function unescaped(text: string): string {

@@ -6,6 +6,7 @@ import { objectKey, type StoredObject } from './objects.ts';
 import type { Rbac } from './rbac.ts';
 import { collectionOf, type ResourceRegistry, type ResourceType } from './resources.ts';
 import type { Store } from './store.ts';
+import type { TokenAuthenticator } from './token-authenticator.ts';
 import type { TokenIssuer, UserInfo } from './tokens.ts';
 
 export interface Backend {
@@ -13,6 +14,7 @@ export interface Backend {
   registry: ResourceRegistry;
   rbac: Rbac;
   tokens: TokenIssuer;
+  authenticator: TokenAuthenticator;
   now: () => Date;
 }
 

@@ -19,7 +19,9 @@ import { Rbac } from './rbac.ts';
 import { ResourceRegistry } from './resources.ts';
 import { ApiServer } from './server.ts';
 import { Store } from './store.ts';
+import { TokenAuthenticator } from './token-authenticator.ts';
 import type { TokenIssuer, UserInfo } from './tokens.ts';
+import type { IssuerOptions } from './trusted-issuer.ts';
 import { createObject, updateObject } from './write.ts';
 
 export interface ClusterOptions {
@@ -29,6 +31,8 @@ export interface ClusterOptions {
   port?: number;
   /** Without it everything is gone at the stop. */
   dataDirectory?: string;
+  /** OpenID providers whose tokens count beside those of the cluster. They may start later. */
+  issuers?: readonly IssuerOptions[];
   log?: (message: string) => void;
   now?: () => Date;
 }
@@ -58,7 +62,7 @@ export class Cluster {
   }
 
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
-    const { host = '127.0.0.1', port = 0, dataDirectory, log = () => {}, now = () => new Date() } = options;
+    const { host = '127.0.0.1', port = 0, dataDirectory, issuers = [], log = () => {}, now = () => new Date() } = options;
     if (dataDirectory !== undefined) await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
     const { authority, tokens } = await clusterKeys(dataDirectory, now);
     const certificate = await createServerCertificate(authority, host, now());
@@ -66,6 +70,7 @@ export class Cluster {
     const journal = dataDirectory === undefined ? undefined : Journal.open(dataDirectory, store);
     const isNew = store.revision === 1;
     const backend = createBackend(store, tokens, now);
+    for (const issuer of issuers) backend.authenticator.trust(issuer);
     for (const object of bootstrapObjects) applyObject(backend, object, { replaces: false });
     const lifecycle = new Lifecycle(backend);
     // Nobody watched while this was made; version 1 is then as old as in any other cluster.
@@ -96,9 +101,26 @@ export class Cluster {
     return token;
   }
 
+  /** From now on tokens of this OpenID provider count, too. */
+  trustIssuer(issuer: IssuerOptions): void {
+    this.#parts.backend.authenticator.trust(issuer);
+  }
+
   /** Creates or replaces as an administrator, status included. @throws StatusError as the API would answer */
   async apply(...objects: KubernetesObject[]): Promise<KubernetesObject[]> {
     return objects.map((object) => applyObject(this.#parts.backend, object, { replaces: true }));
+  }
+
+  /** The object of that kind and name, if there is one. */
+  get({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject | undefined {
+    const { backend } = this.#parts;
+    const type = backend.registry.find(apiVersion, kind);
+    if (!type) return undefined;
+    return findObject(backend, {
+      type,
+      name: metadata.name ?? '',
+      namespace: type.namespaced ? (metadata.namespace ?? 'default') : undefined,
+    });
   }
 
   /** YAML. */
@@ -118,8 +140,9 @@ export class Cluster {
   }
 
   async stop(): Promise<void> {
-    const { server, lifecycle, journal } = this.#parts;
+    const { backend, server, lifecycle, journal } = this.#parts;
     await server.stop();
+    await backend.authenticator.stop();
     lifecycle.stop();
     journal?.close();
   }
@@ -136,7 +159,7 @@ function createBackend(store: Store, tokens: TokenIssuer, now: () => Date): Back
     else serve(registry, object);
   });
   const rbac = new Rbac({ list: (resource) => store.list(`rbac.authorization.k8s.io/${resource}`) ?? [], revision: () => rbacRevision });
-  return { store, registry, rbac, tokens, now };
+  return { store, registry, rbac, tokens, authenticator: new TokenAuthenticator(tokens, now), now };
 }
 
 function serve(registry: ResourceRegistry, definition: StoredObject): void {

@@ -1,9 +1,10 @@
 /** The embedded cluster with the demo's people and objects in it: what `atrium sandbox` starts beside the service. */
+import { randomInt } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
 import { Cluster } from './cluster.ts';
 import { demoBindings, demoConfigMaps, demoGroups, demoImages, demoNamespace, demoUser } from './demo-objects.ts';
-import { type DemoRole, demoPeople } from './demo-people.ts';
+import { type DemoRole, demoPeople, recordName } from './demo-people.ts';
 import type { KubernetesObject } from './objects.ts';
 
 export interface DemoOptions {
@@ -17,13 +18,24 @@ export interface DemoOptions {
   manifests: URL;
   /** Where the kubeconfig of the administrator goes. */
   kubeconfig: string;
+  /** The Secret by which the service knows a password. */
+  passwordSecret(user: { name: string; uid: string }, password: string): Promise<KubernetesObject>;
+}
+
+interface SignedIn {
+  email: string;
+  role: DemoRole;
+  /** For the log-in page. */
+  password: string;
+  /** A bearer token that the cluster itself has made. */
+  token: string;
 }
 
 export interface Demo {
   cluster: Cluster;
   /** A token of the service's own account. */
   serviceToken: string;
-  people: { email: string; role: DemoRole; token: string }[];
+  people: SignedIn[];
   images: readonly { name: string; key: string }[];
   users: number;
 }
@@ -31,7 +43,7 @@ export interface Demo {
 const tokenSeconds = 12 * 3600;
 
 /** Starts the cluster and puts the demo into it, through the same checks that every client's objects go through. */
-export async function startDemo({ host, users, dataDirectory, manifests, kubeconfig }: DemoOptions): Promise<Demo> {
+export async function startDemo({ host, users, dataDirectory, manifests, kubeconfig, passwordSecret }: DemoOptions): Promise<Demo> {
   const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
   const people = demoPeople(users);
   await cluster.apply(...(await readManifests(manifests)));
@@ -41,15 +53,15 @@ export async function startDemo({ host, users, dataDirectory, manifests, kubecon
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
     await cluster.apply(...objects);
   }
-
-  const tokens = people.flatMap(({ email, role, groups }) => (role === undefined ? [] : [{ email, role, groups }]));
-  const signedIn = await Promise.all(
-    tokens.map(async ({ email, role, groups }) => ({
-      email,
-      role,
-      token: await cluster.issueToken({ username: email, groups: [...groups] }, tokenSeconds),
-    })),
-  );
+  const signedIn: SignedIn[] = [];
+  for (const { email, role, groups } of people) {
+    const user = cluster.get({ apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: { name: recordName(email) } });
+    if (role === undefined || user === undefined) continue;
+    const password = newPassword();
+    await cluster.apply(await passwordSecret({ name: recordName(email), uid: user.metadata.uid ?? '' }, password));
+    const token = await cluster.issueToken({ username: email, groups: [...groups] }, tokenSeconds);
+    signedIn.push({ email, role, password, token });
+  }
   const admin = signedIn.find(({ role }) => role === 'admin');
   if (admin) await cluster.writeKubeconfig(kubeconfig, admin.token);
   const serviceToken = await cluster.issueToken(
@@ -61,6 +73,10 @@ export async function startDemo({ host, users, dataDirectory, manifests, kubecon
   );
   return { cluster, serviceToken, people: signedIn, images: demoImages, users: people.length };
 }
+
+/** 69 bits, in letters and digits that are not taken for each other. */
+const newPassword = () => Array.from({ length: 14 }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('');
+const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 /** The very files that an installation applies. */
 async function readManifests(directory: URL): Promise<KubernetesObject[]> {

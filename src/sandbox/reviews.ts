@@ -9,7 +9,7 @@ import { badRequest, invalid } from '../http/status.ts';
 import { type FieldError, invalidValue } from './field-error.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
 import { ignoredSelectors, resourceAttributesSchema, validateResourceAttributes } from './review-attributes.ts';
-import type { TokenIssuer, UserInfo } from './tokens.ts';
+import type { TokenIdentity, UserInfo } from './tokens.ts';
 
 export type AccessReviewResource =
   | 'selfsubjectaccessreviews'
@@ -119,11 +119,14 @@ export function createSelfSubjectReview(user: UserInfo, body: unknown): object {
 }
 
 /** Whose a token is: a TokenReview of `authentication.k8s.io/v1`. @throws StatusError 400 */
-export async function createTokenReview(issuer: TokenIssuer, body: unknown): Promise<object> {
+export async function createTokenReview(
+  authenticator: { identify(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> },
+  body: unknown,
+): Promise<object> {
   const kind = 'TokenReview';
   const { spec } = read(AUTHENTICATION, kind, z.object({ token: text, audiences: texts }), body);
   if (!spec.token) throw badRequest('token is required for TokenReview in authentication');
-  const identity = await issuer.identify(spec.token, spec.audiences ?? []);
+  const identity = await authenticator.identify(spec.token, spec.audiences ?? []);
   const status = identity
     ? { authenticated: true, user: withoutEmpty(identity.user), audiences: identity.audiences }
     : { user: {}, error: 'invalid bearer token' };

@@ -18,10 +18,11 @@ import {
 } from 'jose';
 import { z } from 'zod';
 
-const ISSUER = 'https://kubernetes.default.svc';
+/** The name of the cluster as an issuer of tokens, and the audience that means its API server. */
+export const ISSUER = 'https://kubernetes.default.svc';
 const ALGORITHM = 'ES256';
 const PRIVATE_CLAIM = 'kubernetes.io';
-const AUTHENTICATED = 'system:authenticated';
+export const AUTHENTICATED = 'system:authenticated';
 
 /** Who is calling, as `status.userInfo` of a SelfSubjectReview tells it. */
 export interface UserInfo {
@@ -31,10 +32,13 @@ export interface UserInfo {
   extra?: Record<string, string[]>;
 }
 
-interface Identity {
+/** Whose a token is. */
+export interface TokenIdentity {
   user: UserInfo;
   /** Those of the token that were asked for; never empty. */
   audiences: string[];
+  /** Seconds since 1970. */
+  expiresAt: number;
 }
 
 const privateClaim = z.object({
@@ -96,7 +100,7 @@ export class TokenIssuer {
   }
 
   /** As `verify`, for a token that may be meant for any of `audiences` (empty: the API server). */
-  async identify(token: string, audiences: readonly string[]): Promise<Identity | undefined> {
+  async identify(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
     const wanted = audiences.length ? audiences : [ISSUER];
     try {
       const { payload } = await jwtVerify(token, this.#key.publicKey, {
@@ -106,7 +110,8 @@ export class TokenIssuer {
         currentDate: this.#now(),
         requiredClaims: ['sub', 'exp', 'iat', 'nbf'],
       });
-      return { user: userOf(payload), audiences: wanted.filter((audience) => [payload.aud].flat().includes(audience)) };
+      const named = wanted.filter((audience) => [payload.aud].flat().includes(audience));
+      return { user: userOf(payload), audiences: named, expiresAt: z.number().parse(payload.exp) };
     } catch {
       // Whatever is wrong with it, the answer is one and the same 401.
       return undefined;

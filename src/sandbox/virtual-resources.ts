@@ -40,7 +40,7 @@ export const virtualResources: readonly VirtualResource[] = [
     resource: 'tokenreviews',
     kind: 'TokenReview',
     namespaced: false,
-    create: ({ backend }, body) => createTokenReview(backend.tokens, body),
+    create: ({ backend }, body) => createTokenReview(backend.authenticator, body),
   },
   authorizationReview('localsubjectaccessreviews', 'LocalSubjectAccessReview'),
   authorizationReview('selfsubjectaccessreviews', 'SelfSubjectAccessReview'),

@@ -170,6 +170,8 @@ class Watcher {
   }
 
   #enqueue(pending: Pending): void {
+    // Between its end and its close; the client goes on from the last version that it has seen.
+    if (this.#response.writableEnded) return;
     this.#queue.push(pending);
     this.#queuedBytes += pending.bytes;
     this.#queuedChanges += pending.bytes > 0 ? 1 : 0;
@@ -181,7 +183,7 @@ class Watcher {
   #flush(): void {
     this.#isBlocked = false;
     let sent = 0;
-    while (!this.#isBlocked && sent < this.#queue.length) {
+    while (!this.#isBlocked && !this.#response.writableEnded && sent < this.#queue.length) {
       const next = this.#queue[sent];
       if (!next) break;
       sent += 1;

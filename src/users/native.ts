@@ -1,13 +1,14 @@
 /** The Kubernetes list, watch and get of users, as kubectl expects them: between caller and API server, unchanged. */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { userResource } from '../accounts/user-resource.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { parseFieldSelector } from '../http/selectors.ts';
 import { StatusError } from '../http/status.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
-import { userName, userResource, userSchema } from './resource.ts';
+import { userName, userSchema } from './resource.ts';
 
 export interface NativeOperationsOptions {
   apiServer: ApiServer;

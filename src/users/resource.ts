@@ -1,10 +1,5 @@
 import { z } from 'zod';
-import type { ResourceType } from '../kubernetes/resource.ts';
-
-/** The custom resource User; deploy/manifests holds its definition. */
-export const userResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'users' };
-
-export const userApiVersion = `${userResource.group}/${userResource.version}`;
+import { userApiVersion } from '../accounts/user-resource.ts';
 
 /** RFC 1123: one or more DNS labels, at most 253 characters. */
 export const userName = z

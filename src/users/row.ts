@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { type Account, accountOf } from '../accounts/account.ts';
+import { userApiVersion } from '../accounts/user-resource.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import { userApiVersion } from './resource.ts';
 
 /** What many users have in common; users with equal traits share one object. */
 interface Traits {
@@ -42,6 +43,8 @@ export interface UserRow {
   /** Unix time. */
   readonly creationSeconds: number | undefined;
   readonly lastLoginSeconds: number | undefined;
+  /** What log-in needs of it. */
+  readonly account: Account;
 }
 
 /** Bounds what is shared, not what is kept: combinations beyond these are just kept once per user. */
@@ -126,6 +129,7 @@ export function userRow(object: KubernetesObject): UserRow {
     usernameOrder: once(foldForOrder(text(spec.username))),
     creationSeconds: seconds(metadata.creationTimestamp),
     lastLoginSeconds: seconds(status.lastLoginTime),
+    account: accountOf(object),
   };
 }
 

@@ -1,17 +1,18 @@
 import { LRUCache } from 'lru-cache';
+import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import type { Caller } from '../http/operation.ts';
 import { badParameter, notFound, serviceUnavailable, timedOut } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ContinueTokens } from './continue-token.ts';
 import { queryKey } from './query.ts';
-import { userApiVersion, userResource } from './resource.ts';
 import type { UserRow } from './row.ts';
 import type { ListParameters } from './schema.ts';
 import { indexAfter, type Position, positionOf } from './sort.ts';
 import type { UserIndex } from './user-index.ts';
 
 const freshnessTimeoutMs = 3_000;
+const firstListMs = 1_000;
 /** A watch that is cut is back sooner; one that is not (its rights were taken away) must not leave an old list standing for ever. */
 const maxAgeSeconds = 60;
 
@@ -27,6 +28,8 @@ export interface UserServiceOptions {
   index: UserIndex;
   access: AccessReviews;
   continueTokens: ContinueTokens;
+  /** Resolves once there are keys to seal `continue` with, or none can be had for now. */
+  keysSettled: () => Promise<void>;
 }
 
 /** Lists and shows users out of the watch cache, after the API server has said that the caller may see them. */
@@ -43,7 +46,7 @@ export class UserService {
   async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Buffer> {
     const { users, access } = this.#options;
     await access.require(caller, { ...userResource, verb: 'list' }, signal);
-    this.#requireUsers();
+    await this.#requireUsers(signal);
     await this.#waitFor(parameters.resourceVersion, signal);
     const key = pageKey(parameters);
     const kept = key === undefined ? undefined : this.#pages.get(key);
@@ -56,7 +59,7 @@ export class UserService {
   /** The caller's own record, or one that he may get. @throws StatusError 403 whether or not there is such a user, 404, 503 */
   async get(name: string, caller: Caller, signal: AbortSignal): Promise<UserRow> {
     const { users, access } = this.#options;
-    this.#requireUsers();
+    await this.#requireUsers(signal);
     const isSelf = (row: UserRow | undefined) => row !== undefined && row.subjectName !== '' && row.subjectName === caller.identity.name;
     if (!isSelf(users.get(name))) await access.require(caller, { ...userResource, verb: 'get', name }, signal);
     const row = users.get(name);
@@ -78,8 +81,14 @@ export class UserService {
     return { resourceVersion, bytes: Buffer.from(listText({ metadata, total: rows.length, items })) };
   }
 
-  #requireUsers(): void {
-    const { users } = this.#options;
+  async #requireUsers(signal: AbortSignal): Promise<void> {
+    const { users, keysSettled } = this.#options;
+    // Who asks right after the start need not try again while the first list is under way.
+    if (!users.isSynced && users.failure() === undefined) {
+      await users.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)])).catch(() => undefined);
+      signal.throwIfAborted();
+    }
+    await keysSettled();
     const isOutdated = users.isStale() && (users.ageSeconds() > maxAgeSeconds || isNotInstalled(users.failure()));
     if (!users.isSynced || isOutdated)
       throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${users.failure() ?? 'not listed yet'}`) });

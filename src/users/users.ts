@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import { type AccountLookup, accountLookup } from '../accounts/lookup.ts';
+import { userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -8,7 +10,6 @@ import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KeyRing } from '../kubernetes/key-ring.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import { ContinueTokens } from './continue-token.ts';
-import { userResource } from './resource.ts';
 import { userOperations } from './routes.ts';
 import { type UserRow, userRow } from './row.ts';
 import { UserService } from './service.ts';
@@ -30,6 +31,8 @@ export interface UsersOptions {
 export interface Users {
   operations: Operation[];
   checks: Check[];
+  /** The same records, as log-in needs them. */
+  accounts: AccountLookup;
   start(): void;
   stop(): Promise<void>;
 }
@@ -39,11 +42,12 @@ export function createUsers({ config, basePath, apiServer, access, keyRing, log,
     { client: apiServer.asService, log, metrics },
     { name: 'users', type: userResource, keep: userRow },
   );
+  const accounts = accountLookup(users);
   const index = new UserIndex(() => users.values());
   users.onChange((change) => index.record(change));
   metrics.cache(() => ({ name: 'user_lists', entries: index.size }));
   const continueTokens = new ContinueTokens({ seal: keyRing.sealFor('continue'), now });
-  const service = new UserService({ users, index, access, continueTokens });
+  const service = new UserService({ users, index, access, continueTokens, keysSettled: () => keyRing.settled() });
   return {
     operations: userOperations({
       apiServer,
@@ -57,6 +61,7 @@ export function createUsers({ config, basePath, apiServer, access, keyRing, log,
       { name: 'users', critical: false, failure: () => users.failure() ?? (users.isSynced ? undefined : 'not listed yet') },
       { name: 'keys', critical: false, failure: () => keyRing.failure() },
     ],
+    accounts,
     start() {
       keyRing.start();
       users.start();

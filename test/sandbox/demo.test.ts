@@ -20,6 +20,11 @@ describe('the demo in a cluster that is kept', () => {
       dataDirectory: directory,
       manifests: new URL('../../deploy/manifests/', import.meta.url),
       kubeconfig: join(directory, 'kubeconfig.yaml'),
+      passwordSecret: async ({ name }) => ({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: `user-password-${name}`, namespace: 'atrium-system' },
+      }),
     });
   const adminOf = ({ cluster, people }: Demo) =>
     new ClusterAdmin(

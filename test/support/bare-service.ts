@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { tokensOnly } from '../../src/http/authenticator.ts';
 import { Frame, type FrameOptions } from '../../src/http/frame.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { createLog } from '../../src/http/log.ts';
@@ -43,11 +44,11 @@ export async function startBareService(
         operations,
         bodyLimit,
         corsOrigins,
-        async authenticate({ token }) {
+        authenticator: tokensOnly(async ({ token }) => {
           judged += 1;
           if (token !== 'good') throw unauthorized({ tokenGiven: true });
           return { token, hash: hash('sha256', token), identity: { name: 'jane', uid: '', groups: [], extra: {} } };
-        },
+        }),
       },
     ),
     { host: '127.0.0.1', port: 0, requestTimeoutMs },

@@ -1,7 +1,8 @@
 /** Speaks to the backend. Addresses are relative, so that the page works below any base path. */
 
-/** Held here and nowhere else: not in storage, not in a cookie, not in an address. */
+/** Both are held here and nowhere else: not in storage, not in a cookie, not in an address. */
 let token = '';
+let csrfToken = '';
 
 export const useToken = (text) => {
   token = text.trim();
@@ -9,20 +10,33 @@ export const useToken = (text) => {
 
 export const hasToken = () => token !== '';
 
+/** What a write of the session must carry: the browser sends the cookie by itself, whoever makes the request. */
+export const useCsrfToken = (text = '') => {
+  csrfToken = text;
+};
+
 /** What the backend refused with: a Kubernetes Status. */
 export class Refusal extends Error {
-  constructor({ code, reason, message }) {
+  constructor({ code, reason, message, details }) {
     super(message);
     this.code = code;
     this.reason = reason;
+    this.causes = details?.causes ?? [];
+    this.retryAfterSeconds = details?.retryAfterSeconds;
   }
 }
 
-export async function ask(path, { method = 'GET', body } = {}) {
+/**
+ * @param {{ method?: string, body?: unknown, asSession?: boolean }} options `body` is sent as JSON, URLSearchParams as a form;
+ *   `asSession` leaves out a pasted token, which goes before the session otherwise
+ */
+export async function ask(path, { method = 'GET', body, asSession = false } = {}) {
+  const isForm = body instanceof URLSearchParams;
   const headers = new Headers();
-  if (token !== '') headers.set('Authorization', `Bearer ${token}`);
-  if (body !== undefined) headers.set('Content-Type', 'application/json');
-  const response = await fetch(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  if (token !== '' && !asSession) headers.set('Authorization', `Bearer ${token}`);
+  if (method !== 'GET' && csrfToken !== '') headers.set('X-CSRF-Token', csrfToken);
+  if (body !== undefined && !isForm) headers.set('Content-Type', 'application/json');
+  const response = await fetch(path, { method, headers, ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }) });
   if (!response.ok) throw new Refusal(await statusOf(response));
   return response;
 }
@@ -35,19 +49,5 @@ async function statusOf(response) {
     return { ...unknown, ...(await response.json()) };
   } catch {
     return unknown;
-  }
-}
-
-/**
- * What a token says of itself; nobody has checked it here.
- *
- * @returns the claims, or undefined for a token that is no JWT
- */
-export function claims() {
-  try {
-    const payload = token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/');
-    return JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(payload), (character) => character.charCodeAt(0))));
-  } catch {
-    return undefined;
   }
 }

@@ -1,6 +1,7 @@
 /** The page: each section asks one operation and shows its answer. */
-import { ask, askJson, claims, hasToken, Refusal, useToken } from './api.js';
+import { ask, askJson, hasToken, useToken } from './api.js';
 import { definitions, element, empty, failure, show, table, textOf } from './elements.js';
+import { finishLogIn, loggedIn, logIn, logOut, onChangeElsewhere, readPerson } from './session.js';
 
 const pageSize = 10;
 
@@ -10,8 +11,11 @@ async function fill(id, make) {
     show(id, ...[await make()].flat());
   } catch (error) {
     show(id, failure(error));
+    if (error.code === 401 && !hasToken()) await onRefusal();
   }
 }
+
+const isSomebody = () => hasToken() || loggedIn() !== undefined;
 
 const shown = (value) => (value === '' ? '(empty)' : String(value));
 
@@ -84,25 +88,37 @@ async function drawn(bytes) {
 
 const who = () =>
   fill('who', async () => {
-    if (!hasToken()) {
-      show('state', 'Anonymous');
-      return element('p', 'Nobody in particular: you see what everybody may see.');
-    }
+    const button = (id) => document.getElementById(id);
+    button('log-in').hidden = loggedIn() !== undefined;
+    button('log-out').hidden = loggedIn() === undefined;
     try {
-      await ask('api/v1/modules');
+      const person = hasToken() ? await askJson('api/v2/token/info') : loggedIn();
+      show('state', person?.name ?? 'Anonymous');
+      return person ? [...dues(person), known(person)] : element('p', 'Nobody in particular: you see what everybody may see.');
     } catch (error) {
-      show('state', error instanceof Refusal && error.code === 401 ? 'Not accepted' : 'Out of reach');
+      show('state', error.code === 401 ? 'Not accepted' : 'Out of reach');
       throw error;
     }
-    const { sub, exp } = claims() ?? {};
-    show('state', sub ?? 'Accepted');
-    return element('p.notice.good', element('strong', 'Accepted'), ` by the cluster${sub ? `; the token says: ${sub}` : ''}${until(exp)}`);
   });
 
-const until = (seconds) => (Number.isFinite(seconds) ? `, until ${new Date(seconds * 1000).toLocaleString()}` : '');
+const dues = ({ ext }) =>
+  ext.must_change_password
+    ? [element('p.notice.bad', element('strong', 'Password due'), ' It has to be changed before anything else.')]
+    : [];
+
+const known = ({ name, email, groups, ext }) =>
+  definitions([
+    ['by', hasToken() ? 'bearer token' : 'log-in'],
+    ['name', ext.display_name ? `${ext.display_name} (${name})` : name],
+    ['e-mail', email ?? '–'],
+    ['groups', groups.join(', ') || '(none)'],
+    ['account', [ext.connector_id, ext.phase].filter(Boolean).join(', ') || '–'],
+    // The backend renews a session in time.
+    ...(hasToken() && ext.expires_at ? [['until', new Date(ext.expires_at).toLocaleString()]] : []),
+  ]);
 
 async function users(page = 1) {
-  if (!hasToken()) return show('users', empty('Needs a token of somebody who may list users.'));
+  if (!isSomebody()) return show('users', empty('Log in as somebody who may list users.'));
   await fill('users', async () => {
     const filter = textOf('users-filter').replaceAll(',', '\\,');
     const query = new URLSearchParams({ limit: String(pageSize), page: String(page), sortBy: textOf('users-sort') });
@@ -136,7 +152,7 @@ function pager(page, total) {
 }
 
 async function review() {
-  if (!hasToken()) return show('review', empty('Needs a token: the cluster answers for whoever asks.'));
+  if (!isSomebody()) return show('review', empty('Log in: the cluster answers for whoever asks.'));
   await fill('review', async () => {
     const [verb, resource, group, namespace] = ['verb', 'resource', 'group', 'namespace'].map((name) => textOf(`review-${name}`));
     const body = { spec: { resourceAttributes: { verb, resource, group, ...(namespace && { namespace }) } } };
@@ -151,6 +167,24 @@ async function review() {
 
 const refresh = () => Promise.all([who(), modules(), environment(), languages(), plugins(), image(), users(), review()]);
 
+/** Does what concerns the log-in; what goes wrong with it stands above all else. */
+async function attempt(act) {
+  try {
+    await act();
+  } catch (error) {
+    show('problem', failure(error));
+  }
+}
+
+/** A session can end at any time and anywhere: whoever is refused asks whether it has. */
+async function onRefusal() {
+  const before = loggedIn();
+  await attempt(readPerson);
+  if (before === undefined || loggedIn() !== undefined) return;
+  show('problem', failure({ reason: 'Logged out', message: 'Your session is over. Log in again.' }));
+  await refresh();
+}
+
 function onSubmit(id, act) {
   document.getElementById(id).addEventListener('submit', async (event) => {
     event.preventDefault();
@@ -158,6 +192,24 @@ function onSubmit(id, act) {
   });
 }
 
+function onClick(id, act) {
+  document.getElementById(id).addEventListener('click', async () => {
+    show('problem');
+    await attempt(act);
+  });
+}
+
+onClick('log-in', logIn);
+onClick('log-out', async () => {
+  const next = await logOut();
+  if (next === undefined) await refresh();
+  else location.assign(next);
+});
+onChangeElsewhere(async () => {
+  show('problem');
+  await attempt(readPerson);
+  await refresh();
+});
 onSubmit('image-form', image);
 onSubmit('users-form', () => users());
 onSubmit('review-form', review);
@@ -170,4 +222,6 @@ document.getElementById('token-form').addEventListener('reset', async () => {
   await refresh();
 });
 
+await attempt(finishLogIn);
+if (loggedIn() === undefined) await attempt(readPerson);
 await refresh();

@@ -29,6 +29,12 @@ export function table(headings, rows) {
   return element('div.scroll', element('table', head, body));
 }
 
-/** A failure in the backend's own words. */
-export const failure = (error) =>
-  element('p.notice.bad', element('strong', error.code ? `${error.code} ${error.reason}` : 'Out of reach'), ` ${error.message}`);
+/** A failure in the backend's own words, told at once to whoever does not see it. */
+export function failure({ code, reason, message, causes = [], retryAfterSeconds }) {
+  const title = [code, reason].filter(Boolean).join(' ') || 'Out of reach';
+  const more = causes.map((cause) => (cause.message === message ? cause.reason : [cause.field, cause.message].filter(Boolean).join(': ')));
+  const wait = retryAfterSeconds ? [`Try again in ${retryAfterSeconds} s.`] : [];
+  const notice = element('p.notice.bad', element('strong', title), ` ${[message, ...more, ...wait].filter(Boolean).join(' · ')}`);
+  notice.setAttribute('role', 'alert');
+  return notice;
+}

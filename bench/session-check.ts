@@ -1,0 +1,131 @@
+/**
+ * What the session check adds to a request (api.md 1.3), for 10,000 sessions of which each request takes another: time, and calls to the
+ * API server. Run: node bench/session-check.ts
+ */
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import Koa, { type Context } from 'koa';
+import { configSchema } from '../src/config/schema.ts';
+import { Audit } from '../src/http/audit.ts';
+import { createLog } from '../src/http/log.ts';
+import { Metrics } from '../src/http/metrics.ts';
+import { KeySeal } from '../src/http/seal.ts';
+import { ApiServer } from '../src/kubernetes/api-server.ts';
+import { Issuer } from '../src/login/issuer.ts';
+import { IssuerKeys } from '../src/login/issuer-keys.ts';
+import { IssuerTokens } from '../src/login/issuer-tokens.ts';
+import { PerMinute } from '../src/login/limits.ts';
+import { createSessionSide } from '../src/login/session-side.ts';
+import { TokenVerifier } from '../src/login/token-verifier.ts';
+import { Cluster } from '../src/sandbox/cluster.ts';
+import { ClusterAdmin, serviceNamespace as namespace } from '../test/support/cluster-admin.ts';
+
+const sessionCount = 10_000;
+const requestCount = 200_000;
+
+const cluster = await Cluster.start();
+const token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
+const { url, certificateAuthority: ca } = cluster;
+const admin = new ClusterAdmin({ url, certificateAuthority: ca }, token);
+await admin.install();
+
+const metrics = new Metrics();
+const log = createLog({ level: 'warn', format: 'json' });
+const { login } = configSchema.parse({});
+const now = () => new Date();
+const clock = () => performance.now();
+const connection = { server: url, tls: { ca }, namespace, authorization: async () => `Bearer ${token}`, discardAuthorization() {} };
+const apiServer = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics });
+const key = new KeySeal({ kid: 'bench', secret: crypto.getRandomValues(new Uint8Array(32)) }, 'session');
+const rules = { issuer: 'https://issuer.example', claims: login.claims, extClaims: login.extClaims };
+const issuer = new Issuer({ issuer: rules.issuer, clientID: 'atrium', clock });
+const verifier = new TokenVerifier({ keys: new IssuerKeys({ issuer, clock }), clientID: 'atrium', audiences: [], rules, metrics, now });
+const side = createSessionSide({
+  client: apiServer.asService,
+  namespace,
+  seal: { seal: (text) => key.seal(text), open: async (text) => key.open(text) },
+  login,
+  idleDays: 90,
+  isImpersonated: true,
+  publicURL: 'https://console.example',
+  corsOrigins: [],
+  postLogoutRedirectURLs: [],
+  issuer,
+  issuerTokens: new IssuerTokens({ issuer, verifier, rules, credential: 'auto', isForwarded: false, now }),
+  verifier,
+  rules,
+  accounts: {
+    get: () => undefined,
+    find: () => undefined,
+    isSynced: true,
+    failure: () => undefined,
+    onChange: () => () => undefined,
+    waitFor: async () => true,
+  },
+  identify: () => Promise.reject(new Error('nobody asks')),
+  limit: new PerMinute({ limit: 600 }),
+  audit: new Audit({ write() {}, log }),
+  log,
+  metrics,
+  now,
+  clock,
+});
+side.start();
+
+const koa = new Koa();
+const { signal } = new AbortController();
+const request = (cookie?: string): Context => {
+  const message = new IncomingMessage(new Socket());
+  message.method = 'GET';
+  if (cookie !== undefined) message.headers.cookie = cookie;
+  const ctx = koa.createContext(message, new ServerResponse(message));
+  Object.assign(ctx.state, { source: '127.0.0.1', requestId: '', signal });
+  return ctx;
+};
+
+const seconds = Math.floor(Date.now() / 1000);
+const cookies: string[] = [];
+for (let n = 0; n < sessionCount; n += 1) {
+  const ctx = request();
+  const bearer = `${n}.${'x'.repeat(1500)}`;
+  const claims = {
+    iss: rules.issuer,
+    sub: `${n}`,
+    exp: seconds + 3600,
+    iat: seconds,
+    email: `user${n}@example.com`,
+    groups: ['dev', 'ops'],
+  };
+  const tokens = { idToken: bearer, refreshToken: 'r', issuedAt: seconds, bearer, bearerExpiresAt: claims.exp, claims };
+  await side.sessions.create(ctx, { tokens, user: `user${n}`, subjectName: claims.email }, signal);
+  cookies.push(String(ctx.response.headers['set-cookie']).split(';', 1)[0] ?? '');
+}
+
+const upstreamCalls = async () => {
+  const text = await metrics.registry.metrics();
+  const counts = [...text.matchAll(/^atrium_kubernetes_request_duration_seconds_count\{.*\} (\d+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+};
+const microseconds = async (work: (ctx: Context) => unknown, of: readonly string[]) => {
+  const contexts = Array.from({ length: requestCount }, (_, n) => request(of[n % of.length]));
+  const begun = performance.now();
+  for (const ctx of contexts) await work(ctx);
+  return ((performance.now() - begun) * 1000) / requestCount;
+};
+
+const check = (ctx: Context) => side.authenticator.read(ctx, false);
+const before = await upstreamCalls();
+const results = {
+  'loop alone': await microseconds(async () => undefined, cookies),
+  'one session': await microseconds(check, cookies.slice(0, 1)),
+  '1,000 sessions in turn': await microseconds(check, cookies.slice(0, 1000)),
+  '10,000 sessions in turn (each opened anew)': await microseconds(check, cookies),
+};
+for (const [what, time] of Object.entries(results)) console.info(`${what}: ${time.toFixed(1)} µs`);
+console.info(`calls to the API server: ${(await upstreamCalls()) - before} (its watches aside)`);
+
+await side.stop();
+await issuer.stop();
+await apiServer.close();
+await admin.close();
+await cluster.stop();

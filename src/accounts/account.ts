@@ -1,0 +1,89 @@
+import { LRUCache } from 'lru-cache';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { recordName } from './record-name.ts';
+
+/** A User record as log-in needs it. All times are Unix seconds; one that the record does not have is absent. */
+export interface Account {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** E-mail address or plain login string. */
+  readonly email: string;
+  /** For display. */
+  readonly username: string;
+  /** '' for a user who was registered ahead and has never logged in. */
+  readonly connectorType: string;
+  readonly connectorID: string;
+  readonly isAdmin: boolean;
+  /** The user name that Kubernetes sees; '' before the first log-in. */
+  readonly subjectName: string;
+  /** As the issuer or directory told, without prefix. */
+  readonly groups: readonly string[];
+  readonly mustChangePassword: boolean;
+  /** Tokens issued earlier do not count. */
+  readonly sessionsNotBefore?: number;
+  /** Whether the record's name is the one that the name rule gives its email. */
+  readonly isCanonical: boolean;
+  /** Whether another record has the same email under the name of the name rule; only an `AccountLookup` knows. */
+  readonly isDuplicate?: true;
+  /** False: gone from its source. */
+  readonly isValid: boolean;
+  readonly isDisabled: boolean;
+  readonly validFrom?: number;
+  readonly validUntil?: number;
+  readonly lockedUntil?: number;
+  /** The latest of creation, log-in and activation. */
+  readonly lastActive: number;
+}
+
+/** Bounds what is shared, not what is kept: other lists of groups are kept once per user. */
+const sharedGroups = new LRUCache<string, readonly string[]>({ max: 4096 });
+
+/** Called once per change of a User, and for one that was just read or written. */
+export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: KubernetesObject): Account {
+  const spec = isRecord(givenSpec) ? givenSpec : {};
+  const status = isRecord(givenStatus) ? givenStatus : {};
+  const expired = isRecord(spec.expired) ? spec.expired : {};
+  const email = text(spec.email);
+  const sessionsNotBefore = seconds(status.sessionsNotBefore);
+  const validFrom = seconds(expired.begin);
+  const validUntil = seconds(expired.end);
+  const lockedUntil = seconds(status.lockedUntil);
+  const active = [metadata.creationTimestamp, status.lastLoginTime, status.activatedTime].map((time) => seconds(time) ?? 0);
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    email,
+    username: text(spec.username),
+    connectorType: text(spec.connector_type),
+    connectorID: text(spec.connector_id),
+    isAdmin: spec.is_admin === true,
+    subjectName: text(status.subjectName),
+    groups: groupsOf(status.groups),
+    mustChangePassword: status.mustChangePassword === true,
+    ...(sessionsNotBefore !== undefined && { sessionsNotBefore }),
+    isCanonical: recordName(email) === metadata.name,
+    isValid: spec.valid !== false,
+    isDisabled: spec.is_disabled === true || spec.state === 'inactive',
+    ...(validFrom !== undefined && { validFrom }),
+    ...(validUntil !== undefined && { validUntil }),
+    ...(lockedUntil !== undefined && { lockedUntil }),
+    lastActive: Math.max(...active),
+  };
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function seconds(time: unknown): number | undefined {
+  const milliseconds = Date.parse(text(time));
+  return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
+}
+
+function groupsOf(value: unknown): readonly string[] {
+  const groups = Array.isArray(value) ? value.filter((group) => typeof group === 'string') : [];
+  const key = JSON.stringify(groups);
+  const shared = sharedGroups.get(key);
+  if (shared === undefined) sharedGroups.set(key, groups);
+  return shared ?? groups;
+}

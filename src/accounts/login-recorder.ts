@@ -1,0 +1,170 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import { serviceUnavailable } from '../http/status.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { type Account, accountOf } from './account.ts';
+import type { AccountLookup } from './lookup.ts';
+import { type AccountPhase, phaseOf, phaseStatus } from './phase.ts';
+import { recordName, shortHash } from './record-name.ts';
+import { timestamp } from './timestamp.ts';
+import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from './user-labels.ts';
+import { UserRecords, untilUncontested } from './user-records.ts';
+import { userApiVersion } from './user-resource.ts';
+
+/** Who has logged in, as the issuer told. */
+export interface Login {
+  /** The e-mail address, else the user name: what the record is found by. */
+  login: string;
+  /** Of a record that has none yet. */
+  displayName?: string | undefined;
+  connector: { type: string; id: string; name: string };
+  /** The identity at the source behind the connector. */
+  linkedID?: { type: string; id: string } | undefined;
+  /** Without prefix. */
+  groups: readonly string[];
+  /** The user name that Kubernetes sees, with prefix. */
+  subjectName: string;
+}
+
+export type Recorded =
+  | { outcome: 'recorded'; account: Account }
+  /** The resource is not installed: log-in works without records. */
+  | { outcome: 'no-records' }
+  | { outcome: 'refused'; reason: 'NotALogin' | 'NoRecord' | 'EmailDiffers' | 'AdministratorIsLocal' }
+  | { outcome: 'refused'; reason: 'Phase'; phase: AccountPhase };
+
+export interface LoginRecorderOptions {
+  client: ServiceClient;
+  accounts: AccountLookup;
+  config: Config['users'];
+  log: Logger;
+  now?: () => Date;
+}
+
+/** Bounds of the custom resource definition. */
+const maxDisplayName = 128;
+const maxSubjectName = 512;
+const maxGroups = 512;
+const maxGroupName = 253;
+const maxLinkedIDs = 16;
+const maxLinkedID = 512;
+
+const freshnessTimeoutMs = 2_000;
+
+/** Makes or updates the User of whoever logs in, with the service's account: it is what a log-in entails (api.md 4.4). */
+export class LoginRecorder {
+  readonly #options: LoginRecorderOptions;
+  readonly #records: UserRecords;
+
+  constructor(options: LoginRecorderOptions) {
+    this.#options = options;
+    this.#records = new UserRecords(options.client);
+  }
+
+  /**
+   * Records the log-in of a user whose phase is Normal at that moment, and only of such a one: an idle user would otherwise come back
+   * to life by it. When it resolves, this replica's `accounts` show the record, unless they are behind.
+   *
+   * @throws StatusError 503, 504
+   */
+  async record(login: Login, signal: AbortSignal): Promise<Recorded> {
+    const { accounts, log } = this.#options;
+    const name = accounts.find(login.login)?.name ?? recordName(login.login);
+    if (name === undefined || login.subjectName.length > maxSubjectName) return { outcome: 'refused', reason: 'NotALogin' };
+    const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
+    if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
+    if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a log-in is not recorded');
+    if (recorded.outcome === 'recorded' && accounts.isSynced)
+      await accounts.waitFor(recorded.account.resourceVersion, freshnessTimeoutMs, signal);
+    return recorded;
+  }
+
+  /** Undefined if somebody else has written in between. */
+  async #attempt(name: string, login: Login, signal: AbortSignal): Promise<Recorded | undefined> {
+    const { config, now = () => new Date() } = this.#options;
+    const found = await this.#records.read(name, signal);
+    if (found === 'not-installed') return { outcome: 'no-records' };
+    const time = now();
+    if (found !== undefined) return this.#refusal(found, login, time) ?? this.#update(found, login, time, signal);
+    if (!config.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
+    const created = await this.#records.create(newUser(name, login), signal);
+    return created && this.#writeStatus(created, login, { time, isNew: true, signal });
+  }
+
+  #refusal(object: KubernetesObject, { login, connector }: Login, time: Date): Recorded | undefined {
+    const account = accountOf(object);
+    if (account.email.toLowerCase() !== login.toLowerCase()) return { outcome: 'refused', reason: 'EmailDiffers' };
+    const phase = phaseOf(account, time, this.#options.config.idleDays);
+    if (phase.phase !== 'Normal') return { outcome: 'refused', reason: 'Phase', phase };
+    // The definition says so too: an issuer that claims an administrator's address must not become one.
+    if (account.isAdmin && connector.id !== 'local') return { outcome: 'refused', reason: 'AdministratorIsLocal' };
+    return undefined;
+  }
+
+  async #update(object: KubernetesObject, login: Login, time: Date, signal: AbortSignal): Promise<Recorded | undefined> {
+    const old = isRecord(object.spec) ? object.spec : {};
+    const changes = specOf(login, old);
+    const spec = { ...old, ...changes };
+    const labels = labelsToChange(object.metadata.labels, spec);
+    if (labels === undefined && isDeepStrictEqual(spec, old)) return this.#writeStatus(object, login, { time, isNew: false, signal });
+    const updated = await this.#records.patch(object, { spec: changes, ...(labels && { labels }) }, signal);
+    return updated && this.#writeStatus(updated, login, { time, isNew: false, signal });
+  }
+
+  async #writeStatus(
+    object: KubernetesObject,
+    { groups, subjectName }: Login,
+    { time, isNew, signal }: { time: Date; isNew: boolean; signal: AbortSignal },
+  ): Promise<Recorded | undefined> {
+    const told = {
+      groups: recordedGroups(groups),
+      subjectName,
+      lastLoginTime: timestamp(time),
+      ...(isNew && { activatedTime: timestamp(time) }),
+    };
+    const status = { ...(isRecord(object.status) && object.status), ...told };
+    const phase = phaseStatus({ ...object, status }, time, this.#options.config.idleDays);
+    const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
+    return written && { outcome: 'recorded', account: accountOf(written) };
+  }
+}
+
+function newUser(name: string, login: Login) {
+  const spec = { email: login.login, username: '', is_admin: false, ...specOf(login, {}) };
+  return {
+    apiVersion: userApiVersion,
+    kind: 'User',
+    metadata: { name, labels: userLabels(spec), annotations: { [createdByAnnotation]: 'login' } },
+    spec,
+  };
+}
+
+/** What a log-in says of the spec. */
+function specOf({ displayName, connector, linkedID }: Login, old: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const username = clip(displayName ?? '');
+  return {
+    connector_type: /^[a-z0-9-]{0,63}$/.test(connector.type) ? connector.type : 'oidc',
+    connector_id: isLabelValue(connector.id) ? connector.id : shortHash(connector.id),
+    connector_name: clip(connector.name),
+    ...(!old.username && username !== '' && { username }),
+    ...(linkedID && isLinkable(linkedID) && { ids: linked(old.ids, linkedID) }),
+  };
+}
+
+const clip = (text: string): string => [...text.toWellFormed().slice(0, 4 * maxDisplayName)].slice(0, maxDisplayName).join('');
+
+const isLinkable = ({ type, id }: { type: string; id: string }) =>
+  type !== '' && type.length <= 63 && id !== '' && id.length <= maxLinkedID && id.isWellFormed();
+
+/** The newest are kept. */
+function linked(old: unknown, { type, id }: { type: string; id: string }): unknown[] {
+  const ids: unknown[] = Array.isArray(old) ? old : [];
+  const isKnown = ids.some((other) => isRecord(other) && other.type === type && other.id === id);
+  return isKnown ? ids : [...ids, { type, id }].slice(-maxLinkedIDs);
+}
+
+/** Never one of Kubernetes' own, whoever tells it. */
+const recordedGroups = (groups: readonly string[]): string[] =>
+  [...new Set(groups)].filter((group) => group !== '' && group.length <= maxGroupName && !group.startsWith('system:')).slice(0, maxGroups);

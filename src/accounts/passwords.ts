@@ -1,0 +1,66 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { type Argon2Hash, formatHash, parseHash } from './phc.ts';
+import { type Bounds, Turns } from './turns.ts';
+
+/** OWASP Password Storage Cheat Sheet: argon2id with at least these. */
+const cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 };
+const saltBytes = 16;
+const tagBytes = 32;
+const maxCharacters = 128;
+
+/** Each takes a thread of the pool and its memory for some 50 ms: more at one time would only starve everything else. */
+const defaultTurns = { atOnce: 2, maxWaiting: 256 };
+
+const derive = promisify(argon2);
+
+/** The hashes of passwords. All methods: @throws StatusError 429 when too many wait already. */
+export class Passwords {
+  readonly #turns: Turns;
+  readonly #dummy: Argon2Hash = { ...cost, salt: randomBytes(saltBytes), tag: Buffer.alloc(tagBytes) };
+
+  constructor(turns: Bounds = defaultTurns) {
+    this.#turns = new Turns(turns);
+  }
+
+  /** @param password 1 to 128 characters; @returns a self-describing text with its own salt (PHC string format, argon2id) */
+  async hash(password: string): Promise<string> {
+    if (!isPossible(password)) throw new RangeError('a password has 1 to 128 characters');
+    const unhashed = { ...this.#dummy, salt: randomBytes(saltBytes) };
+    return formatHash({ ...unhashed, tag: await this.#tag(password, unhashed) });
+  }
+
+  /**
+   * Takes as long whatever the password is, also one that nobody can have.
+   *
+   * @param encoded as `hash` gives it; anything else matches nothing
+   * @returns `match-rehash` if it is right and the hash was made at less than today's cost
+   */
+  async verify(password: string, encoded: string): Promise<'match' | 'match-rehash' | 'mismatch'> {
+    const expected = parseHash(encoded);
+    if (expected === undefined || !isPossible(password)) {
+      await this.dummyVerify(password);
+      return 'mismatch';
+    }
+    if (!timingSafeEqual(await this.#tag(password, expected), expected.tag)) return 'mismatch';
+    return isUpToDate(expected) ? 'match' : 'match-rehash';
+  }
+
+  /** For whoever has no hash: the same work for nothing. */
+  async dummyVerify(password: string): Promise<void> {
+    await this.#tag(isPossible(password) ? password : '', this.#dummy);
+  }
+
+  #tag(password: string, { memoryKiB, passes, parallelism, salt, tag }: Argon2Hash): Promise<Buffer> {
+    // RFC 8265, 4.2: a keyboard that composes accents and one that does not type the same password.
+    const message = password.normalize('NFC');
+    return this.#turns.run(() =>
+      derive('argon2id', { message, nonce: salt, memory: memoryKiB, passes, parallelism, tagLength: tag.length }),
+    );
+  }
+}
+
+const isPossible = (password: string) => password !== '' && password.length <= 2 * maxCharacters && [...password].length <= maxCharacters;
+
+const isUpToDate = ({ memoryKiB, passes, salt, tag }: Argon2Hash) =>
+  memoryKiB >= cost.memoryKiB && passes >= cost.passes && salt.length >= saltBytes && tag.length >= tagBytes;

@@ -1,0 +1,38 @@
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { type Account, accountOf } from './account.ts';
+
+/** Whether a user may log in, and why not. */
+export interface AccountPhase {
+  phase: 'Invalid' | 'Disabled' | 'Locked' | 'Normal';
+  /** '' for Normal. */
+  reason: '' | 'GoneFromSource' | 'DuplicateEmail' | 'ByHand' | 'NotYetValid' | 'Expired' | 'Idle' | 'TooManyFailedLogins';
+  /** Of a Locked user. */
+  lockedUntil?: Date;
+}
+
+const daySeconds = 86_400;
+
+/**
+ * The first phase that holds at that moment (crds.md).
+ *
+ * @param idleDays `users.idleDays`; 0 is never
+ */
+export function phaseOf(account: Account, now: Date, idleDays: number): AccountPhase {
+  const seconds = now.getTime() / 1000;
+  const { validFrom = Number.NEGATIVE_INFINITY, validUntil = Number.POSITIVE_INFINITY, lockedUntil = 0 } = account;
+  if (!account.isValid) return { phase: 'Invalid', reason: 'GoneFromSource' };
+  if (account.isDuplicate) return { phase: 'Invalid', reason: 'DuplicateEmail' };
+  if (account.isDisabled) return { phase: 'Disabled', reason: 'ByHand' };
+  if (seconds < validFrom) return { phase: 'Disabled', reason: 'NotYetValid' };
+  if (seconds >= validUntil) return { phase: 'Disabled', reason: 'Expired' };
+  const isIdle = idleDays > 0 && seconds - account.lastActive > idleDays * daySeconds;
+  if (isIdle && !account.isAdmin) return { phase: 'Disabled', reason: 'Idle' };
+  if (seconds < lockedUntil) return { phase: 'Locked', reason: 'TooManyFailedLogins', lockedUntil: new Date(lockedUntil * 1000) };
+  return { phase: 'Normal', reason: '' };
+}
+
+/** The phase as the status of a record tells it, as a merge patch. */
+export function phaseStatus(object: KubernetesObject, now: Date, idleDays: number): Record<string, unknown> {
+  const { phase, reason } = phaseOf(accountOf(object), now, idleDays);
+  return { phase, reason: reason || null, message: null, observedGeneration: object.metadata.generation ?? null };
+}

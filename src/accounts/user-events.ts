@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { AuditEvent } from '../http/audit.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { resourcePath } from '../kubernetes/resource.ts';
+import { timestamp } from './timestamp.ts';
+import { userApiVersion } from './user-resource.ts';
+
+export interface UserEventsOptions {
+  client: ServiceClient;
+  log: Logger;
+  now?: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+const eventType = { group: '', version: 'v1', resource: 'events' };
+/** The API server keeps Events about objects without a namespace nowhere else. */
+const namespace = 'default';
+
+/** As the recorders of Kubernetes itself have it: nobody who knows a name may fill the store by failing to log in under it. */
+const burst = 25;
+const refillMs = 300_000;
+const maxUsers = 4096;
+
+const maxPending = 100;
+/** An object's name has at most 253 characters; a dot and 16 digits follow. */
+const maxNameLength = 236;
+
+/** Writes what happens to a User as Kubernetes Events, which `kubectl describe user` shows. */
+export class UserEvents {
+  readonly #options: UserEventsOptions;
+  readonly #stopping = new AbortController();
+  readonly #buckets = new LRUCache<string, { left: number; at: number }>({ max: maxUsers });
+  #pending = 0;
+
+  constructor(options: UserEventsOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws, and nobody waits for it: an Event that is lost fails nothing. */
+  send(event: AuditEvent): void {
+    const { target, audit } = event;
+    if (target === undefined || target.uid === '' || this.#pending >= maxPending || !this.#spend(target.uid)) return;
+    this.#pending += 1;
+    this.#create(event, target)
+      .catch((error: unknown) => this.#options.log.debug({ audit, user: target.name, err: error }, 'an Event was lost'))
+      .finally(() => {
+        this.#pending -= 1;
+      });
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error('the service stops'));
+  }
+
+  #spend(uid: string): boolean {
+    const now = this.#options.clock?.() ?? performance.now();
+    const { left, at } = this.#buckets.get(uid) ?? { left: burst, at: now };
+    const refilled = Math.min(burst, left + (now - at) / refillMs);
+    if (refilled < 1) return false;
+    this.#buckets.set(uid, { left: refilled - 1, at: now });
+    return true;
+  }
+
+  /** @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (in the core group, where the parts are the same) */
+  async #create(event: AuditEvent, { name, uid }: { name: string; uid: string }): Promise<void> {
+    const time = timestamp(this.#options.now?.() ?? new Date());
+    await this.#options.client.request({
+      method: 'POST',
+      path: resourcePath(eventType, { namespace }),
+      call: 'create events',
+      signal: this.#stopping.signal,
+      body: {
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: {
+          namespace,
+          name: `${name.slice(0, maxNameLength).replace(/[-.]+$/, '')}.${randomBytes(8).toString('hex')}`,
+        },
+        involvedObject: { apiVersion: userApiVersion, kind: 'User', name, uid },
+        type: event.outcome === 'success' && event.audit !== 'UserLocked' ? 'Normal' : 'Warning',
+        reason: event.audit,
+        message: messageOf(event),
+        action: event.audit,
+        source: { component: 'atrium' },
+        reportingComponent: 'atrium',
+        reportingInstance: 'atrium',
+        firstTimestamp: time,
+        lastTimestamp: time,
+        count: 1,
+      },
+    });
+  }
+}
+
+const messageOf = ({ audit, reason, actor, source }: AuditEvent): string =>
+  [audit, reason && `(${reason})`, actor && `by ${actor.name}`, source && `from ${source}`].filter(Boolean).join(' ').slice(0, 1024);

@@ -1,0 +1,6 @@
+import type { ResourceType } from '../kubernetes/resource.ts';
+
+/** The custom resource User; deploy/manifests holds its definition. */
+export const userResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'users' };
+
+export const userApiVersion = `${userResource.group}/${userResource.version}`;

@@ -1,0 +1,112 @@
+/** The settings of log-in: the relying party, and the embedded OpenID provider. */
+import { z } from 'zod';
+import { duration, isUnique, path } from './units.ts';
+
+const redirectURL = () =>
+  z
+    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+    .refine((text) => !text.includes('#'), 'must hold no fragment');
+
+export const loginSection = z.strictObject({
+  issuer: z
+    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+    .refine((text) => !/[?#]/.test(text), 'must hold no query or fragment')
+    .optional()
+    .describe('Issuer identifier; must equal the `iss` claim to the letter (OpenID Connect Core 3.1.3.7). Default: the embedded one.'),
+  clientID: z.string().min(1).default('atrium').describe('Our client identifier at the OpenID provider.'),
+  clientSecretFile: path().optional().describe('File with our client secret; leave out for a public client.'),
+  caFile: path().optional().describe('PEM certificate authority of the issuer, beside those of the system.'),
+  scopes: z
+    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope name'))
+    .refine((scopes) => scopes.includes('openid'), 'must hold openid')
+    .default(['openid', 'profile', 'email', 'groups', 'offline_access'])
+    .describe('Scopes that are asked for.'),
+  responseMode: z
+    .enum(['code', 'id_token'])
+    .default('code')
+    .describe('Flow: an authorization code with PKCE, or an ID token in the fragment.'),
+  redirectURLs: z
+    .array(redirectURL())
+    .min(1)
+    .optional()
+    .describe('Addresses that the issuer may send browsers back to; the first is the default. Default: `server.publicURL` with a slash.'),
+  postLogoutRedirectURLs: z
+    .array(redirectURL())
+    .min(1)
+    .optional()
+    .describe('Where the issuer sends browsers after a log-out. Default: `server.publicURL` with a slash.'),
+  logoutURL: redirectURL().optional().describe('Log-out address of an issuer that announces no `end_session_endpoint`.'),
+  externalURL: redirectURL().optional().describe('Where the redirect operation jumps instead of the issuer.'),
+  audiences: z.array(z.string().min(1)).default([]).describe('Further audiences whose bearer tokens are accepted.'),
+  bearer: z
+    .enum(['auto', 'access_token', 'id_token'])
+    .default('auto')
+    .describe(
+      'Which token is the credential: `auto` takes the access token if it is a JWT of this issuer and audience, else the ID token.',
+    ),
+  tokenStorage: z
+    .array(z.enum(['cookie', 'local']))
+    .min(1)
+    .refine(isUnique, 'must not hold one twice')
+    .default(['cookie', 'local'])
+    .describe('Where tokens may be kept: in a session here behind a cookie, or by the caller. The first is the default.'),
+  perMinute: z.number().int().min(1).default(600).describe('Logins, callbacks, refreshes and redirects per minute and client address.'),
+  claims: z
+    .strictObject({
+      username: z.string().min(1).default('email').describe('Claim that names the user for Kubernetes.'),
+      usernamePrefix: z
+        .string()
+        .optional()
+        .describe('Put before it; `-` is none. Default as the API server has it: none for `email`, else the issuer and `#`.'),
+      groups: z.string().min(1).default('groups').describe('Claim with the groups, a text or a list.'),
+      groupsPrefix: z.string().default('').describe('Put before each group.'),
+    })
+    .prefault({}),
+  extClaims: z
+    .array(z.string().min(1))
+    .default(['preferred_username', 'name', 'locale', 'picture'])
+    .describe('Claims shown in `ext.claims` of UserInfo.'),
+  session: z
+    .strictObject({
+      idle: duration().prefault('12h').describe('A session ends when it was not used for so long.'),
+      absolute: duration().prefault('7d').describe('A session ends after so long, whatever happens.'),
+    })
+    .prefault({}),
+  keysSecret: z
+    .string()
+    .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be the name of a Secret')
+    .default('atrium-keys')
+    .describe('Secret in `kubernetes.namespace` with the key ring; made when it is not there.'),
+});
+
+const client = z.strictObject({
+  id: z.string().min(1),
+  secretFile: path().optional().describe('File with the secret; leave out for a public client.'),
+  redirectURLs: z.array(redirectURL()).default([]),
+  name: z.string().optional(),
+});
+
+export const identitySection = z.strictObject({
+  enabled: z
+    .boolean()
+    .optional()
+    .describe('Whether the embedded OpenID provider runs. Default: if `login.issuer` is not set and `server.publicURL` is.'),
+  clients: z
+    .array(client)
+    .refine((clients) => isUnique(clients.map(({ id }) => id)), 'must not hold an id twice')
+    .default([])
+    .describe('Further relying parties, such as kubectl.'),
+  loginPage: z
+    .strictObject({
+      title: z.string().min(1).default('Atrium').describe('Heading of the log-in page.'),
+      logo: z
+        .string()
+        .regex(/^\/(?!\/)/, 'must be a path of this service')
+        .optional()
+        .describe('Picture above the heading: a path of this service, such as /api/v1/cm/logos/logo.svg.'),
+    })
+    .prefault({}),
+  accessTokenTTL: duration().prefault('15m').describe('Lifetime of access tokens.'),
+  idTokenTTL: duration().prefault('15m').describe('Lifetime of ID tokens.'),
+  refreshTokenTTL: duration().optional().describe('Lifetime of refresh tokens. Default: `login.session.absolute`.'),
+});

@@ -1,0 +1,87 @@
+import type { Context } from 'koa';
+import type { Logger } from 'pino';
+import { stateOf } from './router.ts';
+
+/** What is recorded (api.md 8); there are no others. */
+type AuditName =
+  | 'LoginSucceeded'
+  | 'LoginFailed'
+  | 'TokenRefreshed'
+  | 'RefreshFailed'
+  | 'LoggedOut'
+  | 'UserCreated'
+  | 'UserPatched'
+  | 'PasswordChanged'
+  | 'PasswordReset'
+  | 'PasswordCheckFailed'
+  | 'UserLocked'
+  | 'UserDeleted'
+  | 'UsersSynced'
+  | 'CertificateIssued'
+  | 'AccessTokenCreated'
+  | 'AccessTokenDeleted'
+  | 'AccessDenied';
+
+/** Where a request came from. */
+export interface AuditOrigin {
+  requestId: string;
+  /** Peer address, or what a trusted proxy says it is. */
+  source: string;
+  userAgent: string;
+}
+
+/** Nothing in it may be a secret, nor come from a field in which people type one by mistake, such as an unknown login name. */
+export interface AuditEvent extends Partial<AuditOrigin> {
+  audit: AuditName;
+  /** Who did it, as Kubernetes sees them. */
+  actor?: { name: string; uid: string };
+  /** Whom it happened to: a User record. */
+  target?: { name: string; uid: string };
+  outcome: 'success' | 'failure';
+  /** HTTP status of the answer. */
+  code?: number;
+  /** One word, in UpperCamelCase. */
+  reason?: string;
+}
+
+export interface AuditOptions {
+  /** Takes one line with its line break, e.g. to stdout. */
+  write(line: string): unknown;
+  /** Told of events that have a target. */
+  events?: { send(event: AuditEvent): void } | undefined;
+  log: Logger;
+  now?: () => Date;
+}
+
+const maxLength = 512;
+
+/** The audit trail: one JSON line per event. */
+export class Audit {
+  readonly #options: AuditOptions;
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws: an event that is lost fails nothing. */
+  record(event: AuditEvent): void {
+    const { write, events, log, now = () => new Date() } = this.#options;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason } = event;
+    const time = now()
+      .toISOString()
+      .replace(/\.\d+Z$/, 'Z');
+    const line = { audit, time, requestId, actor, source, userAgent, target: target?.name, outcome, code, reason };
+    try {
+      write(`${JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value))}\n`);
+      if (target !== undefined) events?.send(event);
+    } catch (error) {
+      log.warn({ audit, err: error }, 'an audit event was lost');
+    }
+  }
+}
+
+/** Of the request that is being answered. */
+export function auditOrigin(ctx: Context): AuditOrigin {
+  const { requestId, source } = stateOf(ctx);
+  return { requestId, source, userAgent: ctx.get('User-Agent').slice(0, 256) };
+}

@@ -1,0 +1,46 @@
+import type { FindAccount } from 'oidc-provider';
+import type { Account } from '../accounts/account.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { phaseOf } from '../accounts/phase.ts';
+import { unavailable } from './adapter.ts';
+
+/** `sub`: the uid, which is never given to another record (OpenID Connect Core 2), and the name by which the record is found. */
+export const subjectOf = ({ uid, name }: Account): string => `${uid}.${name}`;
+
+interface AccountRules {
+  accounts: AccountLookup;
+  idleDays: number;
+  /** The client at which a password that is due can be changed. */
+  consoleClientID: string;
+  now: () => Date;
+}
+
+/** What a session or token of somebody still counts for: asked at every use of one. */
+export function accountFinder({ accounts, idleDays, consoleClientID, now }: AccountRules): FindAccount {
+  return async (ctx, subject, token) => {
+    if (!accounts.isSynced) throw unavailable(new Error('the users are not listed yet'));
+    const account = accounts.get(subject.slice(subject.indexOf('.') + 1));
+    if (account === undefined || subjectOf(account) !== subject || account.connectorType !== 'local') return undefined;
+    // Locked stops the next log-in only, or a stranger could end somebody's session.
+    const { phase } = phaseOf(account, now(), idleDays);
+    if (phase === 'Invalid' || phase === 'Disabled') return undefined;
+    if (authenticatedAt(ctx.oidc.session, token) < (account.sessionsNotBefore ?? 0)) return undefined;
+    if (account.mustChangePassword && ctx.oidc.client !== undefined && ctx.oidc.client.clientId !== consoleClientID) return undefined;
+    return { accountId: subject, claims: () => claimsOf(account) };
+  };
+}
+
+/** When the password was given; of an access token, which does not know, when it was issued. Unix seconds. */
+function authenticatedAt(session: { loginTs?: number | undefined } | undefined, token: Parameters<FindAccount>[2]): number {
+  if (token === undefined) return session?.loginTs ?? 0;
+  return 'authTime' in token && typeof token.authTime === 'number' ? token.authTime : (token.iat ?? 0);
+}
+
+const claimsOf = (account: Account) => ({
+  sub: subjectOf(account),
+  email: account.email,
+  email_verified: true,
+  name: account.username || account.email,
+  groups: [...account.groups],
+  federated_claims: { connector_id: account.connectorID || 'local', user_id: account.uid },
+});

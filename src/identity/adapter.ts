@@ -1,0 +1,143 @@
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { SourceLimit } from '../accounts/source-limit.ts';
+import { StatusError } from '../http/status.ts';
+import type { BrowserRecords } from './browser-records.ts';
+import type { IdentityRecords } from './records.ts';
+import { requestScope } from './request-scope.ts';
+
+/** How long a log-in that was proved may take to be picked up by the browser it was proved in. */
+const provedTtlSeconds = 120;
+const saveTries = 8;
+
+export interface AdapterParts {
+  records: IdentityRecords;
+  browser: BrowserRecords;
+  /** Guesses at user codes (RFC 8628, 5.1). */
+  userCodeGuesses: SourceLimit;
+}
+
+/**
+ * Where the provider keeps what. An interaction, and a session in which nobody has logged in, stay with the browser; all others are
+ * IdentityRecord objects. Models that are not used here (clients are configured, nothing is pushed or registered) have no records.
+ */
+export function adapterFor({ records, browser, userCodeGuesses }: AdapterParts): (model: string) => Adapter {
+  return (model) => {
+    if (model === 'Interaction') return guarded(interactionAdapter(browser));
+    if (model === 'Session') return guarded(sessionAdapter(storeAdapter(model, records), browser));
+    if (model === 'DeviceCode') return guarded(deviceCodeAdapter(storeAdapter(model, records), records, userCodeGuesses));
+    return guarded(stored.has(model) ? storeAdapter(model, records) : emptyAdapter);
+  };
+}
+
+const stored = new Set(['Grant', 'AuthorizationCode', 'AccessToken', 'RefreshToken']);
+
+const emptyAdapter: Adapter = {
+  upsert: async () => {
+    throw new Error('this model is not kept');
+  },
+  find: async () => undefined,
+  findByUid: async () => undefined,
+  findByUserCode: async () => undefined,
+  consume: async () => undefined,
+  destroy: async () => undefined,
+  revokeByGrantId: async () => undefined,
+};
+
+function interactionAdapter(browser: BrowserRecords): Adapter {
+  return {
+    ...emptyAdapter,
+    find: (id) => browser.find(id),
+    async upsert(id, payload, ttlSeconds = 0) {
+      const ttl = payload.result?.login === undefined ? ttlSeconds : Math.min(ttlSeconds, provedTtlSeconds);
+      const { exp = 0 } = payload;
+      browser.save(id, { ...payload, exp: exp - ttlSeconds + ttl }, ttl);
+    },
+    destroy: async (id) => browser.remove(id),
+  };
+}
+
+function sessionAdapter(store: Adapter, browser: BrowserRecords): Adapter {
+  return {
+    ...store,
+    find: async (id) => (await browser.find(id)) ?? store.find(id),
+    async upsert(id, payload, ttlSeconds = 0) {
+      if (payload.accountId === undefined) return browser.save(id, payload, ttlSeconds);
+      browser.remove(id);
+      await store.upsert(id, payload, ttlSeconds);
+    },
+    async destroy(id) {
+      if ((await browser.find(id)) !== undefined) browser.remove(id);
+      else await store.destroy(id);
+    },
+  };
+}
+
+function storeAdapter(model: string, records: IdentityRecords): Adapter {
+  return {
+    ...emptyAdapter,
+    find: (id) => records.find(model, id),
+    findByUid: (uid) => records.findBy(model, 'uid', uid),
+    async upsert(id, payload, ttlSeconds = 0) {
+      for (let left = saveTries; !(await records.save(model, id, payload, ttlSeconds)); left -= 1) {
+        // Two tabs of one session, say: the later one counts, unless the first was the log-out.
+        if (left === 1 || (await records.find(model, id)) === undefined) throw new errors.SessionNotFound('the log-in has ended meanwhile');
+      }
+    },
+    async consume(id) {
+      if (await records.consume(model, id)) return;
+      // Used twice at the same moment, on whatever replica: as if it were twice in a row (RFC 9700, 4.14.2).
+      const used = await records.find(model, id);
+      if (used?.grantId !== undefined) await Promise.all([records.removeIssued(used.grantId), records.remove('Grant', used.grantId)]);
+      throw new errors.InvalidGrant('already used');
+    },
+    destroy: (id) => records.remove(model, id),
+    revokeByGrantId: (grantId) => records.removeIssued(grantId),
+  };
+}
+
+function deviceCodeAdapter(store: Adapter, records: IdentityRecords, guesses: SourceLimit): Adapter {
+  return {
+    ...store,
+    async findByUserCode(userCode): Promise<AdapterPayload | undefined> {
+      const { source } = requestScope();
+      if (guesses.take(source) !== undefined) throw new errors.InvalidRequest('too many codes were tried', 429);
+      const found = await records.findBy('DeviceCode', 'userCode', userCode);
+      if (found !== undefined) guesses.giveBack(source);
+      return found;
+    },
+    async upsert(id, payload, ttlSeconds = 0) {
+      if (await records.save('DeviceCode', id, payload, ttlSeconds)) return;
+      throw new errors.InvalidRequest('the code is being used already');
+    },
+  };
+}
+
+/** What says so in the provider's words: the API server is out of reach, and trying again may help. */
+export function unavailable(cause: unknown): errors.OIDCProviderError {
+  requestScope().ctx.set('Retry-After', '1');
+  const error = new errors.OIDCProviderError(503, 'temporarily_unavailable', { cause });
+  return Object.assign(error, { expose: true, error_description: 'try again' });
+}
+
+const isPassing = (error: unknown) => error instanceof StatusError && [429, 503, 504].includes(error.status.code);
+
+function guarded(adapter: Adapter): Adapter {
+  const guard =
+    <A extends unknown[], R>(method: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      try {
+        return await method(...args);
+      } catch (error) {
+        throw isPassing(error) ? unavailable(error) : error;
+      }
+    };
+  return {
+    upsert: guard(adapter.upsert),
+    find: guard(adapter.find),
+    findByUid: guard(adapter.findByUid),
+    findByUserCode: guard(adapter.findByUserCode),
+    consume: guard(adapter.consume),
+    destroy: guard(adapter.destroy),
+    revokeByGrantId: guard(adapter.revokeByGrantId),
+  };
+}

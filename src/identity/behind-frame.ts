@@ -1,0 +1,46 @@
+import type { Context, Middleware } from 'koa';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { stateOf } from '../http/router.ts';
+import { endSessionView, type Views } from './views.ts';
+
+/** The cookies of the request with the provider's keys, and Secure by the issuer's address: TLS may end before us. */
+export function useProviderCookies(ctx: Context, provider: Provider): void {
+  const { cookies } = provider.createContext(ctx.req, ctx.res);
+  cookies.secure = provider.issuer.startsWith('https:');
+  ctx.cookies = cookies;
+}
+
+/** What the provider would take from the request, the Host header above all, is taken from the configuration. */
+export function asBehindFrame(views: Views, path: string, issuerURL: string): Middleware {
+  const isSecure = issuerURL.startsWith('https:');
+  return async (ctx, next) => {
+    ctx.mountPath = path;
+    Object.defineProperties(ctx, { href: { value: issuerURL }, secure: { value: isSecure } });
+    keepUserCode(ctx);
+    // For the one page of the provider's own that is left, an answer in a form that posts itself (OAuth 2.0 Form Post Response Mode).
+    ctx.set('Content-Security-Policy', "default-src 'none'; script-src 'none'; base-uri 'none'; frame-ancestors 'none'");
+    await next();
+    const route = String(ctx._matchedRouteName);
+    stateOf(ctx).operationId = `identity ${route}`;
+    if (isProviderContext(ctx) && isSelfPosting(ctx, route)) endSessionView(views, ctx);
+  };
+}
+
+/** A code that stands in the address is put into the form, for the person to compare and send. */
+function keepUserCode(ctx: Context): void {
+  const code = ctx.query.user_code;
+  if (ctx.method !== 'GET' || !/^\/device\/?$/i.test(ctx.path) || typeof code !== 'string') return;
+  ctx.state.userCode = code.slice(0, 32);
+  ctx.querystring = '';
+}
+
+/** Whether the provider answers with its page that ends a session by a script. */
+function isSelfPosting(ctx: KoaContextWithOIDC, route: string): boolean {
+  if (ctx.status !== 200) return false;
+  const { session } = ctx.oidc;
+  if (route === 'end_session') return session?.accountId === undefined;
+  if (route !== 'resume' && route !== 'device_resume') return false;
+  return session?.state?.postLogoutRedirectUri === ctx.oidc.urlFor(route, ctx.params);
+}
+
+const isProviderContext = (ctx: object): ctx is KoaContextWithOIDC => 'oidc' in ctx;

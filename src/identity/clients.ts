@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import type { ClientMetadata } from 'oidc-provider';
+import type { Config } from '../config/schema.ts';
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** Where command-line tools listen (RFC 8252, 7.3): any port of these. */
+const loopbackURLs = ['localhost', '127.0.0.1', '[::1]'].flatMap((host) => ['', '/', '/callback'].map((path) => `http://${host}${path}`));
+
+interface ClientsOptions {
+  /** Without a slash at its end. */
+  publicURL: string;
+  login: Config['login'];
+  clients: Config['identity']['clients'];
+  title: string;
+}
+
+/** The relying parties: the console, `kubectl` for command-line tools, and those of the configuration. Reads their secret files. */
+export async function clientsOf({ publicURL, login, clients, title }: ClientsOptions): Promise<ClientMetadata[]> {
+  const own = await consoleClient({ publicURL, login, title });
+  const further = await Promise.all(clients.map(furtherClient));
+  const isTaken = (id: string) => [own, ...further].some(({ client_id }) => client_id === id);
+  return [own, ...(isTaken('kubectl') ? [] : [commandLineClient]), ...further];
+}
+
+const commandLineClient: ClientMetadata = {
+  client_id: 'kubectl',
+  client_name: 'kubectl',
+  application_type: 'native',
+  redirect_uris: loopbackURLs,
+  grant_types: ['authorization_code', 'refresh_token', deviceGrant],
+  token_endpoint_auth_method: 'none',
+};
+
+async function consoleClient({ publicURL, login, title }: Omit<ClientsOptions, 'clients'>): Promise<ClientMetadata> {
+  const isFrontChannel = login.responseMode === 'id_token';
+  return {
+    client_id: login.clientID,
+    client_name: title,
+    redirect_uris: login.redirectURLs ?? [`${publicURL}/`],
+    post_logout_redirect_uris: login.postLogoutRedirectURLs ?? [`${publicURL}/`],
+    grant_types: ['authorization_code', 'refresh_token', ...(isFrontChannel ? ['implicit'] : [])],
+    response_types: isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],
+    ...(await authentication(login.clientSecretFile)),
+  };
+}
+
+/** One without an address to send people back to logs them in by the device flow. */
+async function furtherClient({ id, name, redirectURLs, secretFile }: Config['identity']['clients'][number]): Promise<ClientMetadata> {
+  const isNative = redirectURLs.length > 0 && redirectURLs.every((url) => loopbackURLs.includes(`http://${new URL(url).hostname}`));
+  return {
+    client_id: id,
+    client_name: name ?? id,
+    application_type: isNative ? 'native' : 'web',
+    redirect_uris: redirectURLs,
+    response_types: redirectURLs.length > 0 ? ['code'] : [],
+    grant_types: redirectURLs.length > 0 ? ['authorization_code', 'refresh_token'] : [deviceGrant, 'refresh_token'],
+    ...(await authentication(secretFile)),
+  };
+}
+
+/** A line break at the end of a secret file is the editor's, not the secret's. */
+async function authentication(
+  secretFile: string | undefined,
+): Promise<Pick<ClientMetadata, 'token_endpoint_auth_method' | 'client_secret'>> {
+  if (secretFile === undefined) return { token_endpoint_auth_method: 'none' };
+  const secret = await readFile(secretFile, 'utf8');
+  return { token_endpoint_auth_method: 'client_secret_basic', client_secret: secret.replace(/\r?\n$/, '') };
+}

@@ -1,0 +1,159 @@
+/**
+ * The embedded OpenID provider: issuer, log-in page and records of people who have a password here. The protocol is `oidc-provider`'s;
+ * ours are where it keeps its records, whom it asks about passwords and accounts, and what its pages look like. Whoever relies on it,
+ * the console included, knows it by its address only.
+ */
+import type { Context, Middleware } from 'koa';
+import { errors } from 'oidc-provider';
+import type { Logger } from 'pino';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import type { PasswordCheck } from '../accounts/password-check.ts';
+import { SourceLimit } from '../accounts/source-limit.ts';
+import type { Config } from '../config/schema.ts';
+import type { Audit } from '../http/audit.ts';
+import type { Check } from '../http/health.ts';
+import { stateOf } from '../http/router.ts';
+import { StatusError, unknownPath } from '../http/status.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { KeyRing } from '../kubernetes/key-ring.ts';
+import { accountFinder } from './account.ts';
+import { adapterFor, unavailable } from './adapter.ts';
+import { asBehindFrame, useProviderCookies } from './behind-frame.ts';
+import { BrowserRecords } from './browser-records.ts';
+import { languageChoice } from './languages.ts';
+import { answerLogIn, type LogInParts } from './log-in.ts';
+import { cookiePrefix } from './provider.ts';
+import { ProviderKeeper } from './provider-keeper.ts';
+import { IdentityRecords } from './records.ts';
+import { inRequestScope } from './request-scope.ts';
+import { RecordSweep } from './sweep.ts';
+import { createViews, type Views } from './views.ts';
+
+export interface IdentityOptions {
+  /** `https://console.example.com/identity`: what stands in `iss`, and the address of everything here. */
+  issuerURL: string;
+  config: Pick<Config, 'identity' | 'login' | 'users'> & { languages: Config['console']['languages'] };
+  /** Path below which everything is served, '' or without its last slash. */
+  basePath: string;
+  client: ServiceClient;
+  namespace: string;
+  accounts: AccountLookup;
+  passwordCheck: Pick<PasswordCheck, 'check'>;
+  keyRing: Pick<KeyRing, 'sealFor' | 'signingKeys' | 'cookieKeys'>;
+  audit: Audit;
+  log: Logger;
+  now?: () => Date;
+}
+
+export interface Identity {
+  /** To be put inside the frame, before the router: answers everything below `/identity`. */
+  middleware: Middleware;
+  checks: Check[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const prefix = '/identity';
+const logInPath = /^\/identity\/login\/([\w-]{1,64})$/;
+
+/** Ten minutes: as long as a device code lives, so that these bound how many there are. */
+const deviceWindowMs = 10 * 60_000;
+const deviceCodesPerSource = 30;
+const deviceCodesInAll = 1000;
+const userCodeGuesses = 30;
+
+export function createIdentity(options: IdentityOptions): Identity {
+  const { issuerURL, config, basePath, client, namespace, accounts, keyRing, log, now = () => new Date() } = options;
+  const { origin, protocol } = new URL(issuerURL);
+  const publicURL = issuerURL.slice(0, -prefix.length);
+  const path = `${basePath}${prefix}`;
+  const { loginPage } = config.identity;
+  const { lockout, idleDays } = config.users;
+  const consoleClientID = config.login.clientID;
+  const limit = (failures: number) => new SourceLimit({ failures, windowMs: deviceWindowMs, clock: () => performance.now() });
+
+  const views = createViews({
+    look: { title: loginPage.title, logo: loginPage.logo && `${basePath}${loginPage.logo}` },
+    consoleURL: `${publicURL}/`,
+    choose: languageChoice(config.languages),
+  });
+  const adapter = adapterFor({
+    records: new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now }),
+    browser: new BrowserRecords({
+      seal: keyRing.sealFor('identity cookies'),
+      prefix: `${cookiePrefix(protocol === 'https:')}r_`,
+      path,
+      now,
+    }),
+    userCodeGuesses: limit(userCodeGuesses),
+  });
+  const keeper = new ProviderKeeper({
+    keyRing,
+    log,
+    config,
+    publicURL,
+    prefix,
+    around: asBehindFrame(views, path, issuerURL),
+    parts: {
+      issuerURL,
+      path,
+      isFrontChannel: config.login.responseMode === 'id_token',
+      adapter,
+      findAccount: accountFinder({ accounts, idleDays, consoleClientID, now }),
+      views,
+      deviceCodes: { perSource: limit(deviceCodesPerSource), inAll: limit(deviceCodesInAll) },
+      now,
+    },
+  });
+  const logIn: LogInParts = {
+    ...options,
+    views,
+    origin,
+    consoleClientID,
+    lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
+  };
+  const sweep = new RecordSweep({ client, namespace, log, now });
+
+  return {
+    middleware: async (ctx, next) => {
+      if (ctx.path !== prefix && !ctx.path.startsWith(`${prefix}/`)) return next();
+      await inRequestScope(ctx, () => answer(ctx, keeper, logIn));
+    },
+    checks: [{ name: 'identity', critical: false, failure: () => keeper.failure() }],
+    start() {
+      keeper.start();
+      sweep.start();
+    },
+    async stop() {
+      keeper.stop();
+      await sweep.stop();
+    },
+  };
+}
+
+async function answer(ctx: Context, keeper: ProviderKeeper, logIn: LogInParts): Promise<void> {
+  const state = stateOf(ctx);
+  state.operationId = 'identity';
+  const { provider, middleware } = await keeper.get();
+  useProviderCookies(ctx, provider);
+  const [, uid] = logInPath.exec(ctx.path) ?? [];
+  if (uid === undefined) {
+    await middleware(ctx, () => {
+      throw unknownPath();
+    });
+    return;
+  }
+  state.operationId = 'identity log_in';
+  try {
+    await answerLogIn(logIn, ctx, provider, uid);
+  } catch (error) {
+    showFailure(ctx, logIn.views, error);
+  }
+}
+
+function showFailure(ctx: Context, views: Views, error: unknown): void {
+  const failure = error instanceof StatusError && error.status.code >= 500 ? unavailable(error) : error;
+  if (!(failure instanceof errors.OIDCProviderError)) throw error;
+  ctx.status = failure.statusCode;
+  views.failure(ctx, failure, failure);
+}

@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { type Html, html, htmlText, styleElement } from './html.ts';
+import type { Texts } from './texts.ts';
+
+/** Contrast is 4.5:1 or more for text and 3:1 or more for borders and focus, in both colour schemes (WCAG 2.2, 1.4.3 and 1.4.11). */
+const style = `
+:root{color-scheme:light dark;--page:#f3f5f8;--card:#fff;--text:#1a1f26;--faint:#4c5663;--line:#717c8a;--action:#1d4ed8;--on-action:#fff;--bad:#9b1c1c;--bad-page:#fdecec}
+@media (prefers-color-scheme:dark){:root{--page:#0f1318;--card:#191f27;--text:#e9edf2;--faint:#b3bdc9;--line:#8490a0;--action:#93b4ff;--on-action:#0b1730;--bad:#ffb9b3;--bad-page:#3b1614}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:1rem;background:var(--page);color:var(--text);font:1rem/1.5 system-ui,sans-serif}
+main{width:100%;max-width:25rem;padding:1.75rem;background:var(--card);border-radius:.75rem;box-shadow:0 1px 4px #0003;overflow-wrap:anywhere}
+img{display:block;max-width:100%;height:3rem;margin-bottom:1rem}
+.name{margin:0;color:var(--faint);font-weight:600}
+h1{margin:0 0 .75rem;font-size:1.5rem;line-height:1.25}
+p{margin:0 0 1rem}
+p:last-child{margin:0}
+form+.faint{margin-top:1rem}
+.faint{color:var(--faint);font-size:.9375rem}
+.bad{margin:0 0 1rem;padding:.75rem 1rem;border-left:.25rem solid;border-radius:.25rem;background:var(--bad-page);color:var(--bad)}
+label{display:block;margin-bottom:.25rem;font-weight:600}
+input,button,.button{width:100%;min-height:2.75rem;padding:.5rem .75rem;border-radius:.375rem;font:inherit}
+input{margin-bottom:1rem;border:1px solid var(--line);background:transparent;color:inherit}
+input[aria-invalid]{border-color:var(--bad);border-width:2px}
+button,.button{display:block;margin-top:.5rem;border:1px solid var(--action);background:var(--action);color:var(--on-action);font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
+button.second{background:transparent;color:var(--action)}
+:focus-visible{outline:3px solid var(--action);outline-offset:2px}
+.code{font:700 1.5rem/1.5 ui-monospace,monospace;letter-spacing:.1em;text-align:center}
+`;
+const styleHash = `'sha256-${hash('sha256', style, 'base64')}'`;
+
+/** How every page of the provider is framed. */
+export interface Look {
+  title: string;
+  /** Path of a picture on this host. */
+  logo: string | undefined;
+}
+
+export interface Page {
+  texts: Texts;
+  heading: string;
+  content: Html;
+  /** Whether the heading tells of a failure; the document's title says so first. */
+  isFailure?: boolean;
+  /** Origins, beside our own, that a form of this page may end at: browsers hold redirects after it to the same rule. */
+  formTargets?: readonly string[];
+}
+
+/** Answers with a page: no script, no foreign host, never framed, never stored. */
+export function sendPage(ctx: Context, look: Look, { texts, heading, content, isFailure = false, formTargets = [] }: Page): void {
+  ctx.set({
+    'Content-Security-Policy': `default-src 'none'; style-src ${styleHash}; img-src 'self'; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`,
+    'X-Frame-Options': 'DENY',
+    'Cache-Control': 'no-store',
+    // With no-referrer, browsers would send `Origin: null` along with the forms.
+    'Referrer-Policy': 'same-origin',
+  });
+  ctx.vary('Accept-Language, Cookie');
+  ctx.type = 'html';
+  ctx.body = htmlText(html`<!DOCTYPE html>
+<html lang="${texts.tag}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${isFailure && `${texts.errorPrefix}: `}${heading} – ${look.title}</title>
+${styleElement(style)}
+</head>
+<body>
+<main>
+${look.logo !== undefined && html`<img src="${look.logo}" alt="">`}
+<p class="name">${look.title}</p>
+<h1>${heading}</h1>
+${content}
+</main>
+</body>
+</html>
+`);
+}

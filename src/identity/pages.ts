@@ -1,0 +1,161 @@
+import { type Html, html } from './html.ts';
+import { durationText } from './languages.ts';
+import type { Page } from './page.ts';
+import type { Texts } from './texts.ts';
+
+/** When wrong passwords lock an account. */
+export interface LockRule {
+  failures: number;
+  windowSeconds: number;
+  durationSeconds: number;
+}
+
+export type LogInProblem = { kind: 'refused' } | { kind: 'tooMany'; seconds: number } | { kind: 'unavailable' };
+
+interface LogInForm {
+  /** Name of the relying party; undefined if the page is known by the same. */
+  client: string | undefined;
+  /** What was typed before, or what the relying party supposes. */
+  email: string;
+  problem?: LogInProblem;
+  lock: LockRule;
+  formTargets: readonly string[];
+}
+
+const field = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
+const problemText = (text: Html | string): Html => html`<div class="bad" role="alert" id="problem">${text}</div>`;
+
+export function logInPage(texts: Texts, { client, email, problem, lock, formTargets }: LogInForm): Page {
+  const marks = problem?.kind === 'refused' && html` aria-invalid="true" aria-describedby="problem"`;
+  const isKnown = email !== '';
+  return {
+    texts,
+    heading: texts.logIn,
+    isFailure: problem !== undefined,
+    formTargets,
+    content: html`${problem && problemText(explain(texts, problem, lock))}
+${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
+<form method="post">
+<label for="email">${texts.email}</label>
+<input id="email" name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="253" required${!isKnown && html` autofocus`} value="${email}"${marks}>
+<label for="password">${texts.password}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required${isKnown && html` autofocus`}${marks}>
+<button>${texts.logIn}</button>
+<button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
+</form>
+<p class="faint">${texts.forgotten}</p>`,
+  };
+}
+
+/** The same for every reason, so that it tells nothing about an account; how long a lock lasts is said to all alike. */
+function explain(texts: Texts, problem: LogInProblem, { failures, windowSeconds, durationSeconds }: LockRule): Html | string {
+  if (problem.kind === 'tooMany') return texts.tooMany(durationText(texts, problem.seconds));
+  if (problem.kind === 'unavailable') return texts.unavailable;
+  const rule = texts.lockRule(failures, durationText(texts, windowSeconds), durationText(texts, durationSeconds));
+  return html`<p>${texts.refused}</p><p>${rule}</p>`;
+}
+
+export const consentPage = (texts: Texts, client: string, formTargets: readonly string[]): Page => ({
+  texts,
+  heading: texts.consentTitle,
+  formTargets,
+  content: html`<p>${texts.consent(client)}</p>
+<form method="post">
+<button>${texts.proceed}</button>
+<button class="second" name="cancel" value="yes">${texts.cancel}</button>
+</form>`,
+});
+
+export const passwordDuePage = (texts: Texts, client: string, consoleURL: string): Page => ({
+  texts,
+  heading: texts.dueTitle,
+  isFailure: true,
+  content: html`<p role="alert">${texts.due(client)}</p>
+<p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
+});
+
+/** A form of the provider's, which knows it by its secret. */
+export interface ProviderForm {
+  action: string;
+  secret: string;
+}
+
+export const logOutPage = (texts: Texts, { action, secret }: ProviderForm, formTargets: readonly string[]): Page => ({
+  texts,
+  heading: texts.logOut,
+  formTargets,
+  content: html`<p>${texts.logOutQuestion}</p>
+<form method="post" action="${action}">
+${field('xsrf', secret)}
+<button name="logout" value="yes">${texts.logOut}</button>
+<button class="second">${texts.stay}</button>
+</form>`,
+});
+
+/** The provider ends a session, or what is left of one, before it goes on; in place of its own page, which needs a script. */
+export const endSessionPage = (
+  texts: Texts,
+  { action, secret }: ProviderForm,
+  isSwitch: boolean,
+  formTargets: readonly string[],
+): Page => ({
+  texts,
+  heading: isSwitch ? texts.switchTitle : texts.logOut,
+  formTargets,
+  content: html`<p>${isSwitch ? texts.switchText : texts.logOutNobody}</p>
+<form method="post" action="${action}">
+${field('xsrf', secret)}
+<button name="logout" value="yes">${texts.proceed}</button>
+</form>`,
+});
+
+export const donePage = (texts: Texts, consoleURL: string): Page => ({
+  texts,
+  heading: texts.doneTitle,
+  content: html`<p>${texts.done}</p>
+<p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
+});
+
+export function deviceCodePage(texts: Texts, { action, secret }: ProviderForm, code: string, problem?: string): Page {
+  return {
+    texts,
+    heading: texts.deviceTitle,
+    isFailure: problem !== undefined,
+    content: html`${problem !== undefined && problemText(problem)}
+<p>${texts.device}</p>
+<form method="post" action="${action}">
+${field('xsrf', secret)}
+<label for="code">${texts.deviceCode}</label>
+<input id="code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="32" required autofocus value="${code}"${problem !== undefined && html` aria-invalid="true" aria-describedby="problem"`}>
+<button>${texts.proceed}</button>
+</form>`,
+  };
+}
+
+export const deviceConfirmPage = (texts: Texts, { action, secret }: ProviderForm, client: string, code: string): Page => ({
+  texts,
+  heading: texts.deviceConfirmTitle,
+  content: html`<p>${texts.deviceConfirm(client)}</p>
+<p class="code">${code}</p>
+<form method="post" action="${action}">
+${field('xsrf', secret)}
+${field('user_code', code)}
+<button name="confirm" value="yes">${texts.proceed}</button>
+<button class="second" name="abort" value="yes">${texts.cancel}</button>
+</form>`,
+});
+
+export const deviceDonePage = (texts: Texts): Page => ({
+  texts,
+  heading: texts.doneTitle,
+  content: html`<p role="status">${texts.deviceDone}</p>`,
+});
+
+export const failurePage = (texts: Texts, text: string, detail: string | undefined, consoleURL: string): Page => ({
+  texts,
+  heading: texts.failedTitle,
+  isFailure: true,
+  content: html`<p role="alert">${text}</p>
+${detail !== undefined && html`<p class="faint">${texts.details}: ${detail}</p>`}
+<p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
+});

@@ -1,0 +1,121 @@
+import type { Middleware } from 'koa';
+import mount from 'koa-mount';
+import type { Provider } from 'oidc-provider';
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import { StatusError, serviceUnavailable } from '../http/status.ts';
+import type { KeyRing } from '../kubernetes/key-ring.ts';
+import { clientsOf } from './clients.ts';
+import { createProvider, type ProviderParts } from './provider.ts';
+
+const refreshMs = 60_000;
+
+export interface MountedProvider {
+  readonly provider: Provider;
+  readonly middleware: Middleware;
+}
+
+interface KeeperOptions {
+  keyRing: Pick<KeyRing, 'signingKeys' | 'cookieKeys'>;
+  config: Pick<Config, 'identity' | 'login'>;
+  publicURL: string;
+  /** Path below which it is mounted, without the base path. */
+  prefix: string;
+  /** Goes around everything that the provider answers. */
+  around: Middleware;
+  parts: Omit<ProviderParts, 'signingKeys' | 'cookieKeys' | 'clients' | 'lifetimes'>;
+  log: Logger;
+}
+
+/**
+ * The provider, made when its keys can be read and made anew when they have been rotated: it keeps nothing itself, so one takes over from
+ * the other without anybody noticing.
+ */
+export class ProviderKeeper {
+  readonly #options: KeeperOptions;
+  #current: (MountedProvider & { keys: string }) | undefined;
+  #making: Promise<MountedProvider> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failure: string | undefined = 'not started yet';
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const refresh = () => void this.#make().catch(() => undefined);
+    this.#timer = setInterval(refresh, refreshMs).unref();
+    refresh();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Why nobody can log in; undefined if they can. */
+  failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** @throws StatusError 503 while there is none */
+  async get(): Promise<MountedProvider> {
+    return this.#current ?? this.#make();
+  }
+
+  #make(): Promise<MountedProvider> {
+    this.#making ??= this.#made()
+      .catch((error: unknown) => {
+        // With the keys that are known it goes on.
+        if (this.#current !== undefined) return this.#current;
+        this.#failure = error instanceof StatusError ? error.message : 'the configuration of a client cannot be used';
+        this.#options.log.warn({ err: error }, 'the embedded OpenID provider is not available');
+        throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
+      })
+      .finally(() => {
+        this.#making = undefined;
+      });
+    return this.#making;
+  }
+
+  async #made(): Promise<MountedProvider> {
+    const { keyRing, parts, config, publicURL, prefix, around } = this.#options;
+    const signingKeys = await keyRing.signingKeys();
+    const cookieKeys = await keyRing.cookieKeys();
+    const keys = JSON.stringify([signingKeys.map(({ kid }) => kid), cookieKeys]);
+    if (this.#current?.keys === keys) return this.#current;
+    const clients = await clientsOf({
+      publicURL,
+      login: config.login,
+      clients: config.identity.clients,
+      title: config.identity.loginPage.title,
+    });
+    const provider = createProvider({ ...parts, signingKeys, cookieKeys, clients, lifetimes: lifetimesOf(config) });
+    provider.use(around);
+    this.#listen(provider);
+    this.#current = { provider, middleware: mount(prefix, provider), keys };
+    this.#failure = undefined;
+    return this.#current;
+  }
+
+  #listen(provider: Provider): void {
+    const { log } = this.#options;
+    provider.on('server_error', (_ctx, error) => log.error({ err: error }, 'the embedded OpenID provider failed'));
+    provider.on('grant.error', (ctx, { error, error_detail: detail }) => {
+      log.info({ client: ctx.oidc.client?.clientId, grantType: ctx.oidc.params?.grant_type, error, detail }, 'no token was issued');
+    });
+    // The log-out here ends what was issued to this browser, unless offline access was asked for and granted.
+    provider.on('authorization.success', ({ oidc }) => {
+      if (oidc.client === undefined || oidc.requestParamScopes.has('offline_access')) return;
+      delete oidc.session?.authorizationFor(oidc.client.clientId).persistsLogout;
+    });
+  }
+}
+
+const secondsOf = (milliseconds: number) => Math.max(1, Math.floor(milliseconds / 1000));
+
+const lifetimesOf = ({ identity, login }: Pick<Config, 'identity' | 'login'>) => ({
+  accessToken: secondsOf(identity.accessTokenTTL),
+  idToken: secondsOf(identity.idTokenTTL),
+  refreshToken: secondsOf(identity.refreshTokenTTL ?? login.session.absolute),
+  session: secondsOf(login.session.absolute),
+});

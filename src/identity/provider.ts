@@ -1,0 +1,159 @@
+import {
+  type AdapterFactory,
+  type ClientMetadata,
+  type Configuration,
+  errors,
+  type FindAccount,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+  Provider,
+} from 'oidc-provider';
+import type { SourceLimit } from '../accounts/source-limit.ts';
+import { stateOf } from '../http/router.ts';
+import type { SigningKeys } from '../kubernetes/signing-keys.ts';
+import { devicePages, endSessionPages, type Views } from './views.ts';
+
+const authorizationCodeSeconds = 60;
+const deviceCodeSeconds = 10 * 60;
+/** As long as a relying party of ours waits for its callback. */
+const interactionSeconds = 10 * 60;
+
+interface Lifetimes {
+  accessToken: number;
+  idToken: number;
+  refreshToken: number;
+  session: number;
+}
+
+export interface ProviderParts {
+  issuerURL: string;
+  /** Path of the issuer, as browsers see it. */
+  path: string;
+  signingKeys: SigningKeys;
+  cookieKeys: readonly string[];
+  clients: readonly ClientMetadata[];
+  /** Seconds. */
+  lifetimes: Lifetimes;
+  isFrontChannel: boolean;
+  adapter: AdapterFactory;
+  findAccount: FindAccount;
+  views: Views;
+  /** Device authorizations, which are written down before anybody has proved anything. */
+  deviceCodes: { perSource: SourceLimit; inAll: SourceLimit };
+  now: () => Date;
+}
+
+/** The OpenID provider itself: what it offers, and whom it asks. */
+export function createProvider(parts: ProviderParts): Provider {
+  const { issuerURL, path, signingKeys, cookieKeys, clients, adapter, findAccount, views } = parts;
+  const isSecure = issuerURL.startsWith('https:');
+  const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path } as const;
+  const prefix = cookiePrefix(isSecure);
+  return new Provider(issuerURL, {
+    adapter,
+    findAccount,
+    clients: [...clients],
+    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
+    clientBasedCORS: (_ctx, origin, { redirectUris = [] }) => redirectUris.some((uri) => URL.parse(uri)?.origin === origin),
+    jwks: { keys: signingKeys.map((key) => ({ ...key })) },
+    cookies: {
+      keys: [...cookieKeys],
+      names: { session: `${prefix}session`, interaction: `${prefix}log_in`, resume: `${prefix}resume` },
+      long: cookie,
+      // Their paths are those of the one interaction that they are about.
+      short: { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true },
+    },
+    scopes: ['openid', 'offline_access', 'profile', 'email', 'groups'],
+    claims: { openid: ['sub', 'federated_claims'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
+    // Kubernetes reads groups and email from the ID token and asks nobody else.
+    conformIdTokenClaims: false,
+    responseTypes: parts.isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],
+    pkce: { required: () => true },
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    expiresWithSession: () => false,
+    ttl: lifetimesOf(parts),
+    interactions: { policy: policy(), url: (_ctx, { uid }) => `${path}/login/${uid}` },
+    loadExistingGrant: grantOf,
+    extraTokenClaims: () => undefined,
+    revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken !== undefined),
+    renderError: (ctx, out, error) => views.failure(ctx, out, error),
+    discovery: { ui_locales_supported: ['en', 'de', 'zh'] },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+      rpInitiatedLogout: endSessionPages(views),
+      deviceFlow: { ...devicePages(views), enabled: true, deviceInfo: (ctx) => admitDevice(ctx, parts.deviceCodes) },
+    },
+  });
+}
+
+export const cookiePrefix = (isSecure: boolean): string => `${isSecure ? '__Secure-' : ''}atrium_identity_`;
+
+/** Of a family of refresh tokens the end stays where the first one had it. */
+function lifetimesOf({
+  lifetimes: { accessToken, idToken, refreshToken, session },
+  now,
+}: ProviderParts): NonNullable<Configuration['ttl']> {
+  return {
+    AccessToken: accessToken,
+    IdToken: idToken,
+    RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? refreshToken,
+    AuthorizationCode: authorizationCodeSeconds,
+    DeviceCode: deviceCodeSeconds,
+    Interaction: interactionSeconds,
+    Grant: session + refreshToken,
+    Session: (_ctx, { loginTs }) =>
+      loginTs === undefined ? interactionSeconds : Math.max(1, loginTs + session - Math.floor(now().getTime() / 1000)),
+  };
+}
+
+/**
+ * When a person is needed: to log in, also if the one who is logged in may not go on, and for a go-ahead where somebody else on the same
+ * machine could be listening at the redirect URL (RFC 8252, 8.6). Other scopes need none: nothing is shared but who somebody is.
+ */
+function policy(): interactionPolicy.DefaultPolicy {
+  const { Check, Prompt, base } = interactionPolicy;
+  const prompts = base();
+  prompts
+    .get('login')
+    ?.checks.add(
+      new Check(
+        'account_refused',
+        'the account may not go on',
+        ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
+      ),
+    );
+  const goAhead = prompts.get('consent')?.checks.get('native_client_prompt');
+  prompts.remove('consent');
+  prompts.add(new Prompt({ name: 'consent', requestable: true }, ...(goAhead ? [goAhead] : [])));
+  return prompts;
+}
+
+/** The grant of this session and client, with the scopes that are asked for. */
+async function grantOf({ oidc }: KoaContextWithOIDC) {
+  const { session, client, account, provider } = oidc;
+  if (session === undefined || client === undefined || account === undefined) return undefined;
+  const { accountId } = account;
+  const known = await provider.Grant.find(session.grantIdFor(client.clientId) ?? '');
+  const grant = known?.accountId === accountId ? known : new provider.Grant({ accountId, clientId: client.clientId });
+  const granted = new Set(grant.getOIDCScope().split(' '));
+  if ([...oidc.requestParamOIDCScopes].every((scope) => granted.has(scope)) && known === grant) return grant;
+  grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '));
+  await grant.save();
+  return grant;
+}
+
+/** @throws InvalidRequest 429 */
+function admitDevice(ctx: KoaContextWithOIDC, { perSource, inAll }: ProviderParts['deviceCodes']) {
+  const { source } = stateOf(ctx);
+  const wait = perSource.take(source) ?? inAll.take('');
+  if (wait !== undefined) {
+    ctx.set('Retry-After', String(wait.retryAfterSeconds));
+    throw new errors.InvalidRequest('too many devices', 429);
+  }
+  return { source, userAgent: ctx.get('User-Agent').slice(0, 256) };
+}

@@ -1,0 +1,157 @@
+import { hash } from 'node:crypto';
+import type { AdapterPayload } from 'oidc-provider';
+import { z } from 'zod';
+import type { Seal } from '../http/seal.ts';
+import { StatusError } from '../http/status.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { isRecord, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { requestScope } from './request-scope.ts';
+
+export const identityRecordResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'identityrecords' };
+
+const recordObject = z.object({
+  metadata: z.object({ name: z.string(), resourceVersion: z.string() }),
+  spec: z.object({ model: z.string(), sealed: z.string(), consumedAt: z.iso.datetime({ offset: true }).optional() }),
+});
+const recordList = z.object({ items: z.array(z.unknown()) });
+const sealedPayload = z.custom<AdapterPayload>(isRecord);
+
+/** What a record can be found by beside its id. */
+export type LookupField = 'uid' | 'userCode';
+
+const hashed = (text: string) => hash('sha256', text);
+
+/** The id is the token itself, so only its hash is seen by who may read the objects. */
+const recordObjectName = (model: string, id: string): string => `${model.toLowerCase()}-${hashed(id)}`;
+
+export interface RecordsOptions {
+  client: ServiceClient;
+  namespace: string;
+  seal: Seal;
+  now: () => Date;
+}
+
+/**
+ * The IdentityRecord objects. Every read goes to the API server, never to a cache, so that what one replica has written counts on all
+ * others at once; a change names the version it is made from, and the API server lets one of two win.
+ */
+export class IdentityRecords {
+  readonly #options: RecordsOptions;
+
+  constructor(options: RecordsOptions) {
+    this.#options = options;
+  }
+
+  async find(model: string, id: string): Promise<AdapterPayload | undefined> {
+    const name = recordObjectName(model, id);
+    const object = await unless(404, this.#call('GET', { name }));
+    return object === undefined ? undefined : this.#payloadOf(object, model);
+  }
+
+  async findBy(model: string, field: LookupField, value: string): Promise<AdapterPayload | undefined> {
+    const fieldSelector = `spec.model=${model},spec.${field}=${hashed(value)}`;
+    const { items } = recordList.parse(await this.#call('GET', { query: { fieldSelector, limit: '1' } }));
+    return items[0] === undefined ? undefined : this.#payloadOf(items[0], model);
+  }
+
+  /**
+   * Creates a record, or replaces the one that was read in this request; nothing is written where nothing has changed but its end, which
+   * for a session is always the same moment.
+   *
+   * @returns false if another request has changed or deleted it since
+   */
+  async save(model: string, id: string, payload: AdapterPayload, ttlSeconds: number): Promise<boolean> {
+    const { known } = requestScope();
+    const name = recordObjectName(model, id);
+    const seen = known.get(name);
+    const content = contentOf(payload);
+    if (seen?.content === content) return true;
+    const body = {
+      apiVersion: 'auth.platform.io/v1',
+      kind: 'IdentityRecord',
+      metadata: { name, namespace: this.#options.namespace, ...(seen && { resourceVersion: seen.resourceVersion }) },
+      spec: this.#specOf(model, payload, ttlSeconds),
+    };
+    const saved =
+      seen === undefined ? await unless(409, this.#call('POST', { body })) : await unless([404, 409], this.#call('PUT', { name, body }));
+    if (saved === undefined) return false;
+    known.set(name, { resourceVersion: recordObject.parse(saved).metadata.resourceVersion, content });
+    return true;
+  }
+
+  /** Marks a record as used, once. @returns false if another request was first, or it is gone */
+  async consume(model: string, id: string): Promise<boolean> {
+    const name = recordObjectName(model, id);
+    const seen = requestScope().known.get(name);
+    if (seen === undefined) return false;
+    const body = { metadata: { resourceVersion: seen.resourceVersion }, spec: { consumedAt: this.#options.now().toISOString() } };
+    return (await unless([404, 409], this.#call('PATCH', { name, body }))) !== undefined;
+  }
+
+  async remove(model: string, id: string): Promise<void> {
+    await unless(404, this.#call('DELETE', { name: recordObjectName(model, id) }));
+  }
+
+  /** Deletes everything that was issued on a grant. */
+  async removeIssued(grantId: string): Promise<void> {
+    const { revoked } = requestScope();
+    if (revoked.has(grantId)) return;
+    revoked.add(grantId);
+    await this.#call('DELETE', { query: { fieldSelector: `spec.grantId=${hashed(grantId)}` } });
+  }
+
+  #specOf(model: string, payload: AdapterPayload, ttlSeconds: number) {
+    const { uid, userCode, grantId, consumed } = payload;
+    return {
+      model,
+      expiration: new Date(this.#options.now().getTime() + ttlSeconds * 1000).toISOString(),
+      ...(typeof uid === 'string' && { uid: hashed(uid) }),
+      ...(userCode !== undefined && { userCode: hashed(userCode) }),
+      ...(grantId !== undefined && { grantId: hashed(grantId) }),
+      ...(typeof consumed === 'number' && { consumedAt: new Date(consumed * 1000).toISOString() }),
+      sealed: this.#options.seal.seal(JSON.stringify(payload)),
+    };
+  }
+
+  /** Undefined for what cannot be opened, and for a sealed text that was put under another name than its own. */
+  async #payloadOf(object: unknown, model: string): Promise<AdapterPayload | undefined> {
+    const { metadata, spec } = recordObject.parse(object);
+    const text = await this.#options.seal.open(spec.sealed);
+    if (text === undefined) return undefined;
+    const payload = sealedPayload.parse(JSON.parse(text));
+    if (recordObjectName(model, payload.jti ?? '') !== metadata.name) return undefined;
+    const { consumedAt } = spec;
+    const found = { ...payload, ...(consumedAt !== undefined && { consumed: Math.floor(Date.parse(consumedAt) / 1000) }) };
+    requestScope().known.set(metadata.name, { resourceVersion: metadata.resourceVersion, content: contentOf(found) });
+    return found;
+  }
+
+  #call(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    { name, query, body }: { name?: string; query?: Record<string, string>; body?: unknown },
+  ): Promise<unknown> {
+    const { client, namespace } = this.#options;
+    return client.request({
+      method,
+      path: resourcePath(identityRecordResource, { namespace, ...(name && { name }) }),
+      call: `${method.toLowerCase()} identityrecords`,
+      signal: requestScope().signal,
+      ...(query && { query: new URLSearchParams(query) }),
+      ...(body !== undefined && { body }),
+      ...(method === 'PATCH' && { contentType: 'application/merge-patch+json' }),
+      ...(method === 'DELETE' && { isRepeatable: true }),
+    });
+  }
+}
+
+const contentOf = ({ exp: _end, ...content }: AdapterPayload): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1))));
+
+async function unless(codes: number | readonly number[], answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof StatusError && [codes].flat().includes(error.status.code)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,181 @@
+/** Everything that a person reads on the pages. */
+export interface Texts {
+  /** BCP 47, for `lang`. */
+  readonly tag: string;
+  readonly logIn: string;
+  readonly logInTo: (client: string) => string;
+  readonly email: string;
+  readonly password: string;
+  readonly cancel: string;
+  readonly proceed: string;
+  readonly refused: string;
+  readonly lockRule: (failures: number, window: string, duration: string) => string;
+  readonly tooMany: (wait: string) => string;
+  readonly unavailable: string;
+  readonly forgotten: string;
+  readonly errorPrefix: string;
+  readonly consentTitle: string;
+  readonly consent: (client: string) => string;
+  readonly dueTitle: string;
+  readonly due: (client: string) => string;
+  readonly toConsole: string;
+  readonly logOut: string;
+  readonly logOutQuestion: string;
+  readonly stay: string;
+  readonly logOutNobody: string;
+  readonly switchTitle: string;
+  readonly switchText: string;
+  readonly doneTitle: string;
+  readonly done: string;
+  readonly deviceTitle: string;
+  readonly device: string;
+  readonly deviceCode: string;
+  readonly deviceConfirmTitle: string;
+  readonly deviceConfirm: (client: string) => string;
+  readonly deviceDone: string;
+  readonly codeUnknown: string;
+  readonly codeExpired: string;
+  readonly codeUsed: string;
+  readonly aborted: string;
+  readonly failedTitle: string;
+  readonly failed: string;
+  readonly begun: string;
+  readonly details: string;
+}
+
+const en: Texts = {
+  tag: 'en',
+  logIn: 'Log in',
+  logInTo: (client) => `Log in to go on to ${client}.`,
+  email: 'E-mail address',
+  password: 'Password',
+  cancel: 'Cancel',
+  proceed: 'Continue',
+  refused: 'The e-mail address or the password is not right, or the account may not log in at the moment.',
+  lockRule: (failures, window, duration) =>
+    `After ${failures} wrong passwords within ${window} an account is locked for ${duration}. If that may be so, wait for ${duration} and try again.`,
+  tooMany: (wait) => `There were too many attempts from your network. Try again in ${wait}.`,
+  unavailable: 'The service is not available at the moment. Try again soon.',
+  forgotten: 'Forgotten your password? An administrator can give you a new one.',
+  errorPrefix: 'Error',
+  consentTitle: 'Go on?',
+  consent: (client) => `${client} wants to log you in. Go on only if you have just begun this yourself.`,
+  dueTitle: 'Your password must be changed',
+  due: (client) => `Before you can log in to ${client}, log in to the console and change your password there.`,
+  toConsole: 'To the console',
+  logOut: 'Log out',
+  logOutQuestion: 'Do you want to log out?',
+  stay: 'Stay logged in',
+  logOutNobody: 'Nobody is logged in here any more.',
+  switchTitle: 'Another account',
+  switchText: 'Somebody else is logged in in this browser. That log-in ends when you go on.',
+  doneTitle: 'Done',
+  done: 'You can close this page.',
+  deviceTitle: 'Log in on a device',
+  device: 'Enter the code that your command-line tool or device shows.',
+  deviceCode: 'Code',
+  deviceConfirmTitle: 'Is this your device?',
+  deviceConfirm: (client) =>
+    `${client} asks to be logged in as you. Go on only if you have begun this yourself and your device shows this code:`,
+  deviceDone: 'You are logged in. You can close this page and go back to your device.',
+  codeUnknown: 'There is no such code. Look at it again and enter it once more.',
+  codeExpired: 'This code has expired. Begin again on your device.',
+  codeUsed: 'This code has been used already. Begin again on your device.',
+  aborted: 'The log-in was cancelled.',
+  failedTitle: 'This did not work',
+  failed: 'What was asked for is not complete or not right. Begin again.',
+  begun: 'This log-in has taken too long, or it was begun in another browser. Begin again.',
+  details: 'Details',
+};
+
+const de: Texts = {
+  tag: 'de',
+  logIn: 'Anmelden',
+  logInTo: (client) => `Melden Sie sich an, um zu ${client} zu gelangen.`,
+  email: 'E-Mail-Adresse',
+  password: 'Passwort',
+  cancel: 'Abbrechen',
+  proceed: 'Weiter',
+  refused: 'Die E-Mail-Adresse oder das Passwort stimmt nicht, oder das Konto darf sich zurzeit nicht anmelden.',
+  lockRule: (failures, window, duration) =>
+    `Nach ${failures} falschen Passwörtern innerhalb von ${window} ist ein Konto ${duration} lang gesperrt. Falls das so sein kann, warten Sie ${duration} und versuchen Sie es noch einmal.`,
+  tooMany: (wait) => `Aus Ihrem Netz kamen zu viele Versuche. Versuchen Sie es in ${wait} noch einmal.`,
+  unavailable: 'Der Dienst ist zurzeit nicht verfügbar. Versuchen Sie es bald noch einmal.',
+  forgotten: 'Passwort vergessen? Die Administration kann Ihnen ein neues geben.',
+  errorPrefix: 'Fehler',
+  consentTitle: 'Fortfahren?',
+  consent: (client) => `${client} möchte Sie anmelden. Fahren Sie nur fort, wenn Sie das gerade selbst begonnen haben.`,
+  dueTitle: 'Ihr Passwort muss geändert werden',
+  due: (client) => `Bevor Sie sich bei ${client} anmelden können, melden Sie sich an der Konsole an und ändern Sie dort Ihr Passwort.`,
+  toConsole: 'Zur Konsole',
+  logOut: 'Abmelden',
+  logOutQuestion: 'Möchten Sie sich abmelden?',
+  stay: 'Angemeldet bleiben',
+  logOutNobody: 'Hier ist niemand mehr angemeldet.',
+  switchTitle: 'Anderes Konto',
+  switchText: 'In diesem Browser ist jemand anderes angemeldet. Diese Anmeldung endet, wenn Sie fortfahren.',
+  doneTitle: 'Fertig',
+  done: 'Sie können diese Seite schließen.',
+  deviceTitle: 'Auf einem Gerät anmelden',
+  device: 'Geben Sie den Code ein, den Ihr Kommandozeilenprogramm oder Gerät anzeigt.',
+  deviceCode: 'Code',
+  deviceConfirmTitle: 'Ist das Ihr Gerät?',
+  deviceConfirm: (client) =>
+    `${client} möchte als Sie angemeldet werden. Fahren Sie nur fort, wenn Sie das selbst begonnen haben und Ihr Gerät diesen Code zeigt:`,
+  deviceDone: 'Sie sind angemeldet. Sie können diese Seite schließen und zu Ihrem Gerät zurückkehren.',
+  codeUnknown: 'Diesen Code gibt es nicht. Sehen Sie noch einmal nach und geben Sie ihn erneut ein.',
+  codeExpired: 'Dieser Code ist abgelaufen. Beginnen Sie auf Ihrem Gerät von vorn.',
+  codeUsed: 'Dieser Code wurde schon benutzt. Beginnen Sie auf Ihrem Gerät von vorn.',
+  aborted: 'Die Anmeldung wurde abgebrochen.',
+  failedTitle: 'Das hat nicht geklappt',
+  failed: 'Die Anfrage ist unvollständig oder falsch. Beginnen Sie von vorn.',
+  begun: 'Diese Anmeldung hat zu lange gedauert, oder sie wurde in einem anderen Browser begonnen. Beginnen Sie von vorn.',
+  details: 'Einzelheiten',
+};
+
+const zh: Texts = {
+  tag: 'zh-Hans',
+  logIn: '登录',
+  logInTo: (client) => `登录后继续访问 ${client}。`,
+  email: '电子邮件地址',
+  password: '密码',
+  cancel: '取消',
+  proceed: '继续',
+  refused: '电子邮件地址或密码不正确，或者该账户目前不能登录。',
+  lockRule: (failures, window, duration) =>
+    `在${window}内输错 ${failures} 次密码后，账户将锁定${duration}。如果可能已被锁定，请等待${duration}后重试。`,
+  tooMany: (wait) => `来自您网络的尝试次数过多。请在${wait}后重试。`,
+  unavailable: '服务暂时不可用。请稍后重试。',
+  forgotten: '忘记密码？管理员可以为您设置新密码。',
+  errorPrefix: '错误',
+  consentTitle: '是否继续？',
+  consent: (client) => `${client} 请求让您登录。只有您刚刚自己发起了此操作，才请继续。`,
+  dueTitle: '必须更改您的密码',
+  due: (client) => `在登录 ${client} 之前，请先登录控制台并在那里更改密码。`,
+  toConsole: '前往控制台',
+  logOut: '退出登录',
+  logOutQuestion: '您要退出登录吗？',
+  stay: '保持登录',
+  logOutNobody: '此处已无人登录。',
+  switchTitle: '另一个账户',
+  switchText: '此浏览器中已有其他人登录。如果继续，该登录将结束。',
+  doneTitle: '完成',
+  done: '您可以关闭此页面。',
+  deviceTitle: '在设备上登录',
+  device: '请输入命令行工具或设备上显示的代码。',
+  deviceCode: '代码',
+  deviceConfirmTitle: '这是您的设备吗？',
+  deviceConfirm: (client) => `${client} 请求以您的身份登录。只有您自己发起了此操作，并且设备上显示以下代码时，才请继续：`,
+  deviceDone: '您已登录。可以关闭此页面并返回您的设备。',
+  codeUnknown: '没有这个代码。请核对后重新输入。',
+  codeExpired: '此代码已过期。请在设备上重新开始。',
+  codeUsed: '此代码已被使用。请在设备上重新开始。',
+  aborted: '登录已取消。',
+  failedTitle: '操作未成功',
+  failed: '请求不完整或不正确。请重新开始。',
+  begun: '此次登录用时过长，或者是在另一个浏览器中开始的。请重新开始。',
+  details: '详细信息',
+};
+
+/** By primary language subtag. */
+export const textsByLanguage: { readonly en: Texts; readonly [language: string]: Texts | undefined } = { en, de, zh };

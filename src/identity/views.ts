@@ -1,0 +1,114 @@
+import type { Context } from 'koa';
+import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { languageChoice } from './languages.ts';
+import { type Look, type Page, sendPage } from './page.ts';
+import * as pages from './pages.ts';
+import type { Texts } from './texts.ts';
+
+export interface ViewsOptions {
+  look: Look;
+  /** Where people go when nothing else is known. */
+  consoleURL: string;
+  choose: ReturnType<typeof languageChoice>;
+}
+
+/** Answers requests with pages in the language of whoever asks. */
+export interface Views {
+  readonly consoleURL: string;
+  readonly title: string;
+  texts(ctx: Context, uiLocales?: unknown): Texts;
+  send(ctx: Context, page: Page): void;
+  /** The page of whatever went wrong, under the status that `ctx` has. */
+  failure(ctx: Context, failure: FailureLike, error: unknown): void;
+}
+
+/** What a page tells of an error: the words of OAuth, in English, are for whoever is asked for help. */
+interface FailureLike {
+  error: string;
+  error_description?: string | undefined;
+}
+
+export function createViews({ look, consoleURL, choose }: ViewsOptions): Views {
+  const send = (ctx: Context, page: Page) => sendPage(ctx, look, page);
+  return {
+    consoleURL,
+    title: look.title,
+    texts: choose,
+    send,
+    failure(ctx, { error: code, error_description }, error) {
+      const texts = choose(ctx);
+      if (ctx.status < 400) ctx.status = 400;
+      const known = error instanceof errors.SessionNotFound ? texts.begun : texts.failed;
+      const text = ctx.status >= 500 ? texts.unavailable : known;
+      send(ctx, pages.failurePage(texts, text, [code, error_description].filter(Boolean).join(': '), consoleURL));
+    },
+  };
+}
+
+/** The secret by which the provider knows its own forms. */
+function formOf(ctx: KoaContextWithOIDC, route: string): pages.ProviderForm {
+  const secret = ctx.oidc.session?.state?.secret;
+  return { action: ctx.oidc.urlFor(route), secret: typeof secret === 'string' ? secret : '' };
+}
+
+const nameOf = (client: { clientName?: string | undefined; clientId: string } | undefined) => client?.clientName ?? client?.clientId ?? '';
+
+/** The page of whoever asks to log out; also in place of the provider's own page that posts itself by a script. */
+export function endSessionView(views: Views, ctx: KoaContextWithOIDC): void {
+  const { oidc } = ctx;
+  const texts = views.texts(ctx, oidc.params?.ui_locales);
+  const form = formOf(ctx, 'end_session_confirm');
+  const targets = [oidc.session?.state?.postLogoutRedirectUri, oidc.entities.Interaction?.params.redirect_uri].flatMap(originsOf);
+  const isLoggedIn = oidc.session?.accountId !== undefined;
+  const isQuestion = oidc.route === 'end_session' && isLoggedIn;
+  views.send(ctx, isQuestion ? pages.logOutPage(texts, form, targets) : pages.endSessionPage(texts, form, isLoggedIn, targets));
+}
+
+/** For the policy of a page whose form leads there in the end. */
+export function originsOf(url: unknown): string[] {
+  if (typeof url !== 'string' || !URL.canParse(url)) return [];
+  const { origin, protocol } = new URL(url);
+  return [origin === 'null' ? protocol : origin];
+}
+
+type Features = NonNullable<Configuration['features']>;
+
+export const endSessionPages = (views: Views): NonNullable<Features['rpInitiatedLogout']> => ({
+  enabled: true,
+  logoutSource: (ctx) => endSessionView(views, ctx),
+  postLogoutSuccessSource: (ctx) => views.send(ctx, pages.donePage(views.texts(ctx), views.consoleURL)),
+});
+
+/** The pages of the device flow (RFC 8628, 3.3). */
+export const devicePages = (views: Views): NonNullable<Features['deviceFlow']> => ({
+  userCodeInputSource(ctx, _form, out, error) {
+    const texts = views.texts(ctx);
+    const code = typeof ctx.state.userCode === 'string' ? ctx.state.userCode : codeOf(error);
+    views.send(ctx, pages.deviceCodePage(texts, formOf(ctx, 'code_verification'), code, error && problemOf(texts, error, out)));
+  },
+  userCodeConfirmSource(ctx, _form, client, _device, userCode) {
+    views.send(ctx, pages.deviceConfirmPage(views.texts(ctx), formOf(ctx, 'code_verification'), nameOf(client), userCode));
+  },
+  successSource: (ctx) => views.send(ctx, pages.deviceDonePage(views.texts(ctx))),
+});
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'userCode' in error && typeof error.userCode === 'string' ? error.userCode.slice(0, 32) : '';
+
+function problemOf(texts: Texts, error: Error | errors.OIDCProviderError, out: FailureLike | undefined): string {
+  switch (error.name) {
+    case 'NotFoundError':
+    case 'NoCodeError':
+      return texts.codeUnknown;
+    case 'ExpiredError':
+      return texts.codeExpired;
+    case 'AlreadyUsedError':
+      return texts.codeUsed;
+    case 'AbortedError':
+      return texts.aborted;
+    default:
+      return 'statusCode' in error && error.statusCode >= 500
+        ? texts.unavailable
+        : `${texts.failed} (${out?.error_description ?? out?.error})`;
+  }
+}

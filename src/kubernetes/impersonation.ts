@@ -1,0 +1,50 @@
+import type { Identity } from '../http/operation.ts';
+import { unauthorized } from '../http/status.ts';
+import { isRefusal } from './own-account.ts';
+
+/** Headers by lower-case name; a list is sent as one header line for each of its values. */
+export type ImpersonationHeaders = Readonly<Record<string, string | string[]>>;
+
+/**
+ * The headers that make a call ours in another's name. Groups of Kubernetes itself are left out: `system:authenticated` is added by the
+ * API server, and no other one is ours to give.
+ *
+ * @throws StatusError 401 for an identity whose name is one of Kubernetes itself, or that no header can say exactly
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
+ */
+export function impersonationHeaders({ name, uid, groups, extra }: Identity): ImpersonationHeaders {
+  if (isReserved(name)) throw unauthorized({ tokenGiven: true });
+  const given = groups.filter((group) => !isReserved(group)).map(headerValue);
+  const extras = Object.entries(extra).filter(([, values]) => values.length > 0);
+  return {
+    'impersonate-user': headerValue(name),
+    ...(uid !== '' && { 'impersonate-uid': headerValue(uid) }),
+    ...(given.length > 0 && { 'impersonate-group': given }),
+    ...Object.fromEntries(extras.map(([key, values]) => [`impersonate-extra-${headerKey(key)}`, values.map(headerValue)])),
+  };
+}
+
+/**
+ * Whether the API server refused that our account acts as somebody, which is not about what that somebody may do. The verb is
+ * `impersonate`, or from 1.35 on `impersonate-on:user-info:list` and the like.
+ */
+export const isImpersonationRefusal = (error: unknown) =>
+  isRefusal(error, 403) && /" cannot impersonate\S* resource "/.test(error.status.message);
+
+const isReserved = (name: string) => name.startsWith('system:');
+
+/** What could end a header, or what a server on the way might cut off: ` system:masters` would arrive as `system:masters`. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const unfitForHeader = /^$|^\s|\s$|[\u0000-\u001f\u007f-\u009f]/;
+
+/** The API server reads UTF-8, and a header is written byte for byte from code units. */
+function headerValue(text: string): string {
+  if (unfitForHeader.test(text) || !text.isWellFormed()) throw unauthorized({ tokenGiven: true });
+  return Buffer.from(text).toString('latin1');
+}
+
+/** The API server decodes percent-encoding and sees lower case only. */
+function headerKey(text: string): string {
+  if (text === '' || !text.isWellFormed()) throw unauthorized({ tokenGiven: true });
+  return encodeURIComponent(text.toLowerCase()).replaceAll('(', '%28').replaceAll(')', '%29');
+}

@@ -1,0 +1,126 @@
+import type { Context } from 'koa';
+import type { Account } from '../accounts/account.ts';
+import type { Authenticator } from '../http/authenticator.ts';
+import { readBearer } from '../http/bearer.ts';
+import type { Bearer, Caller, Identity } from '../http/operation.ts';
+import { stateOf } from '../http/router.ts';
+import { StatusError } from '../http/status.ts';
+import { type AccountState, noLongerCounts, revoked, sessionEnded } from './account-state.ts';
+import type { CrossSiteRule } from './cross-site.ts';
+import type { RevokedTokens } from './revoked-tokens.ts';
+import type { SessionCookie } from './session-cookie.ts';
+import type { SessionRenewal } from './session-renewal.ts';
+import type { Session, Sessions } from './sessions.ts';
+import type { VerifiedClaims, VerifiedToken } from './types.ts';
+
+const unsafeMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+
+export interface LoginAuthenticatorOptions {
+  sessions: Sessions;
+  renewal: SessionRenewal;
+  accountState: AccountState;
+  revokedTokens: RevokedTokens;
+  cookie: SessionCookie;
+  crossSite: CrossSiteRule;
+  /** @throws StatusError 401, 503 */
+  verify: (token: string) => Promise<VerifiedToken | 'not ours'>;
+  /** Who the claims say it is. @throws StatusError 401 */
+  identityOf: (claims: VerifiedClaims) => Identity;
+  /** Whether `kubernetes.credentials` is `impersonate`. */
+  isImpersonated: boolean;
+  /** Asks the API server. */
+  identify: Authenticator['identify'];
+  now: () => Date;
+}
+
+/** Who is calling (api.md 1.3): by a bearer token in the header, else by the session that the browser's cookie stands for. */
+export class LoginAuthenticator implements Authenticator {
+  readonly #options: LoginAuthenticatorOptions;
+  /** By the claims object: made once for each version of a session. */
+  readonly #identities = new WeakMap<VerifiedClaims, Identity>();
+
+  constructor(options: LoginAuthenticatorOptions) {
+    this.#options = options;
+  }
+
+  async read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
+    const bearer = readBearer(ctx.req);
+    if (bearer !== undefined) return this.#judge(bearer, stateOf(ctx).signal);
+    const { cookie } = this.#options;
+    const secret = cookie.read(ctx);
+    if (secret === undefined) return undefined;
+    try {
+      return await this.#ofSession(ctx, secret);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.status.code !== 401) throw error;
+      cookie.expire(ctx);
+      if (isOptional) return undefined;
+      throw error;
+    }
+  }
+
+  identify(bearer: Bearer, signal: AbortSignal): Promise<Caller> {
+    return this.#options.identify(bearer, signal);
+  }
+
+  /**
+   * A token of our issuer, after every check; any other is for the API server to judge.
+   *
+   * @throws StatusError 401, 503
+   */
+  async #judge(bearer: Bearer, signal: AbortSignal): Promise<Bearer> {
+    const { verify, accountState, revokedTokens, identityOf, isImpersonated } = this.#options;
+    const verified = await verify(bearer.token);
+    if (verified === 'not ours') return bearer;
+    const { claims, login } = verified;
+    const identity = identityOf(claims);
+    await accountState.whenKnown(signal);
+    if (revokedTokens.has(bearer.token)) throw noLongerCounts(revoked);
+    const refusal = accountState.refusalOfToken({ subjectName: identity.name, issuedAt: claims.iat, login });
+    if (refusal !== undefined) throw refusal;
+    return { ...bearer, ...(isImpersonated && { actAs: identity }), ...ofAccount(accountState.find(login)) };
+  }
+
+  async #ofSession(ctx: Context, secret: string): Promise<Bearer> {
+    const { sessions, accountState, crossSite, isImpersonated } = this.#options;
+    const { source, signal } = stateOf(ctx);
+    const session = await sessions.find(secret, source, signal);
+    if (session === undefined) throw sessionEnded();
+    await accountState.whenKnown(signal);
+    await accountState.whenCaughtUp(session.row, signal);
+    const refusal = accountState.refusalOfSession(session.row);
+    if (refusal !== undefined) throw refusal;
+    if (unsafeMethods.has(ctx.method)) crossSite.checkWrite(ctx, session.secrets.csrf);
+    const { row, secrets, bearerHash } = await this.#withLivingTokens(session, signal);
+    return {
+      token: secrets.tokens.bearer,
+      hash: bearerHash,
+      session: row.name,
+      ...(isImpersonated && { actAs: this.#identityOf(secrets.tokens.claims) }),
+      ...ofAccount(accountState.accountOf(row.user)),
+    };
+  }
+
+  #identityOf(claims: VerifiedClaims): Identity {
+    const identity = this.#identities.get(claims) ?? this.#options.identityOf(claims);
+    this.#identities.set(claims, identity);
+    return identity;
+  }
+
+  /** Renewed when a fifth of their life is left; a request waits for that only when hardly any is. @throws StatusError 401, 503 */
+  async #withLivingTokens(session: Session, signal: AbortSignal): Promise<Session> {
+    const { renewal, now } = this.#options;
+    const { issuedAt, bearerExpiresAt, refreshToken } = session.secrets.tokens;
+    const left = bearerExpiresAt - now().getTime() / 1000;
+    const life = bearerExpiresAt - issuedAt;
+    if (refreshToken === undefined) {
+      if (left <= 0) throw sessionEnded();
+      return session;
+    }
+    if (left <= Math.min(10, life / 20)) return renewal.renew(session, signal);
+    if (left <= life / 5) renewal.renewAhead(session);
+    return session;
+  }
+}
+
+const ofAccount = (account: Account | undefined) => account && { user: account.name, mustChangePassword: account.mustChangePassword };

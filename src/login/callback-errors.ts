@@ -1,0 +1,75 @@
+import type { AccountPhase } from '../accounts/phase.ts';
+import { badRequest, type StatusCause, StatusError, unauthorized } from '../http/status.ts';
+import { UnfitClaims } from './claims.ts';
+
+/** The codes of the authorization endpoint that mean that the person was not let in; after all others nobody was asked. */
+const refusals = ['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'];
+
+/** RFC 6749 4.1.2.1 and OpenID Connect Core 3.1.2.6; whatever else is sent as a code is somebody's text. */
+const otherCodes = [
+  'invalid_request',
+  'unauthorized_client',
+  'unsupported_response_type',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  'invalid_request_uri',
+  'invalid_request_object',
+  'request_not_supported',
+  'request_uri_not_supported',
+  'registration_not_supported',
+];
+
+export const isRegisteredCode = (code: string): boolean => refusals.includes(code) || otherCodes.includes(code);
+
+/** 400 for a `state` that is unknown, old, of another browser or used: which of them it is nobody learns. */
+export const invalidSession = () => {
+  const message = 'invalid authentication session';
+  return badRequest(message, [{ reason: 'FieldValueInvalid', message, field: 'state' }]);
+};
+
+/** The issuer sent the browser back without a code. */
+export function authorizationRefused(code: string): StatusError {
+  const message = 'the identity provider refused the authorization request';
+  const causes: StatusCause[] = [{ ...(isRegisteredCode(code) && { reason: code }), message, field: 'error' }];
+  return refusals.includes(code) ? unauthorized({ tokenGiven: false, message, causes }) : badRequest(message, causes);
+}
+
+/** A 401 about a token, as one about the ID token that came to the callback. */
+export function idTokenRefused(error: unknown): unknown {
+  if (!(error instanceof StatusError) || error.status.code !== 401) return error;
+  const [cause] = error.status.details?.causes ?? [];
+  if (cause?.field !== undefined) return error;
+  const message = error.cause instanceof UnfitClaims ? error.cause.message : 'does not verify';
+  return unauthorized({ tokenGiven: false, causes: [{ reason: 'FieldValueInvalid', message, ...cause, field: 'id_token' }] });
+}
+
+/** The person is known, and may not log in. */
+export const nobodyToLogIn = () => {
+  const message = 'there is no user of this name who may log in';
+  return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'FieldValueInvalid', message, field: 'id_token' }] });
+};
+
+/** The user may not log in now; a lock says how long it lasts. */
+export function phaseRefused({ phase, reason, lockedUntil }: AccountPhase, now: Date): StatusError {
+  const cause = phaseCause(phase, reason);
+  const refused = unauthorized({ tokenGiven: false, message: cause.message, causes: [cause] });
+  if (lockedUntil === undefined) return refused;
+  const retryAfterSeconds = Math.max(1, Math.ceil((lockedUntil.getTime() - now.getTime()) / 1000));
+  return new StatusError(401, 'Unauthorized', cause.message, {
+    details: { causes: [cause], retryAfterSeconds },
+    headers: { ...refused.headers },
+  });
+}
+
+function phaseCause(phase: AccountPhase['phase'], reason: AccountPhase['reason']) {
+  if (phase === 'Invalid') return { reason: 'AccountInvalid', message: 'the account is no longer valid' };
+  if (phase === 'Locked') return { reason: 'AccountLocked', message: 'the account is locked for a while' };
+  if (reason === 'Expired') return { reason: 'AccountExpired', message: 'the account has expired' };
+  return { reason: 'AccountDisabled', message: 'the account is disabled' };
+}
+
+export const notAcceptedByCluster = () => {
+  const message = 'the cluster does not accept the token';
+  return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'NotAcceptedByCluster', message }] });
+};

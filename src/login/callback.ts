@@ -1,0 +1,238 @@
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { Account } from '../accounts/account.ts';
+import type { LoginRecorder } from '../accounts/login-recorder.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { phaseOf } from '../accounts/phase.ts';
+import { recordName } from '../accounts/record-name.ts';
+import type { Authenticator } from '../http/authenticator.ts';
+import type { Identity } from '../http/operation.ts';
+import { badParameter, StatusError, serviceUnavailable } from '../http/status.ts';
+import {
+  authorizationRefused,
+  idTokenRefused,
+  invalidSession,
+  isRegisteredCode,
+  nobodyToLogIn,
+  notAcceptedByCluster,
+  phaseRefused,
+} from './callback-errors.ts';
+import { type ClaimRules, identityOf, loginOf, plainGroupsOf } from './claims.ts';
+import { connectorOf } from './connector.ts';
+import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
+import type { FlowCookies } from './flow-cookie.ts';
+import type { Issuer } from './issuer.ts';
+import { IssuerFault, issuerUnavailable } from './issuer-errors.ts';
+import { issuerTimeoutMs } from './issuer-fetch.ts';
+import type { IssuerTokens } from './issuer-tokens.ts';
+import type { RevokedTokens } from './revoked-tokens.ts';
+import type { CallbackQuery } from './schema.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+import type { TokenSet, VerifiedClaims } from './types.ts';
+import { displayNameOf } from './user-info.ts';
+
+export interface CallbackOptions {
+  flows: FlowCookies;
+  issuer: Issuer;
+  verifier: TokenVerifier;
+  issuerTokens: IssuerTokens;
+  rules: ClaimRules;
+  revokedTokens: RevokedTokens;
+  accounts: AccountLookup;
+  recorder: LoginRecorder;
+  /** Asks the API server whose a token is. Undefined if it never gets to see tokens, but acts on our word. */
+  identify: Authenticator['identify'] | undefined;
+  /** Whether the issuer is our own. */
+  isEmbedded: boolean;
+  /** `users.idleDays` */
+  idleDays: number;
+  log: Logger;
+  now: () => Date;
+}
+
+/** Who has come back, with what. */
+export interface LoggedIn {
+  flow: Flow;
+  tokens: TokenSet;
+  identity: Identity;
+  /** Name of the User record, whether or not there is one. */
+  user: string;
+  account: Account | undefined;
+}
+
+/** States used here that the watch may not have told of yet. */
+const maxUsed = 10_000;
+
+/** The end of a log-in (api.md 4.4): twelve checks in their order, of which each may be the last. */
+export class Callback {
+  readonly #options: CallbackOptions;
+  readonly #used = new LRUCache<string, true>({ max: maxUsed, ttl: flowSeconds * 1000 });
+
+  constructor(options: CallbackOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 400, 401, 503 */
+  async finish(ctx: Context, query: CallbackQuery, signal: AbortSignal): Promise<LoggedIn> {
+    const flow = await this.#takeFlow(ctx, query.state);
+    this.#checkError(query);
+    const code = codeOf(query);
+    const tokens = await this.#inTime(signal, async (deadline) => {
+      await this.#checkIssuer(query);
+      const frontChannel = await this.#checkIdToken(query, { code, flow });
+      return this.#tokens({ code, flow, idToken: query.id_token, frontChannel }, deadline);
+    });
+    const login = this.#loginOf(tokens.claims);
+    const identity = await this.#identityOf(tokens, signal);
+    await this.#useState(flow, signal);
+    return { flow, tokens, identity, ...(await this.#record({ login, identity, claims: tokens.claims }, signal)) };
+  }
+
+  /** Steps 2 and 3: the flow that this browser began. Its cookie is gone from here on, whatever follows. */
+  async #takeFlow(ctx: Context, state: string): Promise<Flow> {
+    const { flows, revokedTokens } = this.#options;
+    const flow = await flows.find(ctx, state);
+    if (flow === undefined) throw invalidSession();
+    flows.expire(ctx, state);
+    if (this.#used.has(state) || revokedTokens.isUsed(state)) throw invalidSession();
+    return flow;
+  }
+
+  /** Step 4. What the issuer says in words may be anybody's: the address of this operation can be typed by hand. */
+  #checkError({ error, error_description: description }: CallbackQuery): void {
+    if (error === undefined) return;
+    const code = isRegisteredCode(error) ? error : 'another';
+    this.#options.log.info({ error: code, description: description?.slice(0, 256) }, 'the identity provider sent an error back');
+    throw authorizationRefused(error);
+  }
+
+  /** Steps 6 to 9 in the time that the issuer has in all. @throws StatusError 503 when it is over */
+  async #inTime<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const leave = () => reject(issuerUnavailable(new IssuerFault('did not answer in time')));
+    deadline.addEventListener('abort', leave);
+    try {
+      return await Promise.race([work(deadline), late]);
+    } finally {
+      deadline.removeEventListener('abort', leave);
+    }
+  }
+
+  /** Step 6 (RFC 9207). */
+  async #checkIssuer({ iss }: CallbackQuery): Promise<void> {
+    const { issuer } = this.#options;
+    const metadata = await issuer.metadata();
+    const isRequired = metadata.authorization_response_iss_parameter_supported === true;
+    if (iss === undefined ? isRequired : iss !== issuer.identifier)
+      throw badParameter('iss', 'must be the issuer that the log-in began at');
+  }
+
+  /** Step 7: an ID token that came through the browser. */
+  async #checkIdToken({ id_token: idToken }: CallbackQuery, { code, flow }: { code: string | undefined; flow: Flow }) {
+    if (idToken === undefined) return undefined;
+    try {
+      return await this.#options.verifier.idToken(idToken, { nonce: flow.nonce, ...(code !== undefined && { code }) });
+    } catch (error) {
+      throw idTokenRefused(error);
+    }
+  }
+
+  /** Steps 8 and 9. */
+  async #tokens({ code, flow, idToken, frontChannel }: FromBrowser, deadline: AbortSignal): Promise<TokenSet> {
+    const { issuerTokens } = this.#options;
+    const { verifier, redirectURL, nonce } = flow;
+    try {
+      if (code !== undefined) return await issuerTokens.redeem({ code, verifier, redirectURL, nonce, frontChannel }, deadline);
+    } catch (error) {
+      throw idTokenRefused(error);
+    }
+    // `codeOf` lets nobody come without either.
+    if (idToken === undefined || frontChannel === undefined) throw badParameter('code', 'is required', 'FieldValueRequired');
+    return issuerTokens.fromIdToken(idToken, frontChannel);
+  }
+
+  /** Step 10: the login string of a user who may log in, as far as this replica knows; `#record` asks the cluster. */
+  #loginOf(claims: VerifiedClaims): string {
+    const { accounts, idleDays, now } = this.#options;
+    const login = this.#nameIn(claims);
+    const account = accounts.find(login);
+    const phase = account && phaseOf(account, now(), idleDays);
+    if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
+    return login;
+  }
+
+  #nameIn(claims: VerifiedClaims): string {
+    const { rules } = this.#options;
+    try {
+      identityOf(claims, rules);
+      const login = loginOf(claims, rules);
+      if (login !== undefined) return login;
+    } catch (error) {
+      throw idTokenRefused(error);
+    }
+    throw nobodyToLogIn();
+  }
+
+  /** Step 11. */
+  async #identityOf({ bearer, claims }: TokenSet, signal: AbortSignal): Promise<Identity> {
+    const { identify, rules } = this.#options;
+    if (identify === undefined) return identityOf(claims, rules);
+    try {
+      const { identity } = await identify({ token: bearer, hash: hash('sha256', bearer) }, signal);
+      // A person is none of the cluster's own accounts, whatever a claim is called.
+      if (identity.name.startsWith('system:')) throw nobodyToLogIn();
+      return identity;
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      if (error.status.code === 401 && error.status.details === undefined) throw notAcceptedByCluster();
+      throw error.status.code >= 500 ? serviceUnavailable('kubernetes', { cause: error }) : error;
+    }
+  }
+
+  /** Step 12: of all who come with this state, on whatever replica, one goes on. */
+  async #useState(flow: Flow, signal: AbortSignal): Promise<void> {
+    this.#used.set(flow.state, true);
+    if (!(await this.#options.revokedTokens.useState(flow.state, endOfFlow(flow), signal))) throw invalidSession();
+  }
+
+  /** The user's record, made or updated. @throws StatusError 401 if they may not log in after all, 503 */
+  async #record({ login, identity, claims }: Arrival, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
+    const { recorder, rules, isEmbedded, now } = this.#options;
+    const recorded = await recorder.record(
+      {
+        login,
+        displayName: displayNameOf(claims),
+        ...connectorOf(claims, { isEmbedded }),
+        groups: plainGroupsOf(claims, rules),
+        subjectName: identity.name,
+      },
+      signal,
+    );
+    if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : nobodyToLogIn();
+    const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
+    return { user: account?.name ?? recordName(login) ?? '', account };
+  }
+}
+
+interface FromBrowser {
+  code: string | undefined;
+  flow: Flow;
+  idToken: string | undefined;
+  frontChannel: VerifiedClaims | undefined;
+}
+
+interface Arrival {
+  login: string;
+  identity: Identity;
+  claims: VerifiedClaims;
+}
+
+/** Step 5. Undefined in the pure ID token flow. */
+function codeOf({ code, id_token: idToken }: CallbackQuery): string | undefined {
+  if (code === undefined) throw badParameter('code', 'is required', 'FieldValueRequired');
+  if (code === '' && idToken === undefined) throw badParameter('code', 'may be empty only beside id_token', 'FieldValueRequired');
+  return code === '' ? undefined : code;
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { recordName } from '../accounts/record-name.ts';
+import type { Config } from '../config/schema.ts';
+import type { Identity } from '../http/operation.ts';
+import { type StatusError, unauthorized } from '../http/status.ts';
+import type { VerifiedClaims } from './types.ts';
+
+/** How claims become a user. */
+export interface ClaimRules extends Readonly<Pick<Config['login'], 'claims' | 'extClaims'>> {
+  readonly issuer: string;
+}
+
+/** `status.subjectName` of a User and the members of `status.groups` are no longer. */
+const maxNameLength = 512;
+const maxGroupLength = 253;
+/** What a record keeps. Groups only ever add rights, so that leaving the rest out is safe. */
+const maxGroups = 512;
+/** Names travel in headers when somebody is impersonated. */
+const hasControl = (text: string) => /\p{Cc}/u.test(text);
+
+const alwaysUsed = ['sid', 'email', 'email_verified', 'name', 'preferred_username'];
+const maxClaimLength = 2048;
+
+const scalar = z.union([z.string().max(maxClaimLength), z.number(), z.boolean()]);
+/** What a session and a cache keep of a claim: nothing deep, nothing large but the groups. */
+const plainClaim = z.union([scalar, z.array(scalar)]);
+const federatedClaims = z.object({ connector_id: scalar.optional(), user_id: scalar.optional() });
+
+/** The claims that have a use here. What has not the form of its use stays away, but for those whose form is checked where they are used. */
+export function usedClaims(claims: VerifiedClaims, { claims: { username, groups }, extClaims }: ClaimRules): VerifiedClaims {
+  const { iss, sub, exp, iat, federated_claims } = claims;
+  const used: Record<string, unknown> = {};
+  for (const name of new Set([...alwaysUsed, ...extClaims])) {
+    const value = plainClaim.safeParse(claims[name]);
+    if (value.success) used[name] = value.data;
+  }
+  for (const name of ['email', 'email_verified', username, groups]) if (claims[name] !== undefined) used[name] = claims[name];
+  const federated = federatedClaims.safeParse(federated_claims);
+  return { ...used, ...(federated.success && { federated_claims: federated.data }), iss, sub, exp, iat };
+}
+
+/** Whether claims that have a use are missing, which the userinfo endpoint may know. */
+export const isIncomplete = (claims: VerifiedClaims, { claims: { username, groups } }: ClaimRules): boolean =>
+  [username, groups, 'email'].some((name) => claims[name] === undefined);
+
+/** The claims, and what was missing among them from the userinfo endpoint's answer about the same subject. */
+export const completed = (claims: VerifiedClaims, info: Readonly<Record<string, unknown>>, rules: ClaimRules): VerifiedClaims =>
+  usedClaims({ ...info, ...claims }, rules);
+
+export const emailOf = ({ email }: VerifiedClaims): string | undefined => (typeof email === 'string' && email !== '' ? email : undefined);
+
+/** As the API server has it: no claim is no doubt, anything else but `true` is. */
+const isEmailDoubtful = ({ email_verified: isVerified }: VerifiedClaims) => isVerified !== undefined && isVerified !== true;
+
+/** Why a token that verified names nobody whom we could let in; for whoever logs in with it. */
+export class UnfitClaims extends Error {
+  override readonly name = 'UnfitClaims';
+}
+
+/** 401 */
+export function unfit(message: string): StatusError {
+  const refused = unauthorized({ tokenGiven: true });
+  refused.cause = new UnfitClaims(message);
+  return refused;
+}
+
+/**
+ * The login string that names a user's record: the email claim, else the username claim. An email that the issuer has not verified
+ * could be anybody's: it stands for nobody.
+ *
+ * @returns undefined if there is neither
+ * @throws StatusError 401 for an unverified email that is to be the user name, and for what is no legal login string
+ */
+export function loginOf(claims: VerifiedClaims, { claims: { username } }: ClaimRules): string | undefined {
+  if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
+  const login = (isEmailDoubtful(claims) ? undefined : emailOf(claims)) ?? claims[username];
+  if (login === undefined) return undefined;
+  if (typeof login !== 'string' || recordName(login) === undefined) throw unfit('names no legal login string');
+  return login;
+}
+
+/**
+ * Who somebody is by the claims alone, by the rules of the API server's own OpenID Connect authenticator.
+ *
+ * @throws StatusError 401
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#configuring-the-api-server
+ */
+export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity {
+  const { username, usernamePrefix, groups, groupsPrefix } = rules.claims;
+  const value = claims[username];
+  if (typeof value !== 'string' || value === '') throw unfit(`has no ${username} claim that names a user`);
+  if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
+  const name = prefixOf(usernamePrefix, username, rules.issuer) + value;
+  if (name.startsWith('system:') || name.length > maxNameLength || hasControl(name)) throw unfit('names nobody who may log in');
+  return { name, uid: claims.sub, groups: groupsOf(claims[groups], groupsPrefix), extra: {} };
+}
+
+/** The groups by the claim alone, without prefix, as the record keeps them. */
+export const plainGroupsOf = (claims: VerifiedClaims, { claims: { groups } }: ClaimRules): string[] => groupsOf(claims[groups], '');
+
+function prefixOf(prefix: string | undefined, username: string, issuer: string): string {
+  if (prefix === '-') return '';
+  if (prefix) return prefix;
+  return username === 'email' ? '' : `${issuer}#`;
+}
+
+function groupsOf(value: unknown, prefix: string): string[] {
+  const given = value === undefined || value === null ? [] : typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(given) || !given.every((group) => typeof group === 'string')) throw unfit('has groups that are no list of texts');
+  const named = given.filter((group) => group !== '').map((group) => prefix + group);
+  const fit = named.filter((group) => !group.startsWith('system:') && group.length <= maxGroupLength && !hasControl(group));
+  return [...new Set(fit)].slice(0, maxGroups);
+}

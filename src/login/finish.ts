@@ -1,0 +1,70 @@
+import type { Context } from 'koa';
+import { type Audit, type AuditEvent, auditOrigin } from '../http/audit.ts';
+import { StatusError, serviceUnavailable } from '../http/status.ts';
+import type { Callback, LoggedIn } from './callback.ts';
+import type { IssuerTokens } from './issuer-tokens.ts';
+import { localPayload, sessionPayload } from './renew-payload.ts';
+import type { CallbackQuery } from './schema.ts';
+import type { Sessions } from './sessions.ts';
+import type { Person } from './user-info.ts';
+
+export interface FinishOptions {
+  callback: Callback;
+  sessions: Sessions;
+  issuerTokens: IssuerTokens;
+  audit: Audit;
+}
+
+/** Ends a log-in: a person who has passed the callback gets the tokens, or a session that keeps them. @throws StatusError 400, 401, 503 */
+export async function finishLogin(
+  ctx: Context,
+  query: CallbackQuery,
+  { callback, audit, ...options }: FinishOptions & { signal: AbortSignal },
+): Promise<Person> {
+  try {
+    const loggedIn = await callback.finish(ctx, query, options.signal);
+    const person = await handOver(ctx, loggedIn, options);
+    audit.record(succeeded(ctx, loggedIn));
+    return person;
+  } catch (error) {
+    if (error instanceof StatusError) audit.record(failed(ctx, error));
+    throw error;
+  }
+}
+
+async function handOver(
+  ctx: Context,
+  { flow, tokens, identity, user, account }: LoggedIn,
+  { sessions, issuerTokens, signal }: Pick<FinishOptions, 'sessions' | 'issuerTokens'> & { signal: AbortSignal },
+): Promise<Person> {
+  const { tokenStorage, returnTo } = flow;
+  const person: Person = { identity, claims: tokens.claims, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
+  if (tokenStorage === 'local') {
+    // Refresh and log-out go by the cookie: an older session of this browser would take the new tokens' place.
+    await sessions.leave(ctx, signal);
+    issuerTokens.handOut(tokens);
+    return { ...person, token: localPayload(tokens) };
+  }
+  const session = await sessions.create(ctx, { tokens, user, userUID: account?.uid, subjectName: identity.name }, signal).catch(unwritten);
+  if (session === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the new session cannot be opened') });
+  return { ...person, csrf: session.secrets.csrf, token: sessionPayload(session.secrets) };
+}
+
+/** What the API server has against the object is no fault of the person who logs in. */
+function unwritten(error: unknown): never {
+  throw error instanceof StatusError && error.status.code < 500 ? serviceUnavailable('kubernetes', { cause: error }) : error;
+}
+
+const succeeded = (ctx: Context, { identity, account }: LoggedIn): AuditEvent => ({
+  ...auditOrigin(ctx),
+  audit: 'LoginSucceeded',
+  outcome: 'success',
+  actor: { name: identity.name, uid: identity.uid },
+  ...(account && { target: { name: account.name, uid: account.uid } }),
+  code: 200,
+});
+
+function failed(ctx: Context, { status: { code, reason, details } }: StatusError): AuditEvent {
+  const cause = details?.causes?.[0]?.reason ?? reason;
+  return { ...auditOrigin(ctx), audit: 'LoginFailed', outcome: 'failure', code, ...(cause && { reason: cause }) };
+}

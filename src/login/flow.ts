@@ -1,0 +1,44 @@
+import { z } from 'zod';
+
+/** Between the login request and the callback; nothing of it is stored here, it travels in a cookie (api.md 4.1). */
+export interface Flow {
+  /** Each of the three holds 256 random bits. */
+  readonly state: string;
+  readonly nonce: string;
+  /** PKCE (RFC 7636) */
+  readonly verifier: string;
+  readonly redirectURL: string;
+  /** A path of the front-end. */
+  readonly returnTo?: string;
+  readonly tokenStorage: 'cookie' | 'local';
+  /** Unix seconds. */
+  readonly startedAt: number;
+}
+
+export const flowSeconds = 600;
+/** Replicas may disagree so much about the time. */
+const leewaySeconds = 60;
+
+const sealedFlow = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  redirectURL: z.string(),
+  returnTo: z.string().exactOptional(),
+  tokenStorage: z.enum(['cookie', 'local']),
+  startedAt: z.number(),
+});
+
+export const writeFlow = (flow: Flow): string => JSON.stringify(flow);
+
+/** @param text what `writeFlow` made; nobody else can have sealed it */
+export const readFlow = (text: string): Flow => sealedFlow.parse(JSON.parse(text));
+
+/** Whether it may still end; one from the future was begun by a clock that nobody can vouch for. */
+export function isCurrent({ startedAt }: Flow, now: Date): boolean {
+  const age = now.getTime() / 1000 - startedAt;
+  return age >= -leewaySeconds && age <= flowSeconds;
+}
+
+/** When the last replica takes it for over. */
+export const endOfFlow = ({ startedAt }: Flow): Date => new Date((startedAt + flowSeconds + 2 * leewaySeconds) * 1000);

@@ -1,0 +1,78 @@
+import * as client from 'openid-client';
+import { faultOf, IssuerFault, issuerUnavailable } from './issuer-errors.ts';
+import { customFetch, type IssuerFetch, isInsecure } from './issuer-fetch.ts';
+
+/** A failure is told again for so long before the issuer is asked again: nobody can make us hammer one that is down. */
+const failureMemoryMs = 10_000;
+/** Endpoints and algorithms change rarely; while they cannot be read again the old ones count. */
+const maxAgeMs = 3_600_000;
+
+export type IssuerMetadata = Readonly<client.ServerMetadata>;
+
+export interface IssuerDiscoveryOptions {
+  /** The issuer identifier. */
+  issuer: string;
+  clientID: string;
+  fetch: IssuerFetch;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+/** Where the issuer's endpoints are and what it can (OpenID Connect Discovery 1.0). */
+export class IssuerDiscovery {
+  readonly #options: IssuerDiscoveryOptions;
+  readonly #clock: () => number;
+  #known: { metadata: IssuerMetadata; at: number } | undefined;
+  #failed: { error: unknown; at: number } | undefined;
+  #asking: Promise<IssuerMetadata> | undefined;
+
+  constructor(options: IssuerDiscoveryOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? (() => performance.now());
+  }
+
+  /** Why the last attempt failed, in few words without names. Asks again when that is due, but does not wait. */
+  failure(): string | undefined {
+    this.metadata().catch(() => undefined);
+    return this.#failed && faultOf(this.#failed.error);
+  }
+
+  /**
+   * Kept, and read again after an hour.
+   *
+   * @throws StatusError 503 if there was never an answer of that issuer; the failure is remembered for ten seconds
+   */
+  async metadata(): Promise<IssuerMetadata> {
+    const known = this.#known;
+    if (known !== undefined && this.#clock() - known.at < maxAgeMs) return known.metadata;
+    const waitMs = this.#failed === undefined ? 0 : this.#failed.at + failureMemoryMs - this.#clock();
+    if (waitMs <= 0) {
+      this.#asking ??= this.#ask().finally(() => {
+        this.#asking = undefined;
+      });
+      this.#asking.catch(() => undefined);
+    }
+    if (known !== undefined) return known.metadata;
+    return this.#asking ?? Promise.reject(issuerUnavailable(this.#failed?.error, Math.ceil(waitMs / 1000)));
+  }
+
+  async #ask(): Promise<IssuerMetadata> {
+    const at = this.#clock();
+    const { issuer, clientID, fetch } = this.#options;
+    try {
+      const found = await client.discovery(new URL(issuer), clientID, undefined, undefined, {
+        [client.customFetch]: customFetch(fetch, new AbortController().signal),
+        ...(isInsecure(issuer) && { execute: [client.allowInsecureRequests] }),
+      });
+      const metadata = found.serverMetadata();
+      // openid-client compares them as URLs, which takes a missing last slash for none.
+      if (metadata.issuer !== issuer) throw new IssuerFault('the metadata is that of another issuer');
+      this.#known = { metadata, at };
+      this.#failed = undefined;
+      return metadata;
+    } catch (error) {
+      this.#failed = { error, at };
+      throw issuerUnavailable(error);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import * as client from 'openid-client';
+import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
+
+/** What was wrong with an answer of the issuer, in our words: they may be logged. */
+export class IssuerFault extends Error {
+  override readonly name = 'IssuerFault';
+}
+
+/** Tokens came with an ID token that does not hold. */
+export class UntrustedTokens extends Error {
+  override readonly name = 'UntrustedTokens';
+  readonly refreshToken: string | undefined;
+
+  constructor(refreshToken: string | undefined) {
+    super('the ID token does not verify');
+    this.refreshToken = refreshToken;
+  }
+}
+
+/** The refusals of RFC 6749 section 5.2 that say nothing about the grant, but about ourselves or the moment. */
+const passingErrors: readonly string[] = ['invalid_client', 'temporarily_unavailable'];
+
+/** Whether an answer of the token endpoint means that this refresh token will never work again (api.md 4.8). */
+export const isFinal = (error: unknown): boolean =>
+  error instanceof client.ResponseBodyError && (error.status === 400 || error.status === 401) && !passingErrors.includes(error.error);
+
+export const isInvalidGrant = (error: unknown): boolean =>
+  error instanceof client.ResponseBodyError && error.error === 'invalid_grant' && error.status < 500;
+
+/** 503. What openid-client throws may hold tokens, hosts and the issuer's own words: none of it goes on. */
+export const issuerUnavailable = (error: unknown, retryAfterSeconds = 1): StatusError =>
+  serviceUnavailable('identity provider', { cause: new IssuerFault(faultOf(error)), retryAfterSeconds });
+
+/** 401 about a parameter of the callback. */
+export const callbackRefused = (field: 'code' | 'id_token'): StatusError => {
+  const message = field === 'code' ? 'was not accepted by the identity provider' : 'does not verify';
+  return unauthorized({ tokenGiven: false, causes: [{ reason: 'FieldValueInvalid', message, field }] });
+};
+
+/** In few words, for the log and for `/readyz`: codes, no names, nothing that the issuer said. */
+export function faultOf(error: unknown): string {
+  if (error instanceof client.ResponseBodyError) return `answered ${error.status}`;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof IssuerFault) return cause.message;
+    if (cause.name === 'TimeoutError') return 'did not answer in time';
+    if ('code' in cause && typeof cause.code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(cause.code)) return cause.code;
+  }
+  return 'gave an answer that cannot be used';
+}

@@ -1,0 +1,105 @@
+import { createLocalJWKSet, errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
+import { z } from 'zod';
+import type { Issuer } from './issuer.ts';
+import { IssuerFault, issuerUnavailable } from './issuer-errors.ts';
+
+/** Between two readings that a key which nobody knows has caused: made-up names must not make us hammer the issuer. */
+const coolDownMs = 30_000;
+/** Keys that the issuer has withdrawn go on counting for so long; while it is down they all do. */
+const maxAgeMs = 600_000;
+const retryAfterMs = 10_000;
+
+/** RFC 7517 section 5. Keys of a kind or for a use that we do not know are passed over when a token is matched. */
+const jwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
+export interface IssuerKeysOptions {
+  issuer: Pick<Issuer, 'fetchKeys'>;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+/** The public keys of the issuer, from its `jwks_uri` and from nowhere else: never a key that a token brings or names. */
+export class IssuerKeys {
+  readonly #issuer: Pick<Issuer, 'fetchKeys'>;
+  readonly #clock: () => number;
+  #keys: KeySet | undefined;
+  #rereadAt = Number.NEGATIVE_INFINITY;
+  #missedAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<KeySet> | undefined;
+
+  constructor({ issuer, clock = () => performance.now() }: IssuerKeysOptions) {
+    this.#issuer = issuer;
+    this.#clock = clock;
+  }
+
+  /**
+   * Verifies a token with the one key that fits, or with each of those that do. A key that is not known makes the set be read again, at
+   * once the first time, and then every thirty seconds at most.
+   *
+   * @param whenUnread what to do with a token whose key is not known while the keys cannot be read again: refuse it, or fail with 503
+   * @throws jose's errors if the token does not hold; StatusError 503 if it cannot be judged
+   */
+  async verify(token: string, { whenUnread, ...options }: JWTVerifyOptions & { whenUnread: 'refuse' | 'fail' }): Promise<JWTVerifyResult> {
+    const keys = await this.#known();
+    try {
+      return await verifyWith(keys, token, options);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#mayReadAgain()) throw error;
+      const newer = await this.#read().catch((unread: unknown) => {
+        throw whenUnread === 'fail' ? unread : error;
+      });
+      return verifyWith(newer, token, options);
+    }
+  }
+
+  /** Old keys go on while newer ones are read. */
+  async #known(): Promise<KeySet> {
+    if (this.#keys === undefined) return this.#read();
+    if (this.#clock() > this.#rereadAt) this.#read().catch(() => undefined);
+    return this.#keys;
+  }
+
+  /** Another request may be reading just now: then its keys are for everybody. */
+  #mayReadAgain(): boolean {
+    if (this.#reading !== undefined) return true;
+    if (this.#clock() - this.#missedAt < coolDownMs) return false;
+    this.#missedAt = this.#clock();
+    return true;
+  }
+
+  /** @throws StatusError 503 */
+  #read(): Promise<KeySet> {
+    this.#reading ??= this.#fetch().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #fetch(): Promise<KeySet> {
+    this.#rereadAt = this.#clock() + retryAfterMs;
+    const parsed = jwkSet.safeParse(await this.#issuer.fetchKeys());
+    if (!parsed.success) throw issuerUnavailable(new IssuerFault('gave no set of keys'));
+    this.#keys = createLocalJWKSet(parsed.data);
+    this.#rereadAt = this.#clock() + maxAgeMs;
+    return this.#keys;
+  }
+}
+
+type KeySet = ReturnType<typeof createLocalJWKSet>;
+
+/** A token without `kid`, or a set with one `kid` twice, leaves several keys to try. */
+async function verifyWith(keys: KeySet, token: string, options: JWTVerifyOptions): Promise<JWTVerifyResult<JWTPayload>> {
+  try {
+    return await jwtVerify(token, keys, options);
+  } catch (several) {
+    if (!(several instanceof errors.JWKSMultipleMatchingKeys)) throw several;
+    for await (const key of several) {
+      try {
+        return await jwtVerify(token, key, options);
+      } catch (error) {
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}

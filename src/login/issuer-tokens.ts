@@ -1,0 +1,184 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../config/schema.ts';
+import { StatusError, unauthorized } from '../http/status.ts';
+import { type ClaimRules, completed, isIncomplete, unfit, usedClaims } from './claims.ts';
+import type { IssuedTokens, Issuer } from './issuer.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+import { FatalRefresh, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
+
+export interface IssuerTokensOptions {
+  issuer: Issuer;
+  verifier: TokenVerifier;
+  rules: ClaimRules;
+  /** `login.bearer` */
+  credential: Config['login']['bearer'];
+  /** Whether the API server gets the credential itself, whose end then is the end. */
+  isForwarded: boolean;
+  now: () => Date;
+}
+
+/** A code that came back, and what it must agree with. */
+export interface CodeRedemption {
+  code: string;
+  verifier: string;
+  redirectURL: string;
+  nonce: string;
+  /** The claims of an ID token that came through the browser beside the code. */
+  frontChannel: VerifiedClaims | undefined;
+}
+
+const maxRemembered = 10_000;
+
+/** From what the issuer gives to tokens that hold, with the one among them that is the credential. */
+export class IssuerTokens {
+  readonly #options: IssuerTokensOptions;
+  /** By the hash of a refresh token that somebody keeps himself: the subject it was given for, as far as that happened on this replica. */
+  readonly #subjects = new LRUCache<string, string>({ max: maxRemembered });
+
+  constructor(options: IssuerTokensOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 401 with a cause `code` or `id_token`, 503 */
+  async redeem({ code, verifier, redirectURL, nonce, frontChannel }: CodeRedemption, signal: AbortSignal): Promise<TokenSet> {
+    const issued = await this.#options.issuer.redeem({ code, verifier, redirectURL }, signal);
+    const { idToken, accessToken } = issued;
+    if (idToken === undefined) throw unauthorized({ tokenGiven: false });
+    const claims = await this.#options.verifier.idToken(idToken, { nonce, accessToken });
+    if (frontChannel !== undefined && frontChannel.sub !== claims.sub) throw unauthorized({ tokenGiven: false });
+    const tokens = await this.#tokenSet(issued, { idToken, claims: await this.#completed(claims, accessToken, signal) });
+    if (isTooLarge(tokens)) throw unfit('is too large to be kept');
+    return tokens;
+  }
+
+  /** Of a log-in that brought an ID token and no code. */
+  fromIdToken(idToken: string, claims: VerifiedClaims): TokenSet {
+    const used = usedClaims(claims, this.#options.rules);
+    return { idToken, issuedAt: this.#seconds(), bearer: idToken, bearerExpiresAt: claims.exp, claims: used };
+  }
+
+  /**
+   * Renews the tokens of a session. What the issuer does not give anew stays.
+   *
+   * @throws FatalRefresh if the issuer says no, or another `sub` or `iss` comes back; StatusError 503 for whatever passes
+   */
+  async refresh(previous: TokenSet, signal: AbortSignal): Promise<TokenSet> {
+    const tokens = await this.#refreshed(previous, signal);
+    if (isTooLarge(tokens)) throw new FatalRefresh('the new tokens are too large to be kept', { refreshToken: tokens.refreshToken });
+    return tokens;
+  }
+
+  async #refreshed(previous: TokenSet, signal: AbortSignal): Promise<TokenSet> {
+    const { refreshToken } = previous;
+    if (refreshToken === undefined) throw new FatalRefresh('there is no refresh token');
+    const issued = await this.#options.issuer.refresh(refreshToken, signal);
+    const claims = await this.#renewedClaims(issued, previous.claims, signal);
+    if (claims !== undefined && claims.sub !== previous.claims.sub) throw otherPerson(issued);
+    const kept = { ...issued, refreshToken: issued.refreshToken ?? refreshToken };
+    if (claims !== undefined && issued.idToken !== undefined) return this.#tokenSet(kept, { idToken: issued.idToken, claims });
+    const renewed = await this.#tokenSet(kept, { idToken: previous.idToken, claims: previous.claims });
+    if (renewed.bearer !== previous.idToken || this.#options.isForwarded) return renewed;
+    return { ...renewed, bearerExpiresAt: Math.max(renewed.bearerExpiresAt, renewed.issuedAt + (issued.expiresIn ?? 0)) };
+  }
+
+  /** Remembers whose tokens somebody keeps himself: their refresh token does not say so. */
+  handOut({ refreshToken, claims }: Pick<RenewedTokens, 'claims'> & { refreshToken?: string | undefined }): void {
+    if (refreshToken !== undefined && claims !== undefined) this.#subjects.set(hash('sha256', refreshToken), claims.sub);
+  }
+
+  /** Renews for somebody who keeps the tokens himself. @throws as `refresh`, as far as it is remembered whose they were */
+  async renew(refreshToken: string, signal: AbortSignal): Promise<RenewedTokens> {
+    const renewed = await this.#renew(refreshToken, signal);
+    this.handOut(renewed);
+    return renewed;
+  }
+
+  async #renew(refreshToken: string, signal: AbortSignal): Promise<RenewedTokens> {
+    const issued = await this.#options.issuer.refresh(refreshToken, signal);
+    const kept = { ...issued, refreshToken: issued.refreshToken ?? refreshToken };
+    const claims = await this.#renewedClaims(issued, undefined, signal);
+    const subject = this.#subjects.get(hash('sha256', refreshToken));
+    if (claims !== undefined && subject !== undefined && claims.sub !== subject) throw otherPerson(issued);
+    if (claims !== undefined && issued.idToken !== undefined) {
+      const { accessToken, refreshToken: nextToken } = kept;
+      return { ...(await this.#tokenSet(kept, { idToken: issued.idToken, claims })), accessToken, refreshToken: nextToken };
+    }
+    const { accessToken } = issued;
+    const access = await this.#acceptedAccessToken(accessToken);
+    const issuedAt = this.#seconds();
+    return {
+      accessToken,
+      refreshToken: kept.refreshToken,
+      issuedAt,
+      ...(access && { bearer: accessToken, bearerExpiresAt: access.exp, claims: access }),
+    };
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#options.now().getTime() / 1000);
+  }
+
+  /**
+   * Undefined without a new ID token. While the userinfo endpoint is out of reach, what it told before goes on: the old refresh token may
+   * be worth nothing by now, so the new one must not be lost.
+   *
+   * @throws FatalRefresh, StatusError 503
+   */
+  async #renewedClaims(issued: IssuedTokens, previous: VerifiedClaims | undefined, signal: AbortSignal) {
+    const { idToken, accessToken } = issued;
+    const { verifier, rules } = this.#options;
+    if (idToken === undefined) return undefined;
+    try {
+      const claims = await verifier.idToken(idToken, { accessToken });
+      return await this.#completed(claims, accessToken, signal).catch((error: unknown) => {
+        if (error instanceof StatusError && error.status.code === 503) return completed(claims, previous ?? {}, rules);
+        throw error;
+      });
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 401) throw otherPerson(issued, error);
+      throw error;
+    }
+  }
+
+  /** @throws StatusError 401 if the userinfo endpoint tells of another subject, 503 if it fails where the user name is missing */
+  async #completed(claims: VerifiedClaims, accessToken: string, signal: AbortSignal): Promise<VerifiedClaims> {
+    const { issuer, rules } = this.#options;
+    if (!isIncomplete(claims, rules)) return usedClaims(claims, rules);
+    return completed(claims, (await issuer.userInfo(accessToken, claims.sub, signal)) ?? {}, rules);
+  }
+
+  async #tokenSet(issued: IssuedTokens, { idToken, claims }: { idToken: string; claims: VerifiedClaims }): Promise<TokenSet> {
+    const { accessToken, refreshToken } = issued;
+    const issuedAt = this.#seconds();
+    const shared = { accessToken, idToken, ...(refreshToken !== undefined && { refreshToken }), issuedAt, claims };
+    const access = await this.#acceptedAccessToken(accessToken, claims);
+    if (access !== undefined) return { ...shared, bearer: accessToken, bearerExpiresAt: access.exp };
+    if (this.#options.credential !== 'access_token') return { ...shared, bearer: idToken, bearerExpiresAt: claims.exp };
+    return { ...shared, bearer: accessToken, bearerExpiresAt: issuedAt + (issued.expiresIn ?? Math.max(0, claims.exp - issuedAt)) };
+  }
+
+  /** The claims of an access token that may be the credential: one that we accept, and that tells what the ID token tells of the user. */
+  async #acceptedAccessToken(accessToken: string, idClaims?: VerifiedClaims): Promise<VerifiedClaims | undefined> {
+    const { credential, verifier, rules } = this.#options;
+    if (credential === 'id_token') return undefined;
+    const verified = await verifier.bearer(accessToken).catch((error: unknown) => {
+      if (error instanceof StatusError && error.status.code === 401) return 'not ours' as const;
+      throw error;
+    });
+    if (verified === 'not ours') return undefined;
+    const { claims } = verified;
+    if (idClaims !== undefined && claims.sub !== idClaims.sub) return undefined;
+    const { username, groups } = rules.claims;
+    const isPoorer = [username, groups].some((name) => claims[name] === undefined && idClaims?.[name] !== undefined);
+    return isPoorer && credential === 'auto' ? undefined : claims;
+  }
+}
+
+/** Sealed, and as base64, they have to fit into a Session (crds.md) beside what else it holds. */
+const maxTokensLength = 90_000;
+
+const isTooLarge = (tokens: TokenSet): boolean => JSON.stringify(tokens).length > maxTokensLength;
+
+const otherPerson = ({ refreshToken }: IssuedTokens, cause?: unknown) =>
+  new FatalRefresh('the new tokens are not those of the same person', { cause, refreshToken });

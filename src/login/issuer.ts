@@ -1,0 +1,232 @@
+import { readFile } from 'node:fs/promises';
+import * as client from 'openid-client';
+import { z } from 'zod';
+import { StatusError, unauthorized } from '../http/status.ts';
+import { IssuerDiscovery, type IssuerMetadata } from './issuer-discovery.ts';
+import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './issuer-errors.ts';
+import { customFetch, type FetchedAnswer, IssuerFetch, isInsecure } from './issuer-fetch.ts';
+import { FatalRefresh } from './types.ts';
+
+export interface IssuerOptions {
+  /** The issuer identifier. */
+  issuer: string;
+  clientID: string;
+  clientSecretFile?: string | undefined;
+  caFile?: string | undefined;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+/** What the issuer gave for a code or a refresh token, not yet verified. */
+export interface IssuedTokens {
+  readonly accessToken: string;
+  readonly idToken: string | undefined;
+  readonly refreshToken: string | undefined;
+  /** Seconds; undefined if it does not say. */
+  readonly expiresIn: number | undefined;
+}
+
+/** RFC 6749 section 5.1 and OpenID Connect Core 3.1.3.3, as far as it must hold for the tokens in it to be looked at. */
+const tokenAnswer = z.object({
+  access_token: z.string().min(1),
+  token_type: z.string(),
+  id_token: z.string(),
+  refresh_token: z.string().optional(),
+});
+
+/**
+ * The OpenID provider that people log in at: its metadata and the calls to it. It is asked when somebody
+ * needs it, never at the start. What it says in words stays here.
+ */
+export class Issuer {
+  readonly #options: IssuerOptions;
+  readonly #fetch: IssuerFetch;
+  readonly #discovery: IssuerDiscovery;
+
+  constructor(options: IssuerOptions) {
+    this.#options = options;
+    this.#fetch = new IssuerFetch(options);
+    this.#discovery = new IssuerDiscovery({ ...options, fetch: this.#fetch });
+  }
+
+  get identifier(): string {
+    return this.#options.issuer;
+  }
+
+  async stop(): Promise<void> {
+    await this.#fetch.stop();
+  }
+
+  /** Why the issuer cannot be used, in few words without names. */
+  failure(): string | undefined {
+    return this.#discovery.failure();
+  }
+
+  /** @throws StatusError 503 */
+  metadata(): Promise<IssuerMetadata> {
+    return this.#discovery.metadata();
+  }
+
+  /** @throws StatusError 503 */
+  async authorizationURL(parameters: Record<string, string>): Promise<string> {
+    const configuration = await this.#configuration();
+    return attempt(() => client.buildAuthorizationUrl(configuration, parameters).href);
+  }
+
+  /** Undefined if the issuer announces no such endpoint. @throws StatusError 503 */
+  async endSessionURL(parameters: Record<string, string>): Promise<string | undefined> {
+    const configuration = await this.#configuration();
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+    return attempt(() => client.buildEndSessionUrl(configuration, parameters).href);
+  }
+
+  /** @throws StatusError 401 cause `code` for a code it does not know, 401 cause `id_token`, 503 */
+  async redeem({ code, verifier, redirectURL }: { code: string; verifier: string; redirectURL: string }, signal: AbortSignal) {
+    try {
+      return await this.#grant('authorization_code', { code, code_verifier: verifier, redirect_uri: redirectURL }, signal);
+    } catch (error) {
+      if (error instanceof UntrustedTokens) throw callbackRefused('id_token');
+      if (isInvalidGrant(error)) throw callbackRefused('code');
+      throw unavailable(error);
+    }
+  }
+
+  /** @throws FatalRefresh if the issuer says no or answers for another; StatusError 503 for whatever passes */
+  async refresh(refreshToken: string, signal: AbortSignal): Promise<IssuedTokens> {
+    try {
+      return await this.#grant('refresh_token', { refresh_token: refreshToken }, signal);
+    } catch (error) {
+      if (error instanceof UntrustedTokens) {
+        throw new FatalRefresh('the new ID token does not verify', { refreshToken: error.refreshToken });
+      }
+      if (isFinal(error)) throw new FatalRefresh('the issuer refuses the refresh token');
+      throw unavailable(error);
+    }
+  }
+
+  async #grant(grantType: string, parameters: Record<string, string>, signal: AbortSignal): Promise<IssuedTokens> {
+    let received: unknown;
+    const configuration = await this.#configuration(signal, ({ text }) => {
+      received = text;
+    });
+    try {
+      const tokens = await client.genericGrantRequest(configuration, grantType, parameters);
+      return {
+        accessToken: tokens.access_token,
+        idToken: tokens.id_token,
+        refreshToken: tokens.refresh_token,
+        expiresIn: tokens.expiresIn(),
+      };
+    } catch (error) {
+      // What openid-client refuses although the answer has the right form, it refuses for the ID token in it.
+      const answer = error instanceof client.ResponseBodyError ? undefined : tokenAnswer.safeParse(parseJson(received));
+      if (answer?.success) throw new UntrustedTokens(answer.data.refresh_token);
+      throw error;
+    }
+  }
+
+  /**
+   * Ends a token at the issuer (RFC 7009). Without a revocation endpoint a refresh token is redeemed and the result thrown away, which
+   * ends it where refresh tokens rotate.
+   *
+   * @throws FatalRefresh if the issuer does not know the token; StatusError 503 if it was not reached
+   */
+  async revoke(token: string, hint: 'refresh_token' | 'access_token', signal: AbortSignal): Promise<void> {
+    const configuration = await this.#configuration(signal);
+    if (configuration.serverMetadata().revocation_endpoint === undefined) {
+      if (hint === 'refresh_token') await this.refresh(token, signal);
+      return;
+    }
+    try {
+      await client.tokenRevocation(configuration, token, { token_type_hint: hint });
+    } catch (error) {
+      const isUnknown = error instanceof client.ResponseBodyError && ['invalid_grant', 'invalid_token'].includes(error.error);
+      throw isUnknown ? new FatalRefresh('the issuer does not know the token') : unavailable(error);
+    }
+  }
+
+  /**
+   * What the issuer tells of the person behind an access token (OpenID Connect Core 5.3). Undefined without such an endpoint, and for a
+   * token that it does not take there.
+   *
+   * @throws StatusError 401 if the answer is about another subject; 503
+   */
+  async userInfo(accessToken: string, subject: string, signal: AbortSignal): Promise<Record<string, unknown> | undefined> {
+    const configuration = await this.#configuration(signal, ({ headers }) => {
+      // A signed answer was not asked for, and openid-client would believe one whose signature nobody has checked.
+      if (/^application\/jwt\b/i.test(headers['content-type'] ?? '')) throw new IssuerFault('gave signed userinfo');
+    });
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return undefined;
+    try {
+      return await client.fetchUserInfo(configuration, accessToken, subject);
+    } catch (error) {
+      if (error instanceof client.WWWAuthenticateChallengeError && error.status < 500) return undefined;
+      const isOther = error instanceof client.ClientError && error.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED';
+      if (isOther) throw unauthorized({ tokenGiven: true });
+      throw unavailable(error);
+    }
+  }
+
+  /** The published keys, as they came. @throws StatusError 503 */
+  async fetchKeys(): Promise<unknown> {
+    const { jwks_uri: url } = await this.metadata();
+    try {
+      if (url === undefined || (isInsecure(url) && !isInsecure(this.identifier))) throw new IssuerFault('names no safe place of its keys');
+      const { status, text } = await this.#fetch.send(url, {
+        headers: { accept: 'application/json, application/jwk-set+json' },
+        signal: new AbortController().signal,
+      });
+      if (status !== 200) throw new IssuerFault(`answered ${status} instead of its keys`);
+      return JSON.parse(text);
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** openid-client's view of issuer and client, for the calls of one request. The secret is read each time, so that it can be rotated. */
+  async #configuration(signal = new AbortController().signal, onAnswer?: (answer: FetchedAnswer) => void): Promise<client.Configuration> {
+    const { issuer, clientID, clientSecretFile } = this.#options;
+    const metadata = await this.metadata();
+    try {
+      const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();
+      const configuration = new client.Configuration(
+        metadata,
+        clientID,
+        { [client.clockTolerance]: 60 },
+        clientAuthentication(secret, metadata),
+      );
+      if (isInsecure(issuer)) client.allowInsecureRequests(configuration);
+      configuration[client.customFetch] = customFetch(this.#fetch, signal, onAnswer);
+      return configuration;
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+}
+
+/** 503, unless it is a Status already. */
+const unavailable = (error: unknown): StatusError => (error instanceof StatusError ? error : issuerUnavailable(error));
+
+/** OpenID Connect Core 9: HTTP Basic unless the metadata says otherwise. */
+function clientAuthentication(secret: string | undefined, metadata: IssuerMetadata): client.ClientAuth {
+  if (secret === undefined) return client.None();
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  const isPost = !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
+  return isPost ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret);
+}
+
+function attempt<T>(build: () => T): T {
+  try {
+    return build();
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+function parseJson(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}

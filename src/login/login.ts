@@ -1,0 +1,88 @@
+import type { Logger } from 'pino';
+import type { LoginRecorder } from '../accounts/login-recorder.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import type { Config } from '../config/schema.ts';
+import type { Audit } from '../http/audit.ts';
+import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
+import type { Check } from '../http/health.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Bearer, Operation } from '../http/operation.ts';
+import { badRequest } from '../http/status.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { IdentityCache } from '../kubernetes/identity.ts';
+import type { KeyRing } from '../kubernetes/key-ring.ts';
+import { Info } from './info.ts';
+import { createRelyingParty } from './relying-party.ts';
+import { type LoginHandlers, type LoginOperationsOptions, loginOperations } from './routes.ts';
+import { sessionOperations } from './session-routes.ts';
+import { userInfoOf } from './user-info.ts';
+
+export interface LoginOptions {
+  config: Config;
+  /** The issuer that people log in at; undefined if there is none. */
+  issuerURL: string | undefined;
+  /** Path below which everything is served, '' or without its last slash. */
+  basePath: string;
+  apiServer: ApiServer;
+  identities: IdentityCache;
+  keyRing: KeyRing;
+  accounts: AccountLookup;
+  recorder: LoginRecorder;
+  audit: Audit;
+  log: Logger;
+  metrics: Metrics;
+  /** Of the Session objects. */
+  namespace: string;
+  now?: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+/** The feature: its operations, who is calling, and what it watches. */
+export interface Login {
+  operations: Operation[];
+  authenticator: Authenticator;
+  checks: Check[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Log-in at the issuer; without one, or without a public URL to come back to, every token is for the API server to judge. */
+export function createLogin(options: LoginOptions): Login {
+  const { config, issuerURL, identities, basePath, now = () => new Date(), clock = () => performance.now() } = options;
+  const { publicURL } = config.server;
+  const { externalURL, tokenStorage } = config.login;
+  const home = publicURL === undefined ? [] : [`${publicURL.replace(/\/+$/, '')}/`];
+  const { redirectURLs = home, postLogoutRedirectURLs = home } = config.login;
+  const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
+  const routes = { allowed: { redirectURLs, tokenStorage }, externalURL, basePath };
+  if (issuerURL === undefined || publicURL === undefined) return withoutLogin(routes, { ...options, identify });
+  const party = createRelyingParty({ ...options, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, identify, now, clock });
+  const { handlers, ...rest } = party;
+  return { operations: [...loginOperations({ ...routes, ...handlers }), ...sessionOperations(handlers)], ...rest };
+}
+
+function withoutLogin(
+  routes: Omit<LoginOperationsOptions, keyof LoginHandlers>,
+  { config: { users }, identify, now = () => new Date() }: LoginOptions & Pick<Authenticator, 'identify'>,
+): Login {
+  const unconfigured = async (): Promise<never> => {
+    throw badRequest('login is not configured');
+  };
+  const info = new Info({ identify });
+  const handlers = {
+    begin: unconfigured,
+    finish: unconfigured,
+    info: async (caller: Bearer, signal: AbortSignal) =>
+      userInfoOf(await info.of(caller, signal), { idleDays: users.idleDays, now: now() }),
+    refresh: unconfigured,
+    logout: unconfigured,
+  };
+  return {
+    operations: [...loginOperations({ ...routes, ...handlers }), ...sessionOperations(handlers)],
+    authenticator: tokensOnly(identify),
+    checks: [],
+    start() {},
+    async stop() {},
+  };
+}

@@ -1,0 +1,73 @@
+import type { Context } from 'koa';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import { stateOf } from '../http/router.ts';
+import { StatusError } from '../http/status.ts';
+import { type AccountState, sessionEnded } from './account-state.ts';
+import type { LocalRenewal } from './refresh-local.ts';
+import { localPayload, type RenewPayload, sessionPayload } from './renew-payload.ts';
+import type { SessionCookie } from './session-cookie.ts';
+import { provenSession, type SessionPair, type SessionProofOptions } from './session-proof.ts';
+import { whoseSession } from './session-record.ts';
+import type { SessionRenewal } from './session-renewal.ts';
+import type { Session } from './sessions.ts';
+
+export interface RefreshOptions extends SessionProofOptions {
+  renewal: SessionRenewal;
+  local: LocalRenewal;
+  accountState: AccountState;
+  cookie: SessionCookie;
+  /** Ends tokens at the issuer; never throws. */
+  discard: (refreshToken: string) => Promise<void>;
+  audit: Audit;
+}
+
+/** Renewal on demand (api.md 4.8): of the session that the browser's cookie stands for, else of tokens that the caller keeps. */
+export class Refresh {
+  readonly #options: RefreshOptions;
+
+  constructor(options: RefreshOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 400, 401, 403, 429, 503 */
+  async answer(ctx: Context, refreshToken: string, signal: AbortSignal): Promise<RenewPayload> {
+    const { cookie, limit, local } = this.#options;
+    const secret = cookie.read(ctx);
+    if (secret === undefined) {
+      const origin = auditOrigin(ctx);
+      limit.require(origin.source);
+      return localPayload(await local.renew(refreshToken, origin, signal));
+    }
+    try {
+      return sessionPayload((await this.#ofSession(ctx, { secret, handle: refreshToken }, signal)).secrets);
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 401) cookie.expire(ctx);
+      throw error;
+    }
+  }
+
+  async #ofSession(ctx: Context, pair: SessionPair, signal: AbortSignal): Promise<Session> {
+    const { renewal, accountState, now } = this.#options;
+    const { session, isCurrent } = await provenSession(ctx, pair, this.#options);
+    await accountState.whenKnown(signal);
+    await accountState.whenCaughtUp(session.row, signal);
+    const refusal = accountState.refusalOfSession(session.row);
+    if (refusal !== undefined) return this.#end(ctx, session, refusal);
+    if (!isCurrent) return session;
+    const { refreshToken, bearerExpiresAt } = session.secrets.tokens;
+    if (refreshToken !== undefined) return renewal.renew(session, signal, auditOrigin(ctx));
+    // The issuer gave nothing to renew with: the tokens go on until their end.
+    if (now().getTime() / 1000 < bearerExpiresAt) return session;
+    return this.#end(ctx, session, sessionEnded());
+  }
+
+  /** Never returns. */
+  async #end(ctx: Context, session: Session, error: StatusError): Promise<never> {
+    const { sessions, discard, audit } = this.#options;
+    const { row, secrets } = session;
+    await sessions.end(session, stateOf(ctx).signal);
+    if (secrets.tokens.refreshToken !== undefined) await discard(secrets.tokens.refreshToken);
+    audit.record({ ...auditOrigin(ctx), ...whoseSession(row), audit: 'RefreshFailed', outcome: 'failure', code: error.status.code });
+    throw error;
+  }
+}

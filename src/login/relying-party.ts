@@ -1,0 +1,123 @@
+import type { Authenticator } from '../http/authenticator.ts';
+import type { Check } from '../http/health.ts';
+import { stateOf } from '../http/router.ts';
+import { beginLogin } from './begin.ts';
+import { Callback } from './callback.ts';
+import type { ClaimRules } from './claims.ts';
+import { finishLogin } from './finish.ts';
+import { FlowCookies } from './flow-cookie.ts';
+import { Info } from './info.ts';
+import { Issuer } from './issuer.ts';
+import { IssuerKeys } from './issuer-keys.ts';
+import { IssuerTokens } from './issuer-tokens.ts';
+import { PerMinute } from './limits.ts';
+import type { LoginOptions } from './login.ts';
+import type { LoginHandlers } from './routes.ts';
+import type { SessionHandlers } from './session-routes.ts';
+import { createSessionSide } from './session-side.ts';
+import { TokenVerifier } from './token-verifier.ts';
+import { type Person, userInfoOf } from './user-info.ts';
+
+export interface RelyingPartyOptions extends LoginOptions {
+  issuerURL: string;
+  publicURL: string;
+  redirectURLs: readonly string[];
+  postLogoutRedirectURLs: readonly string[];
+  /** Asks the API server. */
+  identify: Authenticator['identify'];
+  now: () => Date;
+  clock: () => number;
+}
+
+interface RelyingParty {
+  handlers: LoginHandlers & SessionHandlers;
+  authenticator: Authenticator;
+  checks: Check[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** The parts of log-in, put together. */
+export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
+  const { config, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, basePath, keyRing, accounts, audit, log, now } = options;
+  const { login, server, kubernetes, users } = config;
+  const { idleDays } = users;
+  const isEmbedded = login.issuer === undefined;
+  const isImpersonated = (kubernetes.credentials ?? (isEmbedded ? 'impersonate' : 'passthrough')) === 'impersonate';
+  const rules: ClaimRules = { issuer: issuerURL, claims: login.claims, extClaims: login.extClaims };
+  const issuerSide = createIssuerSide({ ...options, rules, isForwarded: !isImpersonated });
+  const { issuer, verifier } = issuerSide;
+  const limit = new PerMinute({ limit: login.perMinute, clock: options.clock });
+
+  const sessionSide = createSessionSide({
+    ...options,
+    ...issuerSide,
+    client: options.apiServer.asService,
+    seal: keyRing.sealFor('session'),
+    login,
+    idleDays,
+    isImpersonated,
+    publicURL,
+    corsOrigins: server.corsOrigins,
+    rules,
+    limit,
+  });
+  const { sessions, revokedTokens } = sessionSide;
+
+  const flows = new FlowCookies({ isSecure: publicURL.startsWith('https:'), basePath, seal: keyRing.sealFor('flow'), now });
+  const callback = new Callback({
+    ...issuerSide,
+    flows,
+    rules,
+    revokedTokens,
+    accounts,
+    recorder: options.recorder,
+    identify: isImpersonated ? undefined : options.identify,
+    isEmbedded,
+    idleDays,
+    log,
+    now,
+  });
+  const info = new Info({ login: { sessions, verifier, issuer, rules, accounts }, identify: options.identify });
+  const shown = (person: Person) => userInfoOf(person, { rules, idleDays, now: now() });
+
+  return {
+    handlers: {
+      ...sessionSide.handlers,
+      async begin(ctx, query) {
+        limit.require(stateOf(ctx).source);
+        await keyRing.settled();
+        return beginLogin(ctx, query, { issuer, flows, login, redirectURLs, postLogoutRedirectURLs, now });
+      },
+      async finish(ctx, query, signal) {
+        limit.require(stateOf(ctx).source);
+        return shown(await finishLogin(ctx, query, { ...issuerSide, callback, sessions, audit, signal }));
+      },
+      info: async (caller, signal) => shown(await info.of(caller, signal)),
+    },
+    authenticator: sessionSide.authenticator,
+    checks: [{ name: 'identity-provider', critical: false, failure: () => issuer.failure() }, ...sessionSide.checks],
+    start: () => sessionSide.start(),
+    async stop() {
+      await sessionSide.stop();
+      await issuer.stop();
+    },
+  };
+}
+
+/** What speaks with the issuer, and judges what it gives. */
+function createIssuerSide({
+  config: { login },
+  issuerURL,
+  rules,
+  isForwarded,
+  metrics,
+  now,
+  clock,
+}: RelyingPartyOptions & { rules: ClaimRules; isForwarded: boolean }) {
+  const { clientID, clientSecretFile, caFile, audiences, bearer: credential } = login;
+  const issuer = new Issuer({ issuer: issuerURL, clientID, clientSecretFile, caFile, clock });
+  const verifier = new TokenVerifier({ keys: new IssuerKeys({ issuer, clock }), clientID, audiences, rules, metrics, now });
+  const issuerTokens = new IssuerTokens({ issuer, verifier, rules, credential, isForwarded, now });
+  return { issuer, verifier, issuerTokens };
+}

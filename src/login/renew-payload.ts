@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { SessionSecrets } from './session-record.ts';
+import type { RenewedTokens, TokenSet } from './types.ts';
+
+/** Tokens as the interface hands them out (api.md 4.7). */
+export const renewPayload = z
+  .object({
+    token_type: z.literal('Bearer'),
+    access_token: z.string().exactOptional().describe('The credential to send as Bearer. With `cookie` it stays here.'),
+    id_token: z.string().exactOptional(),
+    refresh_token: z.string().exactOptional().describe('With `cookie` a handle of the session, worthless without its cookie.'),
+    issued_at: z.iso.datetime(),
+    expire_at: z.iso.datetime(),
+    token_storage: z.enum(['cookie', 'local']),
+  })
+  .meta({ id: 'RenewPayload' });
+
+export type RenewPayload = z.output<typeof renewPayload>;
+
+/** RFC 3339 in whole seconds. */
+export const timeText = (unixSeconds: number): string => new Date(Math.floor(unixSeconds) * 1000).toISOString().replace('.000Z', 'Z');
+
+/** Of a session: no token leaves the service. */
+export const sessionPayload = ({ tokens, handle }: Pick<SessionSecrets, 'tokens' | 'handle'>): RenewPayload => ({
+  token_type: 'Bearer',
+  refresh_token: handle,
+  issued_at: timeText(tokens.issuedAt),
+  expire_at: timeText(tokens.bearerExpiresAt),
+  token_storage: 'cookie',
+});
+
+/** Of tokens that the caller keeps. Without a new credential in it, the one that the caller has goes on until its end. */
+export const localPayload = (tokens: TokenSet | RenewedTokens): RenewPayload => ({
+  token_type: 'Bearer',
+  ...(tokens.bearer !== undefined && { access_token: tokens.bearer }),
+  ...(tokens.idToken !== undefined && { id_token: tokens.idToken }),
+  ...(tokens.refreshToken !== undefined && { refresh_token: tokens.refreshToken }),
+  issued_at: timeText(tokens.issuedAt),
+  expire_at: timeText(tokens.bearerExpiresAt ?? tokens.issuedAt),
+  token_storage: 'local',
+});
+
+/** What is left after a log-out. */
+export const endedPayload = (storage: RenewPayload['token_storage'], { issuedAt, now }: { issuedAt: number; now: Date }): RenewPayload => ({
+  token_type: 'Bearer',
+  issued_at: timeText(issuedAt),
+  expire_at: timeText(now.getTime() / 1000),
+  token_storage: storage,
+});

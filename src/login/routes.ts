@@ -1,0 +1,146 @@
+/**
+ * Logging people in: the relying party of an OpenID provider, embedded or not (api.md 4). It owns the flow, the sessions and what counts
+ * as a credential. Who somebody is to Kubernetes, the API server says where it sees the token; what they may do, it says always. Passwords
+ * are the issuer's business.
+ */
+import type { Context } from 'koa';
+import type { Config } from '../config/schema.ts';
+import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
+import { stateOf } from '../http/router.ts';
+import {
+  type CallbackQuery,
+  callbackQuery,
+  type LoginInfo,
+  type LoginQuery,
+  loginInfo,
+  loginQuery,
+  type UserInfo,
+  userInfo,
+} from './schema.ts';
+
+export interface LoginHandlers {
+  begin(ctx: Context, query: LoginQuery): Promise<LoginInfo>;
+  finish(ctx: Context, query: CallbackQuery, signal: AbortSignal): Promise<UserInfo>;
+  info(caller: Bearer, signal: AbortSignal): Promise<UserInfo>;
+}
+
+export interface LoginOperationsOptions extends LoginHandlers {
+  /** What the query may name. */
+  allowed: { redirectURLs: readonly string[] } & Pick<Config['login'], 'tokenStorage'>;
+  /** `login.externalURL`: where the redirect operation jumps instead of the issuer. */
+  externalURL: string | undefined;
+  /** Path below which everything is served, '' or without its last slash. */
+  basePath: string;
+}
+
+const json = 'application/json';
+const tag = 'login';
+const badParameters: AnswerDescription = { description: 'A parameter is not allowed, or log-in is not configured.' };
+
+export const loginOperations = (options: LoginOperationsOptions): Operation[] => [
+  ...beginOperations(options),
+  redirectOperation(options),
+  ...callbackOperations(options),
+  ...infoOperations(options),
+];
+
+function beginOperations({ begin, allowed }: LoginOperationsOptions): Operation[] {
+  const shared = {
+    method: 'GET',
+    tag,
+    summary: 'Begins a log-in',
+    description: 'Gives the address of the issuer to go to, and a cookie that binds the flow to this browser for ten minutes.',
+    credential: 'none',
+    answersHead: false,
+    query: loginQuery(allowed),
+    answers: { 200: { description: 'Where to go.', content: { [json]: loginInfo } }, 400: badParameters },
+    async handle({ ctx, query }: { ctx: Context; query: LoginQuery }) {
+      ctx.body = await begin(ctx, query);
+    },
+  } as const;
+  return [
+    operation({ ...shared, id: 'HandleLogin', paths: ['/api/v1/token/login'] }),
+    operation({ ...shared, id: 'HandleLoginV2', paths: ['/api/v2/token/login'] }),
+  ];
+}
+
+function redirectOperation({ begin, allowed, externalURL }: LoginOperationsOptions): Operation {
+  return operation({
+    id: 'HandleRedirect',
+    method: 'GET',
+    paths: ['/api/v2/token/redirect'],
+    tag,
+    summary: 'Begins a log-in and sends a browser there',
+    credential: 'none',
+    answersHead: false,
+    query: loginQuery(allowed),
+    answers: {
+      200: { description: 'Where to go, for whoever is no browser that navigates.', content: { [json]: loginInfo } },
+      302: { description: 'The same, for a browser.', headers: { Location: 'The issuer, or `login.externalURL`.' } },
+      400: badParameters,
+    },
+    async handle({ ctx, query }) {
+      const info = await begin(ctx, query);
+      ctx.vary('Sec-Fetch-Mode, Accept');
+      if (isNavigation(ctx)) {
+        ctx.status = 302;
+        ctx.set('Location', externalURL ?? info.auth_url);
+      }
+      ctx.body = info;
+    },
+  });
+}
+
+function callbackOperations({ finish, basePath }: LoginOperationsOptions): Operation[] {
+  const shared = {
+    method: 'GET',
+    tag,
+    summary: 'Ends a log-in',
+    description: 'Takes what the issuer sent the browser back with, once, and answers who has logged in.',
+    credential: 'none',
+    answersHead: false,
+    query: callbackQuery,
+    answers: {
+      200: { description: 'Who has logged in, with their tokens or a session.', content: { [json]: userInfo } },
+      400: { description: 'The flow is unknown, over or of another browser, or a parameter is missing.' },
+      401: { description: 'Code or token are not accepted, or the user may not log in.' },
+    },
+    async handle({ ctx, query, signal }: { ctx: Context; query: CallbackQuery; signal: AbortSignal }) {
+      const info = await finish(ctx, query, signal);
+      // A person whose browser was sent here itself is not left with JSON.
+      const isLeft = isNavigation(ctx) && info.ext.token_storage === 'cookie';
+      if (isLeft) ctx.set('Refresh', `0; url=${info.ext.return_to ?? `${basePath}/`}`);
+      ctx.body = info;
+    },
+  } as const;
+  return [
+    operation({ ...shared, id: 'HandleCallback', paths: ['/api/v1/token/callback'] }),
+    operation({ ...shared, id: 'HandleCallbackV2', paths: ['/api/v2/token/callback'] }),
+  ];
+}
+
+function infoOperations({ info }: LoginOperationsOptions): Operation[] {
+  const shared = {
+    method: 'GET',
+    tag,
+    summary: 'Tells who the caller is',
+    credential: 'forwarded',
+    openToPasswordDue: true,
+    answers: { 200: { description: 'The caller.', content: { [json]: userInfo } } },
+    async handle({ ctx, caller, signal }: { ctx: Context; caller: Bearer; signal: AbortSignal }) {
+      const person = await info(caller, signal);
+      stateOf(ctx).userName = person.name;
+      ctx.body = person;
+    },
+  } as const;
+  return [
+    operation({ ...shared, id: 'HandleInfo', paths: ['/api/v1/token/info'] }),
+    operation({ ...shared, id: 'HandleInfoV2', paths: ['/api/v2/token/info'] }),
+  ];
+}
+
+/** Whether a browser shows the answer to a person (Fetch Metadata); old browsers are known by what they want to show. */
+function isNavigation(ctx: Context): boolean {
+  const mode = ctx.get('Sec-Fetch-Mode');
+  return mode === '' ? ctx.get('Accept').includes('text/html') : mode === 'navigate';
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import type { Config } from '../config/schema.ts';
+import { renewPayload } from './renew-payload.ts';
+
+export const loginInfo = z
+  .object({
+    auth_url: z.url().describe('Where the front-end sends the browser.'),
+    state: z.string().describe('To be passed to the callback, which checks that the browser is the same.'),
+    logout_url: z.url().exactOptional().describe('Log-out address of the issuer.'),
+  })
+  .meta({ id: 'LoginInfo' });
+
+export type LoginInfo = z.output<typeof loginInfo>;
+
+export const userInfo = z
+  .object({
+    name: z.string().describe('The user name that Kubernetes sees.'),
+    uid: z.string(),
+    groups: z.array(z.string()),
+    email: z.string().exactOptional(),
+    ext: z.looseObject({
+      user: z.string().exactOptional().describe('Name of the User record.'),
+      display_name: z.string().exactOptional(),
+      connector_id: z.string().exactOptional(),
+      connector_type: z.string().exactOptional(),
+      is_admin: z.boolean().exactOptional().describe('A hint for display, never a permission.'),
+      phase: z.string().exactOptional(),
+      must_change_password: z.boolean().exactOptional(),
+      issuer: z.string().exactOptional(),
+      expires_at: z.iso.datetime().exactOptional(),
+      token_storage: z.enum(['cookie', 'local']).exactOptional(),
+      csrf_token: z.string().exactOptional().describe('Of a session: to be sent as X-CSRF-Token with every write.'),
+      claims: z.record(z.string(), z.unknown()).exactOptional(),
+      extra: z.record(z.string(), z.array(z.string())).exactOptional(),
+      return_to: z.string().exactOptional().describe('In the callback: where the person wanted to go.'),
+      token: renewPayload.exactOptional().describe('In the callback.'),
+    }),
+  })
+  .meta({ id: 'UserInfo' });
+
+export type UserInfo = z.output<typeof userInfo>;
+
+/** Passed on to the issuer as they are. */
+const hint = () => z.string().max(256).optional();
+
+/** One leading slash, no other beside it, no backslash, no control character; of visible ASCII. */
+const isPlainPath = (text: string): boolean => /^(?!.*\/\/)\/[\x21-\x5b\x5d-\x7e]*$/.test(text);
+
+/** A path of this origin for every reader, also for one who decodes it first. */
+function isOwnPath(text: string): boolean {
+  if (!isPlainPath(text)) return false;
+  const [path = ''] = text.split(/[?#]/, 1);
+  try {
+    return !/\/\/|\\|\p{Cc}/u.test(decodeURIComponent(path));
+  } catch {
+    return false;
+  }
+}
+
+const returnPath = z
+  .string()
+  .max(2048)
+  .refine(isOwnPath, 'must be a path with one leading slash, without "//", "\\" or control characters');
+
+/** The inputs of login and redirect. Whatever else stands in the query is not read: it is for the configuration to say. */
+export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: readonly string[] } & Pick<Config['login'], 'tokenStorage'>) =>
+  z.object({
+    redirect_uri: z
+      .string()
+      .refine((url) => redirectURLs.includes(url), 'must equal one of the redirect URLs that are configured')
+      .optional()
+      .describe('One of `login.redirectURLs`; the first by default.'),
+    return_to: returnPath.optional().describe('Where the front-end goes afterwards; comes back in `ext.return_to` of UserInfo.'),
+    connector_id: hint().describe('Passed on to the issuer.'),
+    prompt: hint().describe('Passed on to the issuer.'),
+    login_hint: hint().describe('Passed on to the issuer.'),
+    ui_locales: hint().describe('Passed on to the issuer.'),
+    token_storage: z
+      .enum(tokenStorage, 'must be one that is configured')
+      .optional()
+      .describe('Who keeps the tokens: `cookie` (a session here) or `local` (the caller).'),
+  });
+
+export type LoginQuery = z.output<ReturnType<typeof loginQuery>>;
+
+const text = () => z.string().optional();
+
+/** What the issuer sends back. Which of it must be there depends on the rest, so the steps of the callback say so. */
+export const callbackQuery = z.object({
+  state: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, 'is none that login gives')
+    .describe('As login gave it.'),
+  code: text().describe('Required; may be empty beside `id_token`.'),
+  id_token: text(),
+  iss: text().describe('The issuer (RFC 9207).'),
+  error: text(),
+  error_description: text(),
+  session_state: text(),
+});
+
+export type CallbackQuery = z.output<typeof callbackQuery>;

@@ -1,0 +1,59 @@
+import type { Context } from 'koa';
+import { stateOf } from '../http/router.ts';
+import { badParameter } from '../http/status.ts';
+import { sessionEnded } from './account-state.ts';
+import { type CrossSiteRule, isEqual } from './cross-site.ts';
+import type { PerMinute } from './limits.ts';
+import type { Session, Sessions } from './sessions.ts';
+
+/** A handle that was replaced counts so much longer: requests under way still carry it. */
+const previousHandleMs = 10_000;
+/** Replicas may disagree so much about the time. */
+const leewayMs = 60_000;
+
+export interface SessionProofOptions {
+  sessions: Sessions;
+  crossSite: CrossSiteRule;
+  /** Counts those who come with a session that is none. */
+  limit: PerMinute;
+  now: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock: () => number;
+}
+
+/** What came with a request: the secret of the cookie, and what the interface calls `refresh_token`. */
+export interface SessionPair {
+  secret: string;
+  handle: string;
+}
+
+/**
+ * The session of a request that renews or ends it: its own page has made the request, and knows the handle.
+ *
+ * @returns also whether the handle is the current one, and not the one before, which counts a moment longer
+ * @throws StatusError 401 without such a session, 400 for a handle that is not its, which ends nothing; 403, 429, 503
+ */
+export async function provenSession(
+  ctx: Context,
+  { secret, handle }: SessionPair,
+  options: SessionProofOptions,
+): Promise<{ session: Session; isCurrent: boolean }> {
+  const { sessions, crossSite, limit } = options;
+  const { source, signal } = stateOf(ctx);
+  if (ctx.method === 'GET') crossSite.checkRead(ctx);
+  const session = await sessions.find(secret, source, signal);
+  if (session === undefined) {
+    limit.require(source);
+    throw sessionEnded();
+  }
+  if (ctx.method !== 'GET') crossSite.checkWrite(ctx, session.secrets.csrf);
+  if (isEqual(handle, session.secrets.handle)) return { session, isCurrent: true };
+  if (isPrevious(handle, session, options)) return { session, isCurrent: false };
+  throw badParameter('refresh_token', 'is not that of this session');
+}
+
+/** By when it was seen here, as clocks differ; by when it was written too, or it would count again after each restart. */
+function isPrevious(handle: string, { row, secrets: { previous } }: Session, { now, clock }: SessionProofOptions): boolean {
+  if (previous === undefined || clock() - row.sealedSeenAt >= previousHandleMs) return false;
+  return now().getTime() - previous.replacedAt < previousHandleMs + leewayMs && isEqual(handle, previous.handle);
+}

@@ -1,0 +1,88 @@
+/** Renewal and log-out (api.md 4.8, 4.9): the operations to which `refresh_token` is proof enough. */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { readForm } from '../http/body.ts';
+import { parseQuery } from '../http/input.ts';
+import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
+import { type RenewPayload, renewPayload } from './renew-payload.ts';
+
+/** What the operations do. @throws StatusError 400, 401, 403, 429, 503 */
+export interface SessionHandlers {
+  refresh(ctx: Context, refreshToken: string, signal: AbortSignal): Promise<RenewPayload>;
+  logout(ctx: Context, refreshToken: string, signal: AbortSignal): Promise<RenewPayload>;
+}
+
+/** RFC 6749 appendix A.17: visible ASCII. */
+const input = z.object({
+  refresh_token: z
+    .string()
+    .min(1)
+    .max(8192)
+    .regex(/^[\x20-\x7e]*$/, 'must be visible ASCII')
+    .describe('As RenewPayload gave it: the token, or the handle of the session.'),
+});
+
+/** The token, and what a form says around it. */
+const formLimit = 16 * 1024;
+const tag = 'login';
+
+export function sessionOperations({ refresh, logout }: SessionHandlers): Operation[] {
+  const refreshed: Record<number, AnswerDescription> = {
+    200: { description: 'the new tokens, or how long the session goes on', content: { 'application/json': renewPayload } },
+    400: { description: 'no `refresh_token` that could be one, or that of another session' },
+    401: { description: 'the session is over' },
+  };
+  const loggedOut: Record<number, AnswerDescription> = {
+    200: {
+      description: 'it is over',
+      content: { 'application/json': renewPayload },
+      headers: { Link: 'where the issuer ends its own session, `rel="logout"`', Warning: 'if the issuer was not reached' },
+    },
+    400: refreshed[400] ?? { description: '' },
+    401: { description: 'it was over before' },
+  };
+  return [
+    get({ id: 'HandleRefresh', path: '/api/v1/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
+    get({ id: 'HandleRefreshV2', path: '/api/v2/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
+    get({ id: 'HandleLogoutV2', path: '/api/v2/token/logout', summary: 'Log out', answers: loggedOut, handle: logout }),
+    post({ id: 'PostRefresh', path: '/api/v1/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
+    post({ id: 'PostRefreshV2', path: '/api/v2/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
+    post({ id: 'PostLogoutV2', path: '/api/v2/token/logout', summary: 'Log out', answers: loggedOut, handle: logout }),
+  ];
+}
+
+interface Route {
+  id: string;
+  path: string;
+  summary: string;
+  answers: Record<number, AnswerDescription>;
+  handle: SessionHandlers['refresh'];
+}
+
+const get = ({ path, handle, ...rest }: Route): Operation =>
+  operation({
+    ...rest,
+    method: 'GET',
+    paths: [path],
+    tag,
+    credential: 'none',
+    answersHead: false,
+    query: input,
+    async handle({ ctx, query, signal }) {
+      ctx.body = await handle(ctx, query.refresh_token, signal);
+    },
+  });
+
+const post = ({ path, handle, ...rest }: Route): Operation =>
+  operation({
+    ...rest,
+    method: 'POST',
+    paths: [path],
+    tag,
+    description: 'As GET, with the token as field `refresh_token` of a form, which keeps it out of addresses.',
+    credential: 'none',
+    async handle({ ctx, signal }) {
+      const { refresh_token: refreshToken } = input.parse(parseQuery(input, new Set(), await readForm(ctx.req, formLimit)));
+      ctx.body = await handle(ctx, refreshToken, signal);
+    },
+  });

@@ -1,0 +1,155 @@
+import type { Logger } from 'pino';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import type { Config } from '../config/schema.ts';
+import type { Audit } from '../http/audit.ts';
+import type { Authenticator } from '../http/authenticator.ts';
+import type { Check } from '../http/health.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Seal } from '../http/seal.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { AccountState } from './account-state.ts';
+import { LoginAuthenticator } from './authenticator.ts';
+import { type ClaimRules, identityOf, loginOf } from './claims.ts';
+import { crossSiteRule } from './cross-site.ts';
+import type { Issuer } from './issuer.ts';
+import type { IssuerTokens } from './issuer-tokens.ts';
+import type { PerMinute } from './limits.ts';
+import { Logout } from './logout.ts';
+import { Refresh } from './refresh.ts';
+import { LocalRenewal } from './refresh-local.ts';
+import { RevokedTokens } from './revoked-tokens.ts';
+import { sessionCookie } from './session-cookie.ts';
+import { SessionRenewal } from './session-renewal.ts';
+import type { SessionHandlers } from './session-routes.ts';
+import { SessionStore } from './session-store.ts';
+import { SessionSweeper } from './session-sweeper.ts';
+import { Sessions } from './sessions.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+import type { VerifiedClaims } from './types.ts';
+
+const discardMs = 3_000;
+
+export interface SessionSideOptions {
+  client: ServiceClient;
+  /** Of the Session objects. */
+  namespace: string;
+  /** Of the key ring, for sessions alone. */
+  seal: Seal;
+  login: Config['login'];
+  /** `users.idleDays` */
+  idleDays: number;
+  /** Whether `kubernetes.credentials` is `impersonate`. */
+  isImpersonated: boolean;
+  publicURL: string;
+  /** `server.corsOrigins` */
+  corsOrigins: readonly string[];
+  postLogoutRedirectURLs: readonly string[];
+  issuer: Issuer;
+  issuerTokens: IssuerTokens;
+  verifier: TokenVerifier;
+  rules: ClaimRules;
+  accounts: AccountLookup;
+  /** Asks the API server whose a token is. */
+  identify: Authenticator['identify'];
+  /** Shared with login, callback and redirect. */
+  limit: PerMinute;
+  audit: Audit;
+  log: Logger;
+  metrics: Metrics;
+  now: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock: () => number;
+}
+
+/** What comes after a log-in: sessions, what counts as a credential, renewal and log-out. */
+export interface SessionSide {
+  sessions: Sessions;
+  revokedTokens: RevokedTokens;
+  authenticator: Authenticator;
+  handlers: SessionHandlers;
+  checks: Check[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createSessionSide(options: SessionSideOptions): SessionSide {
+  const { login, issuer, issuerTokens, verifier, rules, log } = options;
+  const { protocol, origin } = new URL(options.publicURL);
+  const cookie = sessionCookie({ isSecure: protocol === 'https:' });
+  const crossSite = crossSiteRule([origin, ...options.corsOrigins]);
+  const store = new SessionStore(options);
+  const sessions = new Sessions({ ...options, store, cookie, times: login.session });
+  const revokedTokens = new RevokedTokens(options);
+  const accountState = new AccountState({ ...options, revokedTokens });
+  const sweeper = new SessionSweeper({ ...options, store, revokedTokens });
+
+  const shared = {
+    ...options,
+    sessions,
+    revokedTokens,
+    accountState,
+    cookie,
+    crossSite,
+    discard: discarding(issuer, log),
+    verify: (token: string) => verifier.bearer(token),
+    identityOf: (claims: VerifiedClaims) => identityOf(claims, rules),
+    loginOf: (claims: VerifiedClaims) => loginOf(claims, rules),
+  };
+  const renewal = new SessionRenewal({
+    ...shared,
+    store,
+    exchange: (tokens, signal) => issuerTokens.refresh(tokens, signal),
+    refusal: (row) => accountState.refusalOfSession(row),
+  });
+  const local = new LocalRenewal({ ...shared, exchange: (refreshToken, signal) => issuerTokens.renew(refreshToken, signal) });
+  const refresh = new Refresh({ ...shared, renewal, local });
+  const logout = new Logout({
+    ...shared,
+    isIdToken: (token) => isIdToken(verifier, token),
+    revoke: (refreshToken, signal) => issuer.revoke(refreshToken, 'refresh_token', signal),
+    endSessionURL: async (parameters) => (await issuer.endSessionURL(parameters)) ?? login.logoutURL,
+    absoluteMs: login.session.absolute,
+  });
+
+  return {
+    sessions,
+    revokedTokens,
+    authenticator: new LoginAuthenticator({ ...shared, renewal }),
+    handlers: {
+      refresh: (ctx, refreshToken, signal) => refresh.answer(ctx, refreshToken, signal),
+      logout: (ctx, refreshToken, signal) => logout.answer(ctx, refreshToken, signal),
+    },
+    checks: [
+      { name: 'sessions', critical: false, failure: () => store.failure() },
+      { name: 'revoked-tokens', critical: false, failure: () => revokedTokens.failure() },
+    ],
+    start() {
+      store.start();
+      revokedTokens.start();
+      sweeper.start();
+    },
+    async stop() {
+      await sweeper.stop();
+      await renewal.stop();
+      await Promise.all([store.stop(), revokedTokens.stop()]);
+    },
+  };
+}
+
+/** Ends tokens that nobody is to have, as far as the issuer can be reached. */
+const discarding = (issuer: Issuer, log: Logger) => async (refreshToken: string) => {
+  try {
+    await issuer.revoke(refreshToken, 'refresh_token', AbortSignal.timeout(discardMs));
+  } catch (error) {
+    log.warn({ err: error }, 'tokens that nobody is to have could not be revoked');
+  }
+};
+
+async function isIdToken(verifier: TokenVerifier, token: string): Promise<boolean> {
+  try {
+    await verifier.idToken(token, {});
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,245 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { Metrics } from '../http/metrics.ts';
+import { serviceUnavailable } from '../http/status.ts';
+import type { ApiCall, ServiceClient } from '../kubernetes/api-server.ts';
+import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import { UpstreamError } from '../kubernetes/upstream-error.ts';
+import { WatchCache } from '../kubernetes/watch-cache.ts';
+import { PerMinute } from './limits.ts';
+import { type SessionRow, sessionResource, sessionRow } from './session-record.ts';
+
+const maxNames = 10_000;
+const rememberMs = 60_000;
+/** Sessions that the watch has not told of yet and that are read by name instead, per minute: for one client address, and for all. */
+const readsPerSource = 60;
+const readsInAll = 1_200;
+/** Beyond these, nobody waits for the watch instead. */
+const maxWaiting = 100;
+const watchDelayMs = 500;
+const firstListMs = 2_000;
+
+export interface SessionStoreOptions {
+  client: ServiceClient;
+  namespace: string;
+  log: Logger;
+  metrics: Metrics;
+  /** Milliseconds that only ever grow. */
+  clock: () => number;
+}
+
+/** The Session objects: followed by a watch, written by compare-and-swap. */
+export class SessionStore {
+  readonly #client: ServiceClient;
+  readonly #namespace: string;
+  readonly #clock: () => number;
+  readonly #cache: WatchCache<SessionRow>;
+  /** What was written or read here, until the watch has come as far. */
+  readonly #ahead = new LRUCache<string, SessionRow>({ max: maxNames });
+  /** Names that are none (any more), so that nobody makes us ask twice. */
+  readonly #gone = new LRUCache<string, true>({ max: maxNames, ttl: rememberMs });
+  readonly #reading = new Map<string, Promise<SessionRow | undefined>>();
+  readonly #readsOf = new PerMinute({ limit: readsPerSource });
+  readonly #reads = new PerMinute({ limit: readsInAll });
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor({ client, namespace, log, metrics, clock }: SessionStoreOptions) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.#clock = clock;
+    this.#cache = new WatchCache<SessionRow>(
+      { client, log, metrics },
+      {
+        name: 'sessions',
+        type: sessionResource,
+        namespace,
+        keep: (object) => sessionRow(object, clock(), this.#cache.get(object.metadata.name)),
+      },
+    );
+    this.#cache.onChange(({ key }) => this.#wake(key));
+  }
+
+  start(): void {
+    this.#cache.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#cache.stop();
+  }
+
+  /** Why the sessions are not followed; undefined if they are. */
+  failure(): string | undefined {
+    return this.#cache.failure() ?? (this.#cache.isSynced ? undefined : 'not listed yet');
+  }
+
+  values(): IterableIterator<SessionRow> {
+    return this.#cache.values();
+  }
+
+  /** As far as this replica knows, without asking. */
+  get(name: string): SessionRow | undefined {
+    if (this.#gone.has(name)) return undefined;
+    const ahead = this.#ahead.get(name);
+    if (ahead === undefined) return this.#cache.get(name);
+    // Once the watch has come as far, its word counts: it may be that the session is gone.
+    if ((compareResourceVersions(this.#cache.resourceVersion, ahead.resourceVersion) ?? 1) < 0) return ahead;
+    this.#ahead.delete(name);
+    return this.#cache.get(name);
+  }
+
+  /**
+   * As `get`, but a session that the watch has not told of yet is looked for: another replica may have made it a moment ago. Whoever
+   * makes names up cannot turn them into calls: what is gone is remembered, and calls are counted per client address.
+   *
+   * @throws StatusError 503, 504
+   */
+  async find(name: string, source: string, signal: AbortSignal): Promise<SessionRow | undefined> {
+    if (!this.#cache.isSynced) await this.#whenSynced(signal);
+    const known = this.get(name);
+    if (known !== undefined || this.#gone.has(name)) return known;
+    const reading = this.#reading.get(name);
+    if (reading !== undefined) return reading;
+    if (this.#readsOf.take(source) && this.#reads.take('')) return this.#read(name);
+    if (this.#waiting.size >= maxWaiting) return undefined;
+    await this.changed(name, watchDelayMs, signal);
+    return this.get(name);
+  }
+
+  /** @throws StatusError 503, 504 */
+  async create(object: unknown, signal: AbortSignal): Promise<SessionRow> {
+    const path = resourcePath(sessionResource, { namespace: this.#namespace });
+    const created = await this.#request({ method: 'POST', path, body: object, call: 'create sessions', signal });
+    if (created === 'conflict' || created === 'gone') throw unexpected(created);
+    return created;
+  }
+
+  /**
+   * Changes a session if it is still at that version.
+   *
+   * @returns 'conflict' if it is not, 'gone' if there is no such session any more
+   * @throws StatusError 503, 504
+   */
+  patch(row: SessionRow, change: Record<string, unknown>, signal: AbortSignal): Promise<SessionRow | 'conflict' | 'gone'> {
+    const { name, uid, resourceVersion } = row;
+    const metadata = { ...(isObject(change.metadata) && change.metadata), uid, resourceVersion };
+    return this.#send(name, { ...change, metadata }, signal);
+  }
+
+  /** Moves the idle end, whatever else has changed. @throws StatusError 503, 504 */
+  async prolong({ name, uid }: SessionRow, idleExpiration: string, signal: AbortSignal): Promise<void> {
+    await this.#send(name, { metadata: { uid }, spec: { idleExpiration } }, signal);
+  }
+
+  /** As it is in the cluster now. @throws StatusError 503, 504 */
+  async read(name: string, signal: AbortSignal): Promise<SessionRow | undefined> {
+    const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
+    const row = await this.#request({ method: 'GET', path, call: 'get sessions', signal }, name);
+    return row === 'conflict' || row === 'gone' ? undefined : row;
+  }
+
+  /**
+   * Deletes a session; from here on this replica knows it no more.
+   *
+   * @param precondition also that it has not changed since
+   * @returns whether it was there, and was the same
+   * @throws StatusError 503, 504
+   */
+  async remove(row: SessionRow, signal: AbortSignal, { isUnchanged = false } = {}): Promise<boolean> {
+    const { name, uid, resourceVersion } = row;
+    const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
+    const preconditions = { uid, ...(isUnchanged && { resourceVersion }) };
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
+    try {
+      await this.#client.request({ method: 'DELETE', path, body, call: 'delete sessions', signal, isRepeatable: true });
+    } catch (error) {
+      if (codeOf(error) === 404) this.#forget(name);
+      if (codeOf(error) === 404 || codeOf(error) === 409) return false;
+      throw error;
+    }
+    this.#forget(name);
+    return true;
+  }
+
+  /** Resolves when something is heard of a session, or after that time. @throws the signal's reason when it aborts */
+  async changed(name: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeoutMs);
+    const waiting = this.#waiting.get(name) ?? new Set();
+    this.#waiting.set(name, waiting.add(resolve));
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    clearTimeout(timer);
+    waiting.delete(resolve);
+    if (waiting.size === 0) this.#waiting.delete(name);
+    signal.throwIfAborted();
+  }
+
+  #send(name: string, body: unknown, signal: AbortSignal): Promise<SessionRow | 'conflict' | 'gone'> {
+    const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
+    const contentType = 'application/merge-patch+json';
+    return this.#request({ method: 'PATCH', path, body, contentType, call: 'patch sessions', signal }, name);
+  }
+
+  async #request(call: ApiCall, name?: string): Promise<SessionRow | 'conflict' | 'gone'> {
+    let answer: unknown;
+    try {
+      answer = await this.#client.request(call);
+    } catch (error) {
+      if (codeOf(error) === 409) return 'conflict';
+      if (codeOf(error) !== 404) throw error instanceof UpstreamError && error.status.code < 500 ? unexpected(error) : error;
+    }
+    const row = answer === undefined ? undefined : this.#keep(answer);
+    if (row !== undefined) return row;
+    if (name !== undefined) this.#forget(name);
+    return 'gone';
+  }
+
+  /** Read for whoever asks for it at that moment, so not on behalf of one of them. */
+  #read(name: string): Promise<SessionRow | undefined> {
+    const reading = this.read(name, new AbortController().signal).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    return reading;
+  }
+
+  /** Undefined for one that is being deleted. */
+  #keep(answer: unknown): SessionRow | undefined {
+    if (!isKubernetesObject(answer)) throw unexpected('something else');
+    const known = this.get(answer.metadata.name);
+    const row = sessionRow(answer, this.#clock(), known);
+    if (row === undefined) return undefined;
+    // Answers may overtake each other.
+    const isOlder = known !== undefined && (compareResourceVersions(row.resourceVersion, known.resourceVersion) ?? 1) < 0;
+    if (!isOlder) this.#ahead.set(row.name, row);
+    this.#wake(row.name);
+    return row;
+  }
+
+  #forget(name: string): void {
+    this.#gone.set(name, true);
+    this.#ahead.delete(name);
+    this.#wake(name);
+  }
+
+  #wake(name: string): void {
+    for (const resolve of [...(this.#waiting.get(name) ?? [])]) resolve();
+  }
+
+  async #whenSynced(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#cache.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)]));
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw serviceUnavailable('kubernetes', { cause });
+    }
+  }
+}
+
+/** What the API server says of our own objects is none of the caller's business. */
+const unexpected = (cause: unknown) =>
+  serviceUnavailable('kubernetes', { cause: cause instanceof Error ? cause : new Error(`a Session was answered with ${String(cause)}`) });
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const codeOf = (error: unknown): number | undefined => (error instanceof UpstreamError ? error.status.code : undefined);

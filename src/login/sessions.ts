@@ -1,0 +1,175 @@
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { userApiVersion } from '../accounts/user-resource.ts';
+import type { Config } from '../config/schema.ts';
+import { auditOrigin } from '../http/audit.ts';
+import type { Seal } from '../http/seal.ts';
+import { isSecret, newSecret, type SessionCookie } from './session-cookie.ts';
+import { readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './session-record.ts';
+import type { SessionStore } from './session-store.ts';
+import type { TokenSet } from './types.ts';
+
+/** How many sessions are kept opened; their tokens are in memory in the clear for that long. */
+const maxOpen = 5_000;
+/** The idle end is moved when it has come nearer by this part of the idle time. */
+const idleParts = 20;
+/** Pause after an idle end could not be moved. */
+const idleRetryMs = 5_000;
+
+/** A session with what is sealed in it. */
+export interface Session {
+  readonly row: SessionRow;
+  readonly secrets: SessionSecrets;
+  /** SHA-256 of the credential in it. */
+  readonly bearerHash: string;
+}
+
+/** Who logged in, and the tokens that came with it. */
+export interface NewSession {
+  tokens: TokenSet;
+  /** Name of the User record, whether or not there is one. */
+  user: string;
+  /** Its uid; left out if there is none. */
+  userUID?: string | undefined;
+  /** The user name that Kubernetes sees. */
+  subjectName: string;
+}
+
+export interface SessionsOptions {
+  store: SessionStore;
+  /** Of the key ring, for this purpose alone. */
+  seal: Seal;
+  cookie: SessionCookie;
+  times: Config['login']['session'];
+  log: Logger;
+  now: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock: () => number;
+}
+
+/** The sessions of browsers: a random secret in a cookie, whose hash names a Session object that holds the tokens. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #open = new LRUCache<string, Session>({ max: maxOpen });
+  readonly #prolonged = new LRUCache<string, number>({ max: maxOpen });
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end. Asks nobody, unless the session is so
+   * new that the watch has not told of it yet.
+   *
+   * @throws StatusError 503 if that is not known
+   */
+  async find(secret: string, source: string, signal: AbortSignal): Promise<Session | undefined> {
+    if (!isSecret(secret)) return undefined;
+    const row = await this.#options.store.find(sessionName(secret), source, signal);
+    if (row === undefined) return undefined;
+    const now = this.#options.now().getTime();
+    if (now >= row.idleExpiresAt) return undefined;
+    this.#prolong(row, now);
+    return this.open(row);
+  }
+
+  /** As it is now, by name. @throws StatusError 503 while there are no keys */
+  async current(name: string): Promise<Session | undefined> {
+    const row = this.#options.store.get(name);
+    return row && this.open(row);
+  }
+
+  /** Undefined if what is sealed in it was not sealed by us, for it. @throws StatusError 503 while there are no keys */
+  async open(row: SessionRow): Promise<Session | undefined> {
+    const known = this.#open.get(row.name);
+    if (known?.row === row) return known;
+    const session = known?.row.sealed === row.sealed ? { ...known, row } : await this.#unseal(row);
+    if (session !== undefined) this.#open.set(row.name, session);
+    return session;
+  }
+
+  /**
+   * Begins a session under a new secret, and gives the browser its cookie. The session that this browser had before ends.
+   *
+   * @throws StatusError 503, 504
+   */
+  async create(ctx: Context, { tokens, user, userUID, subjectName }: NewSession, signal: AbortSignal): Promise<Session | undefined> {
+    const { store, cookie, times, now } = this.#options;
+    const secret = newSecret();
+    const name = sessionName(secret);
+    const createdAt = Math.floor(now().getTime() / 1000) * 1000;
+    const { source, userAgent } = auditOrigin(ctx);
+    const owner = { apiVersion: userApiVersion, kind: 'User', name: user, uid: userUID };
+    const row = await store.create(
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'Session',
+        metadata: { name, ...(userUID !== undefined && { ownerReferences: [owner] }) },
+        spec: {
+          user,
+          ...(userUID !== undefined && { userUID }),
+          subjectName,
+          createdAt: timeText(createdAt),
+          expiration: timeText(createdAt + times.absolute),
+          idleExpiration: timeText(Math.min(createdAt + times.idle, createdAt + times.absolute)),
+          source: source.slice(0, 64),
+          userAgent,
+          sealed: this.seal(name, { tokens, csrf: newSecret(), handle: newSecret() }),
+        },
+      },
+      signal,
+    );
+    await this.leave(ctx, signal);
+    cookie.set(ctx, secret);
+    return this.open(row);
+  }
+
+  /** Ends the session that this browser has, if any. Never throws: what cannot be deleted ends by itself. */
+  async leave(ctx: Context, signal: AbortSignal): Promise<void> {
+    const { store, cookie, log } = this.#options;
+    const secret = cookie.read(ctx);
+    if (secret === undefined) return;
+    cookie.expire(ctx);
+    if (!isSecret(secret)) return;
+    try {
+      const row = await store.find(sessionName(secret), auditOrigin(ctx).source, signal);
+      if (row !== undefined) await store.remove(row, signal);
+    } catch (error) {
+      log.warn({ err: error }, 'the older session of a browser could not be ended');
+    }
+  }
+
+  /** @throws StatusError 503, 504 */
+  async end({ row }: Session, signal: AbortSignal): Promise<void> {
+    this.#open.delete(row.name);
+    await this.#options.store.remove(row, signal);
+  }
+
+  /** What is to be written as `spec.sealed` of that session. @throws StatusError 503 while there is no key */
+  seal(name: string, secrets: SessionSecrets): string {
+    return this.#options.seal.seal(writeSecrets(name, secrets));
+  }
+
+  async #unseal(row: SessionRow): Promise<Session | undefined> {
+    const text = await this.#options.seal.open(row.sealed);
+    const secrets = text === undefined ? undefined : readSecrets(row.name, text);
+    return secrets && { row, secrets, bearerHash: hash('sha256', secrets.tokens.bearer) };
+  }
+
+  /** In the background: nobody waits for it, and the session lives on without it until the end that is written. */
+  #prolong(row: SessionRow, now: number): void {
+    const { store, times, clock, log } = this.#options;
+    const end = Math.min(now + times.idle, row.expiresAt);
+    const triedAt = this.#prolonged.get(row.name) ?? Number.NEGATIVE_INFINITY;
+    if (end - row.idleExpiresAt < times.idle / idleParts || clock() - triedAt < idleRetryMs) return;
+    this.#prolonged.set(row.name, clock());
+    store.prolong(row, timeText(end), AbortSignal.timeout(idleRetryMs)).catch((error: unknown) => {
+      log.warn({ err: error }, 'the idle end of a session could not be moved');
+    });
+  }
+}
+
+/** RFC 3339 in whole seconds. */
+const timeText = (milliseconds: number) => new Date(Math.floor(milliseconds / 1000) * 1000).toISOString().replace('.000Z', 'Z');

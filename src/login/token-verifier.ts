@@ -1,0 +1,150 @@
+import { hash } from 'node:crypto';
+import { decodeJwt, errors, type JWTHeaderParameters } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import type { Metrics } from '../http/metrics.ts';
+import { StatusError, unauthorized } from '../http/status.ts';
+import { type ClaimRules, loginOf, usedClaims } from './claims.ts';
+import type { IssuerKeys } from './issuer-keys.ts';
+import type { VerifiedClaims, VerifiedToken } from './types.ts';
+
+export interface TokenVerifierOptions {
+  keys: IssuerKeys;
+  clientID: string;
+  /** `login.audiences`: further audiences whose bearer tokens are accepted. */
+  audiences: readonly string[];
+  rules: ClaimRules;
+  metrics: Metrics;
+  now: () => Date;
+}
+
+/** What an ID token must agree with beside the rules for all tokens. */
+export interface IdTokenChecks {
+  /** Left out for a renewed one, which need not repeat it (OpenID Connect Core 12.2). */
+  nonce?: string;
+  /** The code that came beside it through the browser; `c_hash` is then compulsory. */
+  code?: string;
+  /** The access token that came beside it from the token endpoint. */
+  accessToken?: string;
+}
+
+/** Asymmetric ones only: a public key must never serve as a shared secret (RFC 8725 section 3.1). */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const leewaySeconds = 60;
+const maxVerified = 10_000;
+
+const claimsSchema = z.looseObject({
+  iss: z.string(),
+  sub: z.string().min(1).max(255),
+  aud: z.union([z.string(), z.array(z.string())]),
+  exp: z.number(),
+  iat: z.number(),
+  azp: z.string().optional(),
+  events: z.undefined().optional(),
+});
+
+type Claims = z.output<typeof claimsSchema>;
+
+/** Judges the tokens of the issuer that people log in at (api.md 1.3; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
+export class TokenVerifier {
+  readonly #options: TokenVerifierOptions;
+  readonly #verified = new LRUCache<string, VerifiedToken>({ max: maxVerified });
+
+  constructor(options: TokenVerifierOptions) {
+    this.#options = options;
+    options.metrics.cache(() => ({ name: 'verified_tokens', entries: this.#verified.size }));
+  }
+
+  /**
+   * A bearer token: whose it is, or 'not ours' for what does not name our issuer and is for the API server to judge.
+   *
+   * @throws StatusError 401 (cause TokenExpired for one that held until then), 503 while the issuer's keys are not to be had
+   */
+  async bearer(token: string): Promise<VerifiedToken | 'not ours'> {
+    const key = hash('sha256', token, 'base64url');
+    const known = this.#verified.get(key);
+    if (known !== undefined && this.#seconds() < known.claims.exp) return known;
+    if (!this.#isOurs(token)) return 'not ours';
+    const { claims } = await this.#verify(token, { types: ['jwt', 'at+jwt'], whenUnread: 'refuse' });
+    this.#checkAudience(claims, this.#options.audiences);
+    const used = usedClaims(claims, this.#options.rules);
+    const verified = { claims: used, login: loginOf(used, this.#options.rules) };
+    if (this.#seconds() < claims.exp) this.#verified.set(key, verified);
+    return verified;
+  }
+
+  /**
+   * An ID token that came to us as the client.
+   *
+   * @throws StatusError 401, 503
+   */
+  async idToken(token: string, checks: IdTokenChecks): Promise<VerifiedClaims> {
+    const { claims, header } = await this.#verify(token, { types: ['jwt'], whenUnread: 'fail' });
+    this.#checkAudience(claims, []);
+    const { nonce, c_hash: codeHash, at_hash: accessTokenHash } = claims;
+    if (checks.nonce !== undefined && nonce !== checks.nonce) throw refusal('the nonce is another');
+    if (checks.code !== undefined && codeHash !== halfHash(checks.code, header)) throw refusal('c_hash does not fit the code');
+    const isBound = checks.accessToken !== undefined && accessTokenHash !== undefined;
+    if (isBound && accessTokenHash !== halfHash(checks.accessToken ?? '', header)) throw refusal('at_hash does not fit the access token');
+    return claims;
+  }
+
+  #seconds(): number {
+    return this.#options.now().getTime() / 1000;
+  }
+
+  /** By a claim that nothing has proved yet: it only decides who judges. */
+  #isOurs(token: string): boolean {
+    try {
+      return decodeJwt(token).iss === this.#options.rules.issuer;
+    } catch {
+      return false;
+    }
+  }
+
+  async #verify(
+    token: string,
+    { types, whenUnread }: { types: readonly string[]; whenUnread: 'refuse' | 'fail' },
+  ): Promise<{ claims: Claims; header: JWTHeaderParameters }> {
+    const { keys, rules, now } = this.#options;
+    const verified = await keys
+      .verify(token, { algorithms, issuer: rules.issuer, clockTolerance: leewaySeconds, currentDate: now(), whenUnread })
+      .catch((error: unknown) => {
+        throw error instanceof StatusError ? error : refusal('the token does not verify', error);
+      });
+    const { protectedHeader: header } = verified;
+    if (header.typ !== undefined && !types.includes(String(header.typ).toLowerCase())) throw refusal('typ is another');
+    const claims = claimsSchema.safeParse(verified.payload);
+    if (!claims.success) throw refusal('a claim is missing or of another type', claims.error);
+    if (claims.data.iat > this.#seconds() + leewaySeconds) throw refusal('iat lies ahead');
+    return { claims: claims.data, header };
+  }
+
+  /** Whoever else is in `aud` could pass the token on: then `azp` must say that it was made for us. */
+  #checkAudience({ aud, azp }: Claims, further: readonly string[]): void {
+    const { clientID } = this.#options;
+    const given = [aud].flat();
+    const isTrusted = (audience: string) => audience === clientID || further.includes(audience);
+    if (!given.some(isTrusted)) throw refusal('aud is another');
+    if (!given.includes(clientID)) return;
+    if (azp === undefined ? !given.every(isTrusted) : azp !== clientID) throw refusal('azp is another');
+  }
+}
+
+/** 401 that tells the caller nothing but, for a token that held once, that it has expired. */
+function refusal(why: string, cause: unknown = new Error(why)): StatusError {
+  const isExpired = cause instanceof errors.JWTExpired;
+  const refused = unauthorized({
+    tokenGiven: true,
+    ...(isExpired && { causes: [{ reason: 'TokenExpired', message: 'the token has expired' }] }),
+  });
+  refused.cause = cause;
+  return refused;
+}
+
+/** The left half of the hash that belongs to the token's algorithm (OpenID Connect Core 3.1.3.6, 3.3.2.11). */
+function halfHash(text: string, { alg }: JWTHeaderParameters): string {
+  const bits = alg.startsWith('Ed') ? '512' : alg.slice(-3);
+  const bytes = hash(`sha${bits}`, text, 'buffer');
+  return bytes.subarray(0, bytes.length / 2).toString('base64url');
+}

@@ -1,0 +1,62 @@
+/** What the parts of log-in hand to each other. */
+
+/** Claims of a token whose signature, issuer, audience and times hold (OpenID Connect Core 2). Times are unix seconds. */
+export interface VerifiedClaims {
+  readonly iss: string;
+  readonly sub: string;
+  readonly exp: number;
+  readonly iat: number;
+  readonly [claim: string]: unknown;
+}
+
+/** A token of the issuer that people log in at, verified, and whose it is. */
+export interface VerifiedToken {
+  readonly claims: VerifiedClaims;
+  /** The login string that the user's record is found by (`AccountLookup.find`). Undefined if the token names nobody. */
+  readonly login: string | undefined;
+}
+
+/** The tokens of one log-in, as a session keeps them. */
+export interface TokenSet {
+  /** Missing if only an ID token was asked for. */
+  readonly accessToken?: string;
+  /** The last one that the issuer gave: a renewal need not bring another (OpenID Connect Core 12.2). */
+  readonly idToken: string;
+  /** Missing if the issuer gave none. */
+  readonly refreshToken?: string;
+  /** When the service received them, unix seconds. */
+  readonly issuedAt: number;
+  /** The one of the two that is the credential (`login.bearer`). */
+  readonly bearer: string;
+  /** Its end, unix seconds. Need not move ahead at a renewal that brings no new credential. */
+  readonly bearerExpiresAt: number;
+  /** Those of the ID token, and what was missing there from the userinfo endpoint. */
+  readonly claims: VerifiedClaims;
+}
+
+/** What a renewal brought to somebody who keeps the tokens himself. All but the access token may be missing from it. */
+export interface RenewedTokens {
+  readonly accessToken: string;
+  readonly idToken?: string;
+  /** The new one, or the one that was sent if the issuer does not rotate. */
+  readonly refreshToken: string;
+  readonly issuedAt: number;
+  /** Missing if the access token is none that is accepted here and no new ID token came: the old credential goes on until its end. */
+  readonly bearer?: string;
+  readonly bearerExpiresAt?: number;
+  readonly claims?: VerifiedClaims;
+}
+
+/**
+ * The issuer has said no, or another person came back: the session is over. `refreshToken` is the new one, to be revoked, if one came.
+ * What passes by itself (5xx, 429, no answer) is a StatusError 503 instead.
+ */
+export class FatalRefresh extends Error {
+  override readonly name = 'FatalRefresh';
+  readonly refreshToken: string | undefined;
+
+  constructor(message: string, { refreshToken, ...options }: ErrorOptions & { refreshToken?: string | undefined } = {}) {
+    super(message, options);
+    this.refreshToken = refreshToken;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Account } from '../accounts/account.ts';
+import { phaseOf } from '../accounts/phase.ts';
+import { recordName } from '../accounts/record-name.ts';
+import type { Identity } from '../http/operation.ts';
+import { type ClaimRules, emailOf, loginOf } from './claims.ts';
+import { type RenewPayload, timeText } from './renew-payload.ts';
+import type { UserInfo } from './schema.ts';
+import type { VerifiedClaims } from './types.ts';
+
+/** Who somebody is, from all that is known of them. */
+export interface Person {
+  identity: Identity;
+  /** Of their token, if it is one of the issuer that people log in at. */
+  claims?: VerifiedClaims | undefined;
+  account?: Account | undefined;
+  /** Of their session. */
+  csrf?: string | undefined;
+  tokenStorage?: 'cookie' | 'local' | undefined;
+  /** Unix seconds. */
+  expiresAt?: number | undefined;
+  /** In the callback. */
+  returnTo?: string | undefined;
+  token?: RenewPayload | undefined;
+}
+
+export interface UserInfoRules {
+  /** Undefined where nobody can log in. */
+  rules?: ClaimRules;
+  /** `users.idleDays` */
+  idleDays: number;
+  now: Date;
+}
+
+/** UserInfo (api.md 4.5). What is not known of somebody is left out. */
+export function userInfoOf(person: Person, { rules, idleDays, now }: UserInfoRules): UserInfo {
+  const { identity, claims, account, csrf, tokenStorage, expiresAt, returnTo, token } = person;
+  const email = claims && emailOf(claims);
+  const hasExtra = Object.keys(identity.extra).length > 0;
+  return {
+    name: identity.name,
+    uid: identity.uid || (claims?.sub ?? ''),
+    groups: [...new Set(identity.groups)].filter((group) => !group.startsWith('system:')),
+    ...(email !== undefined && { email }),
+    ext: {
+      ...(claims && rules && claimsInfo(claims, rules)),
+      ...(account && accountInfo(account, { now, idleDays })),
+      ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
+      ...(tokenStorage && { token_storage: tokenStorage }),
+      ...(csrf !== undefined && { csrf_token: csrf }),
+      ...(hasExtra && { extra: Object.fromEntries(Object.entries(identity.extra).map(([key, values]) => [key, [...values]])) }),
+      ...(returnTo !== undefined && { return_to: returnTo }),
+      ...(token && { token }),
+    },
+  };
+}
+
+function claimsInfo(claims: VerifiedClaims, rules: ClaimRules): UserInfo['ext'] {
+  const shown = rules.extClaims.filter((name) => claims[name] !== undefined).map((name) => [name, claims[name]]);
+  const name = displayNameOf(claims);
+  const record = recordName(loginOf(claims, rules) ?? '');
+  return {
+    ...(record !== undefined && { user: record }),
+    ...(name !== undefined && { display_name: name }),
+    issuer: rules.issuer,
+    claims: Object.fromEntries(shown),
+  };
+}
+
+const accountInfo = (account: Account, { now, idleDays }: { now: Date; idleDays: number }): UserInfo['ext'] => ({
+  user: account.name,
+  ...(account.username !== '' && { display_name: account.username }),
+  connector_id: account.connectorID,
+  connector_type: account.connectorType,
+  is_admin: account.isAdmin,
+  phase: phaseOf(account, now, idleDays).phase,
+  must_change_password: account.mustChangePassword,
+});
+
+/** Of somebody who has no record, or none with a name yet. */
+export function displayNameOf({ name, preferred_username: preferred }: VerifiedClaims): string | undefined {
+  return [name, preferred].find((value): value is string => typeof value === 'string' && value !== '');
+}

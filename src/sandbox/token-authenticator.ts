@@ -1,0 +1,75 @@
+/** Whose a bearer token is, whoever made it: the cluster itself or an issuer that it trusts. */
+import { hash } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { ISSUER, type TokenIdentity, type TokenIssuer, type UserInfo } from './tokens.ts';
+import { type IssuerOptions, TrustedIssuer } from './trusted-issuer.ts';
+
+/** The API server, too, does not look at a token again for so long, unless it expires sooner. */
+const maxAgeMs = 10_000;
+const maxEntries = 10_000;
+
+interface Verified {
+  user: UserInfo;
+  from: number;
+  until: number;
+}
+
+export class TokenAuthenticator {
+  readonly #own: TokenIssuer;
+  readonly #issuers = new Map<string, TrustedIssuer>();
+  readonly #verified = new LRUCache<string, Verified>({ max: maxEntries });
+  readonly #now: () => Date;
+
+  constructor(own: TokenIssuer, now: () => Date) {
+    this.#own = own;
+    this.#now = now;
+  }
+
+  /** From now on its tokens count. @throws TypeError for the name of the cluster itself */
+  trust(options: IssuerOptions): void {
+    if (options.url === ISSUER) throw new TypeError('the cluster issues its own tokens');
+    void this.#issuers.get(options.url)?.close();
+    this.#issuers.set(options.url, new TrustedIssuer(options, this.#now));
+    this.#verified.clear();
+  }
+
+  /** Whom a token for the API server names; undefined for one that does not count. */
+  async verify(token: string): Promise<UserInfo | undefined> {
+    const now = this.#now().getTime();
+    const key = hash('sha256', token);
+    const known = this.#verified.get(key);
+    if (known && known.from <= now && now < known.until) return known.user;
+    const identity = await this.identify(token, []);
+    if (!identity) return undefined;
+    const { user, expiresAt } = identity;
+    this.#verified.set(key, { user, from: now, until: Math.min(expiresAt * 1000, now + maxAgeMs) });
+    return user;
+  }
+
+  /** As `verify`, for a token that may be meant for any of `audiences` (empty: the API server), and always looked at anew. */
+  async identify(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
+    const issuer = this.#issuers.get(issuerOf(token));
+    if (!issuer) return this.#own.identify(token, audiences);
+    // The audiences of an issuer's token have been judged when it counts: it is then for the API server.
+    if (audiences.length > 0 && !audiences.includes(ISSUER)) return undefined;
+    try {
+      return { ...(await issuer.identify(token)), audiences: [ISSUER] };
+    } catch {
+      // Whatever is wrong with it, the answer is one and the same 401.
+      return undefined;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#issuers.values()].map((issuer) => issuer.close()));
+  }
+}
+
+function issuerOf(token: string): string {
+  try {
+    return decodeJwt(token).iss ?? '';
+  } catch {
+    return '';
+  }
+}

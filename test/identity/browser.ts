@@ -1,0 +1,82 @@
+interface Cookie {
+  name: string;
+  value: string;
+  path: string;
+}
+
+export interface PageVisit {
+  url: URL;
+  response: Response;
+  body: string;
+}
+
+/** What a browser without scripts does: keeps cookies by their path, follows redirects within the issuer, sends forms. */
+export class Browser {
+  readonly #address: string;
+  readonly #replicas: readonly string[];
+  readonly #cookies = new Map<string, Cookie>();
+  readonly #headers: Record<string, string>;
+  #turn = 0;
+
+  /**
+   * @param address origin of the issuer
+   * @param replicas origins that stand behind it and take requests in turn
+   */
+  constructor(address: string, replicas: readonly string[], headers: Record<string, string> = {}) {
+    this.#address = address;
+    this.#replicas = replicas;
+    this.#headers = headers;
+  }
+
+  get cookies(): readonly Cookie[] {
+    return [...this.#cookies.values()];
+  }
+
+  get(url: string | URL): Promise<PageVisit> {
+    return this.#visit(new URL(url), { method: 'GET' });
+  }
+
+  /** Sends the form of a page, with the button that carries those fields. */
+  submit({ url, body }: PageVisit, fields: Record<string, string>): Promise<PageVisit> {
+    const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(body) ?? [];
+    const hidden = [...body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(
+      ([, name = '', value = '']) => [name, value] as const,
+    );
+    const form = new URLSearchParams(Object.fromEntries([...hidden, ...Object.entries(fields)]));
+    return this.#visit(new URL(action || url, url), { method: 'POST', body: form });
+  }
+
+  /** Ends at the first answer that is no redirect, or leads elsewhere. */
+  async #visit(url: URL, init: { method: string; body?: URLSearchParams }): Promise<PageVisit> {
+    const response = await this.#fetch(url, init);
+    const location = response.headers.get('location');
+    if (location === null) return { url, response, body: await response.text() };
+    await response.text();
+    const next = new URL(location, url);
+    const isWithin = next.origin === this.#address && next.pathname.startsWith('/identity/');
+    return isWithin ? this.#visit(next, { method: 'GET' }) : { url: next, response, body: '' };
+  }
+
+  async #fetch(url: URL, { method, body }: { method: string; body?: URLSearchParams }): Promise<Response> {
+    const origin = this.#replicas[this.#turn++ % this.#replicas.length] ?? url.origin;
+    const cookies = this.cookies.filter(({ path }) => url.pathname === path || url.pathname.startsWith(`${path.replace(/\/$/, '')}/`));
+    const response = await fetch(`${origin}${url.pathname}${url.search}`, {
+      method,
+      redirect: 'manual',
+      headers: { ...this.#headers, accept: 'text/html', cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') },
+      ...(body && { body }),
+    });
+    for (const line of response.headers.getSetCookie()) this.#keep(line);
+    return response;
+  }
+
+  #keep(line: string): void {
+    const [pair = '', ...attributes] = line.split('; ');
+    const attribute = (name: string) => attributes.find((text) => text.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1);
+    const cookie = { name: pair.slice(0, pair.indexOf('=')), value: pair.slice(pair.indexOf('=') + 1), path: attribute('path') ?? '/' };
+    const key = `${cookie.path} ${cookie.name}`;
+    const isOver = Date.parse(attribute('expires') ?? '9999') < Date.now();
+    if (isOver) this.#cookies.delete(key);
+    else this.#cookies.set(key, cookie);
+  }
+}

@@ -1,0 +1,89 @@
+import { expect } from 'chai';
+import { Issuers } from './issuers.ts';
+import { RelyingParty } from './relying-party.ts';
+
+const jane = { email: 'jane@example.com', password: 'correct horse' };
+
+describe('the log-out page', () => {
+  let issuers: Issuers;
+  const party = (scope?: string) => new RelyingParty({ issuer: issuers.issuer, ...(scope && { scope }) });
+  const endSessionURL = (parameters: Record<string, string> = {}) => `${issuers.issuer}/session/end?${new URLSearchParams(parameters)}`;
+  const returning = () => ({ client_id: 'atrium', post_logout_redirect_uri: `${issuers.origin}/`, state: 'my-state' });
+
+  before(async () => {
+    issuers = await Issuers.start();
+    await issuers.addPerson(jane.email, jane.password);
+  });
+  after(() => issuers.stop());
+
+  it('asks, then ends the session and what was issued to this browser, and goes back', async () => {
+    const relying = party();
+    const browser = issuers.browser();
+    const tokens = await relying.tokens(browser, jane);
+    const question = await browser.get(endSessionURL({ ...returning(), id_token_hint: tokens.id_token }));
+    expect(question.response.headers.get('content-security-policy')).to.contain("default-src 'none'");
+    expect(question.body)
+      .to.match(/<button name="logout" value="yes">/)
+      .and.to.not.contain('<script');
+    const end = await browser.submit(question, { logout: 'yes' });
+
+    expect(end.url.href).to.equal(`${issuers.origin}/?state=my-state`);
+    expect((await relying.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');
+    expect((await relying.userinfo(tokens.access_token)).status).to.equal(401);
+    expect((await browser.get(party().authorizationURL())).body).to.contain('name="password"');
+  });
+
+  it('leaves what was issued for offline use', async () => {
+    const relying = party('openid offline_access');
+    const browser = issuers.browser();
+    const page = await browser.get(relying.authorizationURL({ prompt: 'consent' }));
+    const { url } = await browser.submit(page, jane);
+    const { body } = await relying.redeem(url.searchParams.get('code') ?? '');
+    await browser.submit(await browser.get(endSessionURL(returning())), { logout: 'yes' });
+
+    expect((await relying.refresh(String(body.refresh_token))).status).to.equal(200);
+  });
+
+  it('lets the session live for who stays', async () => {
+    const browser = issuers.browser();
+    await party().tokens(browser, jane);
+    const end = await browser.submit(await browser.get(endSessionURL()), {});
+
+    expect(end.response.status).to.equal(200);
+    expect((await browser.get(party().authorizationURL())).url.searchParams.get('code')).to.be.a('string');
+  });
+
+  it('goes back without a script for whom nobody is logged in', async () => {
+    const browser = issuers.browser();
+    const page = await browser.get(endSessionURL(returning()));
+    expect(page.body).to.not.contain('<script');
+    const end = await browser.submit(page, { logout: 'yes' });
+
+    expect(end.url.href).to.equal(`${issuers.origin}/?state=my-state`);
+  });
+
+  it('REN-10 sends nobody to an address that is not registered', async () => {
+    const browser = issuers.browser();
+    await party().tokens(browser, jane);
+    const registered = await browser.get(endSessionURL({ client_id: 'atrium', post_logout_redirect_uri: 'https://evil.example/' }));
+    const anonymous = await browser.get(endSessionURL({ post_logout_redirect_uri: 'https://evil.example/' }));
+    const end = await browser.submit(anonymous, { logout: 'yes' });
+
+    expect(registered.response.status).to.equal(400);
+    expect(registered.body).to.contain('role="alert"').and.to.not.contain('href="https://evil.example');
+    expect(end.url.href).to.match(new RegExp(`^${issuers.issuer}/session/end/success`));
+  });
+
+  it('does not end a session for another site’s form', async () => {
+    const browser = issuers.browser();
+    await party().tokens(browser, jane);
+    const question = await browser.get(endSessionURL());
+    const forged = await browser.submit(
+      { ...question, body: question.body.replace(/value="[0-9a-f]{48}"/, 'value="guess"') },
+      { logout: 'yes' },
+    );
+
+    expect(forged.response.status).to.equal(400);
+    expect((await browser.get(party().authorizationURL())).url.searchParams.get('code')).to.be.a('string');
+  });
+});

@@ -1,0 +1,95 @@
+import { expect } from 'chai';
+import { recordName } from '../../src/accounts/record-name.ts';
+import { expectOK, expectStatus, relyingParty } from './conformance/relying-party.ts';
+import { html } from './provider/answers.ts';
+import { Browser, logIn, userInfoOf } from './provider/browser.ts';
+import { refresh } from './session-support.ts';
+
+describe('info', () => {
+  const party = relyingParty();
+
+  it('tells a session what the callback told, but for what is told once', async () => {
+    const { browser, callback } = await logIn(party().service, { parameters: { return_to: '/x' } });
+    const { ext: told, ...person } = userInfoOf(callback);
+    const { token: _token, return_to: _path, ...lasting } = told;
+    for (const version of ['v1', 'v2'] as const) {
+      const reply = await browser.info(version);
+      expectOK(reply);
+      expect(reply.body).to.deep.equal({ ...person, ext: lasting });
+      expect(reply.headers.get('vary'))
+        .to.match(/authorization/i)
+        .and.match(/cookie/i);
+      expect(reply.headers.get('cache-control')).to.equal('no-store');
+    }
+  });
+
+  it('tells the bearer of a token whose it is', async () => {
+    const { service } = party();
+    const { callback } = await logIn(service, { storage: 'local' });
+    const { ext } = userInfoOf(callback);
+    const reply = await new Browser(service.url).info('v2', ext.token?.access_token);
+    expectOK(reply);
+    const info = userInfoOf(reply);
+    expect(info).to.deep.include({ name: 'jane@example.com', uid: 'jane-1', groups: ['dev', 'oncall'] });
+    expect(info.ext).to.deep.include({ user: recordName('jane@example.com'), token_storage: 'local', phase: 'Normal' });
+    expect(info.ext.expires_at).to.equal(ext.token?.expire_at);
+    expect(info.ext).to.not.have.any.keys('token', 'csrf_token', 'return_to');
+  });
+
+  it('asks userinfo once for what a token does not say', async () => {
+    const { provider, service } = party();
+    const { callback } = await logIn(service, { storage: 'local' });
+    expectOK(callback);
+    provider.misbehave({ accessTokenAudience: 'atrium' });
+    const later = await logIn(service, { storage: 'local' });
+    expectOK(later.callback);
+    const bearer = provider.idToken({ claims: { groups: undefined } });
+    provider.forgetRequests();
+    for (let asked = 0; asked < 3; asked += 1) expectOK(await new Browser(service.url).info('v2', bearer));
+    expect(provider.hits('userinfo')).to.equal(1);
+  });
+
+  it('goes on with what userinfo told, where a renewal cannot ask it', async () => {
+    const { provider, service } = party();
+    provider.misbehave({ claimsOnlyAtUserInfo: true });
+    const { browser, callback } = await logIn(service);
+    expectOK(callback);
+    provider.misbehave({ claimsOnlyAtUserInfo: true, answer: { userinfo: html(500) } });
+    expectOK(await refresh(browser, userInfoOf(callback).ext.token?.refresh_token ?? ''));
+    expect(userInfoOf(await browser.info('v2'))).to.deep.include({ name: 'jane@example.com', groups: ['dev', 'oncall'] });
+  });
+
+  it('wants a credential, and one that counts', async () => {
+    const { provider, service } = party();
+    const browser = new Browser(service.url);
+    const missing = await browser.info('v2');
+    expectStatus(missing, 401);
+    expect(missing.headers.get('www-authenticate')).to.equal('Bearer realm="atrium"');
+    const expired = await browser.info('v2', provider.idToken({ claims: { exp: Math.floor(Date.now() / 1000) - 61 } }));
+    expectStatus(expired, 401, 'TokenExpired');
+    expect(expired.headers.get('www-authenticate')).to.include('error="invalid_token"');
+    expectStatus(await browser.request('/api/v2/token/info', { headers: { authorization: 'Basic eDp5' } }), 401);
+  });
+
+  it('answers HEAD', async () => {
+    const { browser } = await logIn(party().service);
+    const reply = await browser.request('/api/v2/token/info', { method: 'HEAD' });
+    expect(reply.status).to.equal(200);
+    expect(reply.text).to.equal('');
+  });
+});
+
+describe('info, where the cluster judges tokens', () => {
+  const party = relyingParty();
+
+  it('goes by the claims while the cluster is out of reach', async () => {
+    const { cluster, provider } = party();
+    const service = await cluster.service({ provider, config: { kubernetes: { credentials: 'passthrough' } } });
+    const { callback } = await logIn(service, { storage: 'local' });
+    expectOK(callback);
+    await service.relay.cut();
+    const reply = await new Browser(service.url).info('v2', provider.idToken({ claims: { jti: 'not seen before' } }));
+    expectOK(reply);
+    expect(userInfoOf(reply)).to.deep.include({ name: 'jane@example.com', groups: ['dev', 'oncall'] });
+  });
+});

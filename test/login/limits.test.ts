@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { Browser } from './provider/browser.ts';
+import { TestProvider } from './provider/provider.ts';
+import { logout, refresh, session } from './session-support.ts';
+import { LoginCluster, type Service } from './support.ts';
+
+describe('the limit of log-ins per minute', () => {
+  let provider: TestProvider;
+  let cluster: LoginCluster;
+  let service: Service;
+
+  before(async () => {
+    cluster = await LoginCluster.start();
+    provider = await TestProvider.start({ now: cluster.clock.now });
+    service = await cluster.service({ provider, config: { login: { perMinute: 40 }, server: { trustedProxies: ['127.0.0.1'] } } });
+  });
+  after(async () => {
+    await cluster?.stop();
+    await provider?.stop();
+  });
+
+  const from = (address: string) => {
+    const browser = new Browser(service.url);
+    return {
+      browser,
+      get: (path: string) => browser.request(path, { headers: { 'x-forwarded-for': address } }),
+    };
+  };
+
+  it('counts login, redirect, callback and refresh together, for each client address', async () => {
+    await session(service);
+    const paths = ['login', 'redirect', 'callback', 'refresh?refresh_token=x'].map((path) => `/api/v2/token/${path}`);
+    paths[2] = `/api/v2/token/callback?code=x&state=${'x'.repeat(43)}`;
+    const { get } = from('203.0.113.1');
+    const replies = [];
+    for (let n = 0; n < 44; n += 1) replies.push(await get(paths[n % 4] ?? ''));
+
+    expect(replies.slice(0, 40).some(({ status }) => status === 429)).to.equal(false);
+    for (const reply of replies.slice(40)) {
+      expect(reply.status).to.equal(429);
+      expect(Number(reply.headers.get('retry-after'))).to.be.within(1, 60);
+    }
+    expect((await from('203.0.113.2').get('/api/v2/token/login')).status).to.equal(200);
+    cluster.clock.advance(61);
+    expect((await get('/api/v2/token/login')).status).to.equal(200);
+  });
+
+  it('leaves the renewals of a session alone', async () => {
+    cluster.clock.advance(61);
+    const { browser, handle } = await session(service);
+    const { get } = from('127.0.0.1');
+    for (let n = 0; n < 50; n += 1) await get('/api/v2/token/login');
+    expect((await get('/api/v2/token/login')).status).to.equal(429);
+
+    const renewed = await refresh(browser, handle);
+    expect(renewed.status).to.equal(200);
+    const { refresh_token: next = '' } = renewed.body as { refresh_token?: string };
+    expect((await logout(browser, next)).status).to.equal(200);
+  });
+});

@@ -1,0 +1,199 @@
+import { hash } from 'node:crypto';
+import { expect } from 'chai';
+import { hangUp, json, never, oauthError } from './provider/answers.ts';
+import { Browser, renewPayloadOf } from './provider/browser.ts';
+import { TestProvider } from './provider/provider.ts';
+import { exchanges, expiresCookie, handleOf, logout, objects, refresh, session, sessionObject, tokens } from './session-support.ts';
+import { LoginCluster, publicURL, type Service } from './support.ts';
+
+const revokedName = (token: string) => `rt-${hash('sha256', token).slice(0, 40)}`;
+
+/** The address in `Link: <address>; rel="logout"`. */
+const logoutLink = (headers: Headers): URL => new URL(/^<([^>]+)>; rel="logout"$/.exec(headers.get('link') ?? '')?.[1] ?? '');
+
+describe('logout', () => {
+  let provider: TestProvider;
+  let cluster: LoginCluster;
+  let service: Service;
+  let other: Service;
+
+  before(async () => {
+    cluster = await LoginCluster.start();
+    provider = await TestProvider.start({ now: cluster.clock.now });
+    service = await cluster.service({ provider });
+    other = await cluster.service({ provider });
+  });
+  after(async () => {
+    await cluster?.stop();
+    await provider?.stop();
+  });
+  beforeEach(() => {
+    provider.misbehave();
+    provider.forgetRequests();
+  });
+
+  const revoked = async () => (await objects(cluster.kubernetes, 'revokedtokens')).filter(({ spec }) => spec.kind !== 'Flow');
+
+  it('ends a session here and at the provider', async () => {
+    const { browser, handle, path } = await session(service);
+    const reply = await logout(browser, handle);
+    const payload = renewPayloadOf(reply);
+
+    expect(reply.status).to.equal(200);
+    expect(reply.headers.get('warning')).to.equal(null);
+    expect(Object.keys(payload).sort()).to.deep.equal(['expire_at', 'issued_at', 'token_storage', 'token_type']);
+    expect(Math.abs(Date.parse(payload.expire_at) - cluster.clock.now().getTime())).to.be.below(5_000);
+    expect(expiresCookie(reply)).to.equal(true);
+    expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
+    expect(provider.hits('revocation')).to.equal(1);
+  });
+
+  it('REN-07 leaves nothing that works, on any replica', async () => {
+    const { browser, secret, handle } = await session(service);
+    const earlier = browser.cookies.get('atrium_session');
+    await logout(browser, handle);
+
+    for (const { url } of [service, other]) {
+      for (const ask of [(old: Browser) => old.info('v2'), (old: Browser) => refresh(old, handle), (old: Browser) => logout(old, handle)]) {
+        const old = new Browser(url);
+        old.cookies.set('atrium_session', earlier ?? secret);
+        const reply = await ask(old);
+        expect(reply.status).to.equal(401);
+        expect(expiresCookie(reply)).to.equal(true);
+      }
+    }
+  });
+
+  it('REN-07 leaves no token that works, on any replica', async () => {
+    const { browser, bearer, refreshToken } = await tokens(service);
+    const reply = await logout(browser, refreshToken, { headers: { authorization: `Bearer ${bearer}` } });
+
+    expect(reply.status).to.equal(200);
+    expect(renewPayloadOf(reply)).to.include({ token_storage: 'local' }).and.not.have.any.keys('access_token', 'refresh_token');
+    const names = (await revoked()).map(({ metadata, spec }) => [metadata.name, spec.kind]);
+    expect(names)
+      .to.deep.include([revokedName(bearer), 'Bearer'])
+      .and.to.deep.include([revokedName(refreshToken), 'Refresh']);
+    expect(provider.grants.isRefreshable(refreshToken)).to.equal(false);
+    provider.misbehave({ keepsRefreshTokens: true });
+    for (const { url } of [service, other]) {
+      const old = new Browser(url);
+      expect((await old.info('v2', bearer)).body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
+      expect((await refresh(old, refreshToken)).status).to.equal(401);
+      expect((await logout(old, refreshToken)).status).to.equal(401);
+    }
+    expect(exchanges(provider)).to.equal(0);
+  });
+
+  it('REN-07 takes back what was handed out for the token before, too', async () => {
+    const { browser, refreshToken } = await tokens(service);
+    const { refresh_token: next = '', access_token: bearer = '' } = renewPayloadOf(await refresh(browser, refreshToken));
+    await logout(browser, next, { headers: { authorization: `Bearer ${bearer}` } });
+
+    for (const { url } of [service, other]) expect((await refresh(new Browser(url), refreshToken)).status).to.equal(401);
+  });
+
+  for (const [what, answer] of Object.entries({ fails: json(500, {}), 'hangs up': hangUp, 'never answers': never })) {
+    it(`REN-07 ends what is ours when the provider ${what}`, async () => {
+      const { browser, handle, path } = await session(service);
+      const local = await tokens(service);
+      provider.misbehave({ answer: { revocation: answer } });
+      for (const ask of [() => logout(browser, handle), () => logout(local.browser, local.refreshToken)]) {
+        const begun = performance.now();
+        const reply = await ask();
+        expect(reply.status).to.equal(200);
+        // Three seconds are promised; the rest is for a busy machine.
+        expect(performance.now() - begun).to.be.below(5_000);
+        expect(reply.headers.get('warning')).to.equal('199 - "identity provider not reached"');
+      }
+
+      expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
+      expect(service.logLines.join('')).to.include('the identity provider was not reached at a log-out');
+      provider.misbehave();
+      expect((await refresh(local.browser, local.refreshToken)).status).to.equal(401);
+    });
+  }
+
+  it('redeems the refresh token where there is no revocation endpoint', async () => {
+    const bare = await TestProvider.start({ now: cluster.clock.now });
+    bare.misbehave({ metadata: { revocation_endpoint: undefined } });
+    const replica = await cluster.service({ provider: bare });
+    const { browser, handle } = await session(replica);
+    const reply = await logout(browser, handle);
+
+    expect(reply.status).to.equal(200);
+    expect(reply.text).not.to.include('eyJ');
+    expect(exchanges(bare)).to.equal(1);
+    await replica.stop();
+    await bare.stop();
+  });
+
+  it('is 401 when the provider does not know the token any more, and the session has ended all the same', async () => {
+    const { browser, handle, path } = await session(service);
+    provider.misbehave({ answer: { revocation: oauthError(400, 'invalid_token') } });
+    const reply = await logout(browser, handle);
+
+    expect(reply.status).to.equal(401);
+    expect(expiresCookie(reply)).to.equal(true);
+    expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
+  });
+
+  it('REN-09 does not end the session of somebody else', async () => {
+    const [alice, bob] = [await session(service), await session(service)];
+    const reply = await logout(alice.browser, bob.handle);
+
+    expect(reply.status).to.equal(400);
+    expect(provider.hits('revocation')).to.equal(0);
+    expect((await alice.browser.info('v2')).status).to.equal(200);
+    expect((await bob.browser.info('v2')).status).to.equal(200);
+    expect((await logout(alice.browser, '')).status).to.equal(400);
+  });
+
+  it('REN-10 sends browsers back to where the configuration says, and nowhere else', async () => {
+    const { browser, handle } = await session(service);
+    const path = `/api/v2/token/logout?refresh_token=${handle}&post_logout_redirect_uri=https%3A%2F%2Fevil.example&state=x`;
+    const { status, headers, text } = await browser.request(path);
+    const link = logoutLink(headers);
+
+    expect(status).to.equal(200);
+    expect(`${link.origin}${link.pathname}`).to.equal(`${provider.issuer}/end_session`);
+    expect([...link.searchParams.keys()].sort()).to.deep.equal(['client_id', 'id_token_hint', 'post_logout_redirect_uri', 'state']);
+    expect(link.searchParams.get('post_logout_redirect_uri')).to.equal(`${publicURL}/`);
+    expect(link.searchParams.get('state')).to.match(/^[\w-]{43}$/);
+    expect(link.searchParams.get('client_id')).to.equal('atrium');
+    expect(text).not.to.include('evil');
+  });
+
+  it('leaves a large ID token out of that address', async () => {
+    provider.misbehave({ idToken: { claims: { groups: Array.from({ length: 300 }, (_, n) => `group-${n}`) } } });
+    const { browser, handle } = await session(service);
+
+    expect(logoutLink((await logout(browser, handle)).headers).searchParams.has('id_token_hint')).to.equal(false);
+  });
+
+  it('takes the handle before the current one for a moment, as it was sent while that was renewed', async () => {
+    const { browser, handle, path } = await session(service);
+    expect(handleOf(await refresh(browser, handle))).not.to.equal(handle);
+
+    expect((await logout(browser, handle)).status).to.equal(200);
+    expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
+  });
+
+  it('ignores an Authorization header that it cannot use', async () => {
+    for (const authorization of ['Basic amFuZTpwYXNz', 'Bearer nonsense', 'Bearer']) {
+      const { browser, refreshToken } = await tokens(service);
+      expect((await logout(browser, refreshToken, { headers: { authorization } })).status, authorization).to.equal(200);
+    }
+  });
+
+  it('takes the token out of the body of a form', async () => {
+    const { browser, refreshToken } = await tokens(service);
+    const reply = await browser.request('/api/v2/token/logout', {
+      method: 'POST',
+      body: new URLSearchParams({ refresh_token: refreshToken }),
+    });
+
+    expect(reply.status, reply.text).to.equal(200);
+    expect((await refresh(browser, refreshToken)).status).to.equal(401);
+  });
+});

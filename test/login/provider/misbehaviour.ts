@@ -1,0 +1,35 @@
+import type { JsonWebKey } from 'node:crypto';
+import type { Answer, Endpoint } from './answers.ts';
+import type { Claims, TokenChange } from './tokens.ts';
+
+/** What the provider does wrong, or just differently. What is not named is done right. */
+export interface Misbehaviour {
+  /** Endpoints that answer this instead. */
+  answer?: Partial<Record<Endpoint, Answer>>;
+  /** Laid over the discovery document; undefined takes a member away. */
+  metadata?: Claims;
+  /** What is published instead of the keys. */
+  jwks?: (keys: readonly JsonWebKey[]) => readonly unknown[];
+  /** Laid over the parameters of the authorization response; undefined takes one away. */
+  response?: Record<string, string | undefined>;
+  /** Of every ID token. */
+  idToken?: TokenChange;
+  /** Of the ID token in the authorization response alone. */
+  frontChannel?: TokenChange;
+  /** Of the ID token that a code is redeemed for alone. */
+  redeemed?: TokenChange;
+  /** Of the ID token that comes with a refresh alone. */
+  refreshed?: TokenChange | 'absent';
+  /** Laid over the body of the token endpoint. */
+  tokenAnswer?: Claims;
+  /** Laid over the claims of the userinfo endpoint. */
+  userInfo?: Claims;
+  /** Userinfo comes as a signed JWT. */
+  signsUserInfo?: boolean;
+  /** Where claims about the person are told. Default: in ID tokens and at userinfo. */
+  claimsOnlyAtUserInfo?: boolean;
+  /** Access tokens are JWTs of RFC 9068 for this audience. Default: opaque. */
+  accessTokenAudience?: string;
+  /** A refresh token can be used again and again. Default: each once. */
+  keepsRefreshTokens?: boolean;
+}

@@ -1,0 +1,85 @@
+import { hash } from 'node:crypto';
+import { hmacOf, publicText, type SigningKey, signatureOf } from './keys.ts';
+
+export type Claims = Record<string, unknown>;
+
+/** How a token differs from the right one. */
+export interface TokenChange {
+  /** Laid over the header; undefined takes a member away. */
+  header?: Claims;
+  /** Laid over the claims; undefined takes a claim away. */
+  claims?: Claims;
+  /** Rewrites the JSON of the claims: for what no object can say, such as a member twice. */
+  text?: (json: string) => string;
+  /** What signs it; the header says so unless it is changed too. Default: the provider's key. */
+  signer?: 'client secret' | 'public key' | 'unpublished RS256' | 'unpublished ES256' | 'nobody';
+  /** Rewrites the finished token. */
+  spoil?: (token: string) => string;
+}
+
+export interface Signers {
+  current: SigningKey;
+  unpublishedRSA: SigningKey;
+  unpublishedEC: SigningKey;
+  clientSecret: string;
+}
+
+const encode = (text: string) => Buffer.from(text).toString('base64url');
+
+/** A compact JWS with these claims, but for the changes. */
+export function createToken(claims: Claims, signers: Signers, changes: readonly TokenChange[], typ = 'JWT'): string {
+  const change = changes.reduce(overlay, {});
+  const { alg, kid, sign } = signerOf(change.signer, signers);
+  const header = { ...{ alg, kid, typ }, ...change.header };
+  const json = JSON.stringify({ ...claims, ...change.claims });
+  const input = `${encode(JSON.stringify(header))}.${encode(change.text?.(json) ?? json)}`;
+  const token = `${input}.${sign(input)}`;
+  return change.spoil?.(token) ?? token;
+}
+
+const overlay = (below: TokenChange, above: TokenChange): TokenChange => ({
+  ...below,
+  ...above,
+  header: { ...below.header, ...above.header },
+  claims: { ...below.claims, ...above.claims },
+});
+
+function signerOf(signer: TokenChange['signer'], { current, unpublishedRSA, unpublishedEC, clientSecret }: Signers) {
+  const by = (key: SigningKey) => ({ alg: key.alg, kid: key.kid, sign: (input: string) => signatureOf(input, key) });
+  switch (signer) {
+    case 'client secret':
+      return { alg: 'HS256', kid: undefined, sign: (input: string) => hmacOf(input, clientSecret) };
+    case 'public key':
+      return { alg: 'HS256', kid: current.kid, sign: (input: string) => hmacOf(input, publicText(current)) };
+    case 'unpublished RS256':
+      return by(unpublishedRSA);
+    case 'unpublished ES256':
+      return by(unpublishedEC);
+    case 'nobody':
+      return { alg: 'none', kid: undefined, sign: () => '' };
+    default:
+      return by(current);
+  }
+}
+
+/** Changes one bit in the middle of the signature. */
+export function flipSignature(token: string): string {
+  const [header, payload, signature = ''] = token.split('.');
+  const bytes = Buffer.from(signature, 'base64url');
+  const middle = bytes.length >> 1;
+  bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
+  return [header, payload, bytes.toString('base64url')].join('.');
+}
+
+export const dropSignature = (token: string): string => token.replace(/[^.]*$/, '');
+
+/** Keeps the signature over other claims. */
+export function changePayload(token: string, claims: Claims): string {
+  const [header, payload = '', signature] = token.split('.');
+  return [header, encode(JSON.stringify({ ...decode(payload), ...claims })), signature].join('.');
+}
+
+const decode = (part: string): Claims => JSON.parse(Buffer.from(part, 'base64url').toString());
+
+/** `c_hash` and `at_hash` of a SHA-256 algorithm (OpenID Connect Core 3.3.2.11). */
+export const halfHash = (value: string): string => hash('sha256', value, 'buffer').subarray(0, 16).toString('base64url');
