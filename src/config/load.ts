@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { type Config, configSchema } from './schema.ts';
+import { type Config, configSchema, contradictions } from './schema.ts';
 import { isText, shapeOf, writtenDefaults } from './schema-tree.ts';
 
 /** One thing that is wrong: where, and what would be right. */
@@ -38,6 +38,7 @@ export function parseConfig(sources: ConfigSources): Config {
   const { tree, problems } = readSources(sources);
   const result = configSchema.safeParse(tree);
   if (!result.success) problems.push(...result.error.issues.flatMap(problemsOf));
+  else problems.push(...Object.entries(contradictions(result.data)).map(([path, message]) => ({ path, message })));
   if (problems.length > 0 || !result.success) throw new ConfigError(problems);
   return deepFreeze(result.data);
 }

@@ -231,5 +231,14 @@ export function identityURLOf({ server, login, identity }: Config): string | und
   return isEnabled && server.publicURL !== undefined ? `${server.publicURL.replace(/\/+$/, '')}/identity` : undefined;
 }
 
+/** What is right by itself and wrong together, by the path of the setting to change. */
+export function contradictions(config: Config): Record<string, string> {
+  const { login, server } = config;
+  // OpenID Connect Dynamic Client Registration 1.0, section 2: web clients of the implicit flow use https.
+  const isPlain = login.issuer === undefined && identityURLOf(config)?.startsWith('http:');
+  const needsTLS = login.responseMode === 'id_token' && isPlain && server.publicURL !== undefined;
+  return needsTLS ? { 'login.responseMode': 'id_token needs an https server.publicURL with the embedded issuer; use code, or https' } : {};
+}
+
 /** The issuer that people log in at; undefined if log-in is not configured. */
 export const issuerOf = (config: Config): string | undefined => config.login.issuer ?? identityURLOf(config);

@@ -57,6 +57,18 @@ describe('the configuration', () => {
     expect(problemsOf({ yaml: 'server: { port: 1 }\nserver: { port: 2 }' })['']).to.contain('unique');
   });
 
+  it('refuses the id_token flow with the embedded issuer on plain http', () => {
+    const settings = (publicURL: string) => ({ yaml: `server: { publicURL: "${publicURL}" }\nlogin: { responseMode: id_token }` });
+
+    expect(problemsOf(settings('http://console.example.com'))).to.have.key('login.responseMode');
+    expect(() => parseConfig(settings('https://console.example.com'))).not.to.throw();
+    expect(() =>
+      parseConfig({
+        yaml: `${settings('http://console.example.com').yaml}\n`.replace('login: {', 'login: { issuer: "https://idp.example",'),
+      }),
+    ).not.to.throw();
+  });
+
   it('is overridden by variables: text as it is, anything else as YAML', () => {
     const { server, console } = parseConfig({
       yaml: 'server: { port: 1234 }',
