@@ -3,8 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { AuditEvent } from '../http/audit.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { resourcePath } from '../kubernetes/resource.ts';
-import { timestamp } from './timestamp.ts';
+import { createEvent } from '../kubernetes/events.ts';
 import { userApiVersion } from './user-resource.ts';
 
 export interface UserEventsOptions {
@@ -15,7 +14,6 @@ export interface UserEventsOptions {
   clock?: () => number;
 }
 
-const eventType = { group: '', version: 'v1', resource: 'events' };
 /** The API server keeps Events about objects without a namespace nowhere else. */
 const namespace = 'default';
 
@@ -25,8 +23,6 @@ const refillMs = 300_000;
 const maxUsers = 4096;
 
 const maxPending = 100;
-/** An object's name has at most 253 characters; a dot and 16 digits follow. */
-const maxNameLength = 236;
 
 /** Writes what happens to a User as Kubernetes Events, which `kubectl describe user` shows. */
 export class UserEvents {
@@ -64,34 +60,13 @@ export class UserEvents {
     return true;
   }
 
-  /** @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (in the core group, where the parts are the same) */
-  async #create(event: AuditEvent, { name, uid }: { name: string; uid: string }): Promise<void> {
-    const time = timestamp(this.#options.now?.() ?? new Date());
-    await this.#options.client.request({
-      method: 'POST',
-      path: resourcePath(eventType, { namespace }),
-      call: 'create events',
-      signal: this.#stopping.signal,
-      body: {
-        apiVersion: 'v1',
-        kind: 'Event',
-        metadata: {
-          namespace,
-          name: `${name.slice(0, maxNameLength).replace(/[-.]+$/, '')}.${randomBytes(8).toString('hex')}`,
-        },
-        involvedObject: { apiVersion: userApiVersion, kind: 'User', name, uid },
-        type: event.outcome === 'success' && event.audit !== 'UserLocked' ? 'Normal' : 'Warning',
-        reason: event.audit,
-        message: messageOf(event),
-        action: event.audit,
-        source: { component: 'atrium' },
-        reportingComponent: 'atrium',
-        reportingInstance: 'atrium',
-        firstTimestamp: time,
-        lastTimestamp: time,
-        count: 1,
-      },
-    });
+  #create(event: AuditEvent, { name, uid }: { name: string; uid: string }): Promise<void> {
+    const { client, now = () => new Date() } = this.#options;
+    const type = event.outcome === 'success' && event.audit !== 'UserLocked' ? 'Normal' : 'Warning';
+    const involvedObject = { apiVersion: userApiVersion, kind: 'User', name, uid };
+    const suffix = randomBytes(8).toString('hex');
+    const told = { type, reason: event.audit, message: messageOf(event), action: event.audit } as const;
+    return createEvent(client, { namespace, involvedObject, suffix, ...told, time: now() }, this.#stopping.signal);
   }
 }
 

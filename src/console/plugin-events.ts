@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { resourcePath } from '../kubernetes/resource.ts';
+import { createEvent } from '../kubernetes/events.ts';
 import type { RefusedMap } from './plugin-map.ts';
 
 export interface PluginEventsOptions {
@@ -12,10 +12,6 @@ export interface PluginEventsOptions {
   log: Logger;
   now?: () => Date;
 }
-
-const eventType = { group: '', version: 'v1', resource: 'events' };
-/** An object's name has at most 253 characters; a dot and 16 digits follow. */
-const maxNameLength = 236;
 
 /** Tells who wrote a plugin's ConfigMap that it is not served: a log line, and an Event that `kubectl describe` shows. */
 export class PluginEvents {
@@ -43,34 +39,13 @@ export class PluginEvents {
     this.#stopping.abort(new Error('the service stops'));
   }
 
-  /** @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (in the core group, where the parts are the same) */
-  async #create({ configMap, refusal }: RefusedMap): Promise<void> {
+  #create({ configMap, refusal }: RefusedMap): Promise<void> {
     const { namespace, name, uid, resourceVersion } = configMap;
-    const time = (this.#options.now?.() ?? new Date()).toISOString().replace(/\.\d+Z$/, 'Z');
-    await this.#options.client.request({
-      method: 'POST',
-      path: resourcePath(eventType, { namespace }),
-      call: 'create events',
-      signal: this.#stopping.signal,
-      body: {
-        apiVersion: 'v1',
-        kind: 'Event',
-        metadata: {
-          namespace,
-          name: `${name.slice(0, maxNameLength).replace(/[-.]+$/, '')}.${hash('sha256', `${uid}.${resourceVersion}`).slice(0, 16)}`,
-        },
-        involvedObject: { apiVersion: 'v1', kind: 'ConfigMap', namespace, name, uid, resourceVersion },
-        type: 'Warning',
-        reason: 'PluginRefused',
-        message: `The files of this ConfigMap are not served: ${refusal}.`,
-        action: 'Serve',
-        source: { component: 'atrium' },
-        reportingComponent: 'atrium',
-        reportingInstance: 'atrium',
-        firstTimestamp: time,
-        lastTimestamp: time,
-        count: 1,
-      },
-    });
+    const { client, now = () => new Date() } = this.#options;
+    const involvedObject = { apiVersion: 'v1', kind: 'ConfigMap', namespace, name, uid, resourceVersion };
+    const suffix = hash('sha256', `${uid}.${resourceVersion}`).slice(0, 16);
+    const message = `The files of this ConfigMap are not served: ${refusal}.`;
+    const told = { type: 'Warning', reason: 'PluginRefused', message, action: 'Serve' } as const;
+    return createEvent(client, { namespace, involvedObject, suffix, ...told, time: now() }, this.#stopping.signal);
   }
 }

@@ -32,8 +32,7 @@ export async function readJson(request: IncomingMessage, { limit, mediaTypes }: 
   checkLength(request, limit);
   const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
   if (!hasBody) return undefined;
-  const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (request.headers['content-encoding'] !== undefined || !mediaTypes.includes(mediaType)) throw unsupportedMediaType(mediaTypes);
+  checkMediaType(request, mediaTypes);
   return decodeJson(await readText(request, limit));
 }
 
@@ -44,10 +43,13 @@ export async function readJson(request: IncomingMessage, { limit, mediaTypes }: 
  */
 export async function readForm(request: IncomingMessage, limit: number): Promise<URLSearchParams> {
   checkLength(request, limit);
-  const mediaTypes = ['application/x-www-form-urlencoded'];
-  const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (request.headers['content-encoding'] !== undefined || !mediaTypes.includes(mediaType)) throw unsupportedMediaType(mediaTypes);
+  checkMediaType(request, ['application/x-www-form-urlencoded']);
   return new URLSearchParams(await readText(request, limit));
+}
+
+function checkMediaType(request: IncomingMessage, accepted: readonly string[]): void {
+  const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (request.headers['content-encoding'] !== undefined || !accepted.includes(mediaType)) throw unsupportedMediaType(accepted);
 }
 
 async function readText(request: IncomingMessage, limit: number): Promise<string> {

@@ -1,0 +1,51 @@
+import type { ServiceClient } from './api-server.ts';
+import { resourcePath } from './resource.ts';
+
+const eventType = { group: '', version: 'v1', resource: 'events' };
+/** An object's name has at most 253 characters; a dot and 16 digits follow. */
+const maxNameLength = 236;
+
+export interface EventInput {
+  namespace: string;
+  involvedObject: { apiVersion: string; kind: string; name: string; uid: string; namespace?: string; resourceVersion?: string };
+  /** 16 characters that tell this Event from others of the object; who gives the same twice gets 409. */
+  suffix: string;
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+  action: string;
+  time: Date;
+}
+
+/**
+ * Writes an Event that `kubectl describe` shows with the object.
+ *
+ * @throws StatusError 409 if there is one of that suffix; as `ServiceClient.request` does
+ * @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (in the core group, where the parts are the same)
+ */
+export async function createEvent(
+  client: ServiceClient,
+  { namespace, suffix, time, ...event }: EventInput,
+  signal: AbortSignal,
+): Promise<void> {
+  const timestamp = time.toISOString().replace(/\.\d+Z$/, 'Z');
+  const { name } = event.involvedObject;
+  await client.request({
+    method: 'POST',
+    path: resourcePath(eventType, { namespace }),
+    call: 'create events',
+    signal,
+    body: {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace, name: `${name.slice(0, maxNameLength).replace(/[-.]+$/, '')}.${suffix}` },
+      ...event,
+      source: { component: 'atrium' },
+      reportingComponent: 'atrium',
+      reportingInstance: 'atrium',
+      firstTimestamp: timestamp,
+      lastTimestamp: timestamp,
+      count: 1,
+    },
+  });
+}
