@@ -12,7 +12,7 @@ const atOnce = 8;
 const password = 'correct horse battery staple';
 const emails = Array.from({ length: 40 }, (_, index) => `person${index}@example.com`);
 
-const service = await startEmbeddedLogin(emails, password);
+const service = await startEmbeddedLogin({ emails, password });
 const logIn = async (email: string) => {
   const { status, body } = await service.logIn(email, password);
   if (status !== 200) throw new Error(`${email}: ${status} ${body}`);

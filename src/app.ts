@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { createAccess } from './access/access.ts';
 import { LoginRecorder } from './accounts/login-recorder.ts';
+import { PasswordChange } from './accounts/password-change.ts';
 import { PasswordCheck } from './accounts/password-check.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { UserEvents } from './accounts/user-events.ts';
@@ -52,7 +53,7 @@ interface Part {
   stop(): void | Promise<void>;
 }
 
-export const { version } = packageJson;
+const { version } = packageJson;
 
 /** How long a replica that was told to stop still takes requests: those that were sent before everybody knew. */
 const drainMs = 3_000;
@@ -61,9 +62,10 @@ const drainMs = 3_000;
 export class App {
   readonly #config: Config;
   readonly #log: Logger;
-  readonly #health = new Health();
+  readonly #health: Health;
   readonly #parts: readonly Part[];
   readonly #apiServer: ApiServer;
+  readonly #frame: Frame;
   readonly #public: Listener;
   readonly #internal: Listener;
   /** Everything that the public port answers. */
@@ -72,6 +74,7 @@ export class App {
   constructor({ config, connection, environment, log, writeAudit = () => undefined, ...clocks }: AppOptions) {
     this.#config = config;
     this.#log = log;
+    this.#health = new Health(clocks);
     const metrics = new Metrics();
     const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
     const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
@@ -97,6 +100,7 @@ export class App {
     this.#apiServer = apiServer;
     const features = [console, users, login, ...(identity ? [identity] : [])];
     this.#parts = [rbac, ...features, ...(events ? [events] : [])];
+    this.#health.add({ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() });
     for (const check of features.flatMap(({ checks }) => checks)) this.#health.add(check);
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
 
@@ -119,8 +123,9 @@ export class App {
       isStopping: () => this.#health.isStopping,
     };
     const routing = { authenticator: login.authenticator, bodyLimit: server.bodyLimit };
+    this.#frame = new Frame({ ...frame, basePath, trustedProxies: server.trustedProxies });
     this.#public = new Listener(
-      requestListener(new Frame({ ...frame, basePath, trustedProxies: server.trustedProxies }), {
+      requestListener(this.#frame, {
         ...routing,
         operations: this.operations,
         corsOrigins: server.corsOrigins,
@@ -166,7 +171,7 @@ export class App {
   }
 
   /**
-   * `/readyz` answers 503 at once; requests in flight finish within `server.shutdownGrace`.
+   * `/readyz` answers 503 at once; requests in flight finish within `server.shutdownGrace`, open watches end.
    *
    * @param drain go on taking requests for a moment, for load balancers that learn late
    */
@@ -174,6 +179,7 @@ export class App {
     this.#health.stop();
     const deadline = performance.now() + this.#config.server.shutdownGrace;
     if (drain) await new Promise((resolve) => setTimeout(resolve, Math.min(drainMs, this.#config.server.shutdownGrace / 4)));
+    this.#frame.endLongRunning();
     await this.#public.stop(Math.max(0, deadline - performance.now()));
     await this.#internal.stop(0);
     for (const part of this.#parts) await part.stop();
@@ -182,8 +188,17 @@ export class App {
 }
 
 /** The OpenID provider for local users: the rest knows it by its address only. */
-function embeddedProvider(issuerURL: string, parts: Omit<IdentityOptions, 'issuerURL' | 'config' | 'passwordCheck'> & { config: Config }) {
+function embeddedProvider(
+  issuerURL: string,
+  parts: Omit<IdentityOptions, 'issuerURL' | 'config' | 'passwordCheck' | 'passwordChange'> & { config: Config },
+) {
   const { config } = parts;
-  const passwordCheck = new PasswordCheck({ ...parts, passwords: new Passwords(), config: config.users });
-  return createIdentity({ ...parts, issuerURL, config: { ...config, languages: config.console.languages }, passwordCheck });
+  const accounts = { now: () => new Date(), ...parts, passwords: new Passwords(), config: config.users };
+  return createIdentity({
+    ...parts,
+    issuerURL,
+    config: { ...config, languages: config.console.languages },
+    passwordCheck: new PasswordCheck(accounts),
+    passwordChange: new PasswordChange(accounts),
+  });
 }

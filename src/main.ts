@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /** The process: reads the command line, loads the configuration, starts what it names and ends on a signal. Sole user of process.env and process.exit. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'yaml';
-import { App, version } from './app.ts';
+import packageJson from '../package.json' with { type: 'json' };
 import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { createLog } from './http/log.ts';
@@ -14,13 +14,17 @@ const defaultConfig = '/etc/atrium/config.yaml';
 
 /** The file and the process variables; an absent default file counts as empty, an absent named one is a problem. */
 function configSources(file: string | undefined): ConfigSources {
+  if (file === undefined && !existsSync(defaultConfig)) return { environment: process.env };
+  return { yaml: readNamedFile('--config', file ?? defaultConfig), environment: process.env };
+}
+
+/** @throws ConfigError */
+function readNamedFile(option: string, file: string): string {
   try {
-    return { yaml: readFileSync(file ?? defaultConfig, 'utf8'), environment: process.env };
+    return readFileSync(file, 'utf8');
   } catch (error) {
-    if (file === undefined && error instanceof Error && 'code' in error && error.code === 'ENOENT') return { environment: process.env };
-    throw new ConfigError([
-      { path: '--config', message: `the file cannot be read (${error instanceof Error && 'code' in error ? error.code : 'unknown'})` },
-    ]);
+    const code = error instanceof Error && 'code' in error ? error.code : 'unknown';
+    throw new ConfigError([{ path: option, message: `the file cannot be read (${code})` }]);
   }
 }
 
@@ -34,10 +38,26 @@ function connect({ kubernetes }: Config): Promise<Connection> {
 async function serve({ config: file }: { config?: string }): Promise<void> {
   const config = parseConfig(configSources(file));
   const connection = await connect(config);
+  const { App } = await import('./app.ts');
   const writeAudit = (line: string) => process.stdout.write(line);
   const app = new App({ config, connection, environment: process.env, log: createLog(config.log), writeAudit });
   stopOnSignal((options) => app.stop(options));
   await app.start();
+}
+
+async function createAdmin({ config: file, passwordFile, ...options }: CreateAdminOptions): Promise<void> {
+  const config = parseConfig(configSources(file));
+  const password = passwordFile === undefined ? undefined : readNamedFile('--password-file', passwordFile).replace(/\r?\n$/, '');
+  const { runCreateAdmin } = await import('./create-admin.ts');
+  console.log(await runCreateAdmin({ ...options, password, config, connection: await connect(config) }));
+}
+
+interface CreateAdminOptions {
+  email: string;
+  name: string;
+  secret: string;
+  passwordFile?: string;
+  config?: string;
 }
 
 /** The first signal stops in order and exits 0; a second one exits at once. */
@@ -61,13 +81,23 @@ const wholeNumber = (text: string): number => {
   return Number(text);
 };
 
-const program = new Command('atrium').description('The backend of a web console for Kubernetes.').version(version);
+const program = new Command('atrium').description('The backend of a web console for Kubernetes.').version(packageJson.version);
 
 program
   .command('serve', { isDefault: true })
   .description('start the service')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(serve);
+
+program
+  .command('create-admin')
+  .description('make the first administrator, once; the password goes into a Secret and must be changed at the first log-in')
+  .requiredOption('--email <email>', 'e-mail address or plain login name')
+  .option('--name <name>', 'display name', 'Administrator')
+  .option('--password-file <file>', 'take the password from there instead of making one')
+  .option('--secret <name>', 'Secret that tells of the administrator', 'atrium-first-admin')
+  .option('--config <file>', `YAML file (default: ${defaultConfig})`)
+  .action(createAdmin);
 
 program
   .command('sandbox')
@@ -102,7 +132,10 @@ config
 program
   .command('openapi')
   .description('print the OpenAPI document')
-  .action(() => console.log(JSON.stringify(App.describe(), null, 2)));
+  .action(async () => {
+    const { App } = await import('./app.ts');
+    console.log(JSON.stringify(App.describe(), null, 2));
+  });
 
 try {
   await program.parseAsync();

@@ -90,7 +90,7 @@ export class LoginRecorder {
     if (found !== undefined) return this.#refusal(found, login, time) ?? this.#update(found, login, time, signal);
     if (!config.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
     const created = await this.#records.create(newUser(name, login), signal);
-    return created && this.#writeStatus(created, login, { time, isNew: true, signal });
+    return created && this.#writeStatus(created, login, time, signal);
   }
 
   #refusal(object: KubernetesObject, { login, connector }: Login, time: Date): Recorded | undefined {
@@ -108,23 +108,27 @@ export class LoginRecorder {
     const changes = specOf(login, old);
     const spec = { ...old, ...changes };
     const labels = labelsToChange(object.metadata.labels, spec);
-    if (labels === undefined && isDeepStrictEqual(spec, old)) return this.#writeStatus(object, login, { time, isNew: false, signal });
+    if (labels === undefined && isDeepStrictEqual(spec, old)) return this.#writeStatus(object, login, time, signal);
     const updated = await this.#records.patch(object, { spec: changes, ...(labels && { labels }) }, signal);
-    return updated && this.#writeStatus(updated, login, { time, isNew: false, signal });
+    return updated && this.#writeStatus(updated, login, time, signal);
   }
 
   async #writeStatus(
     object: KubernetesObject,
     { groups, subjectName }: Login,
-    { time, isNew, signal }: { time: Date; isNew: boolean; signal: AbortSignal },
+    time: Date,
+    signal: AbortSignal,
   ): Promise<Recorded | undefined> {
+    const old = isRecord(object.status) ? object.status : {};
+    // Not only right after it was made: the first log-in may have failed between the two writes.
+    const isFirst = object.metadata.annotations?.[createdByAnnotation] === 'login' && old.lastLoginTime === undefined;
     const told = {
       groups: recordedGroups(groups),
       subjectName,
       lastLoginTime: timestamp(time),
-      ...(isNew && { activatedTime: timestamp(time) }),
+      ...(isFirst && { activatedTime: timestamp(time) }),
     };
-    const status = { ...(isRecord(object.status) && object.status), ...told };
+    const status = { ...old, ...told };
     const phase = phaseStatus({ ...object, status }, time, this.#options.config.idleDays);
     const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
     return written && { outcome: 'recorded', account: accountOf(written) };

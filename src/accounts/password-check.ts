@@ -5,6 +5,7 @@ import type { Audit, AuditOrigin } from '../http/audit.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
+import { LockEnds } from './lock-ends.ts';
 import { countAttempt, noFailures } from './lockout.ts';
 import type { AccountLookup } from './lookup.ts';
 import { PasswordSecrets, type StoredHash } from './password-secret.ts';
@@ -27,7 +28,8 @@ export interface PasswordAttempt extends Partial<AuditOrigin> {
 type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';
 
 export type PasswordVerdict =
-  | { outcome: 'ok'; account: Account }
+  /** `passwordChangedAt` tells this password of the user from earlier and later ones. */
+  | { outcome: 'ok'; account: Account; passwordChangedAt: string }
   /** `retryAfterSeconds` is about the client's address, not about the user, and may be told. */
   | { outcome: 'refused'; reason: Refusal; retryAfterSeconds?: number };
 
@@ -82,6 +84,7 @@ export class PasswordCheck {
   readonly #secrets: PasswordSecrets;
   readonly #sources: SourceLimit;
   readonly #turns = new Turns(turns);
+  readonly #locks: LockEnds;
   readonly #now: () => Date;
   readonly #clock: () => number;
 
@@ -94,6 +97,11 @@ export class PasswordCheck {
     this.#sources = new SourceLimit({ failures: failures * failuresPerSource, windowMs: duration, clock });
     this.#now = now;
     this.#clock = clock;
+    this.#locks = new LockEnds({ now, clock });
+    options.accounts.onChange((name) => {
+      const account = options.accounts.get(name);
+      if (account !== undefined) this.#locks.see(account);
+    });
   }
 
   /**
@@ -139,14 +147,16 @@ export class PasswordCheck {
     const match = await passwords.verify(password, stored.hash);
     if (match === 'mismatch') return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
     if (match === 'match-rehash') await this.#rehash(name, password, stored, signal);
-    const verdict = await untilUncontested(() => this.#succeed(account, signal), signal);
+    const verdict = await untilUncontested(() => this.#succeed(account, stored, signal), signal);
     return { verdict: verdict ?? { outcome: 'refused', reason: 'Contested' }, account };
   }
 
   /** Undefined if somebody else has written in between. */
   async #count(name: string, email: string, signal: AbortSignal): Promise<Counted | undefined> {
-    const object = await this.#records.read(name, signal);
-    if (object === undefined || object === 'not-installed') return { refusal: 'UnknownUser' };
+    const found = await this.#records.read(name, signal);
+    if (found === undefined || found === 'not-installed') return { refusal: 'UnknownUser' };
+    const isOver = this.#locks.hasEnded(accountOf(found));
+    const object = isOver ? { ...found, status: { ...statusOf(found), ...noFailures } } : found;
     const account = accountOf(object);
     if (account.email.toLowerCase() !== email.toLowerCase()) return { refusal: 'UnknownUser' };
     if (account.connectorType !== 'local') return { account, refusal: 'NotLocal' };
@@ -160,7 +170,11 @@ export class PasswordCheck {
   }
 
   /** Takes the count back, and the lock with it. Undefined if somebody else has written in between. */
-  async #succeed({ name, uid, sessionsNotBefore }: Account, signal: AbortSignal): Promise<PasswordVerdict | undefined> {
+  async #succeed(
+    { name, uid, sessionsNotBefore }: Account,
+    { changedAt }: StoredHash,
+    signal: AbortSignal,
+  ): Promise<PasswordVerdict | undefined> {
     const object = await this.#records.read(name, signal);
     if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid)
       return { outcome: 'refused', reason: 'UnknownUser' };
@@ -170,7 +184,7 @@ export class PasswordCheck {
     // Meanwhile the password was changed: the right one was the old one.
     if (account.sessionsNotBefore !== sessionsNotBefore) return { outcome: 'refused', reason: 'WrongPassword' };
     const written = await this.#writeStatus(object, noFailures, signal);
-    return written && { outcome: 'ok', account: accountOf(written) };
+    return written && { outcome: 'ok', account: accountOf(written), passwordChangedAt: changedAt };
   }
 
   #writeStatus(object: KubernetesObject, changes: Record<string, unknown>, signal: AbortSignal): Promise<KubernetesObject | undefined> {
@@ -180,9 +194,9 @@ export class PasswordCheck {
   }
 
   /** A hash of today's strength, now that the password is at hand. That it cannot be written keeps nobody out. */
-  async #rehash(user: string, password: string, { resourceVersion }: StoredHash, signal: AbortSignal): Promise<void> {
+  async #rehash(user: string, password: string, stored: StoredHash, signal: AbortSignal): Promise<void> {
     try {
-      await this.#secrets.replaceHash(user, { hash: await this.#options.passwords.hash(password), resourceVersion }, signal);
+      await this.#secrets.replaceHash(user, { ...stored, hash: await this.#options.passwords.hash(password) }, signal);
     } catch (error) {
       this.#options.log.warn({ user, err: error }, 'a password hash stays as weak as it is');
     }

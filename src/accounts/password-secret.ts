@@ -10,26 +10,23 @@ const secretType = 'auth.platform.io/password';
 
 const secretName = (user: string) => `user-password-${user}`;
 const encode = (text: string) => Buffer.from(text).toString('base64');
+const decode = (base64: string) => Buffer.from(base64, 'base64').toString();
 
 const storedSecret = z.object({
   metadata: z.object({ resourceVersion: z.string(), ownerReferences: z.array(z.object({ uid: z.string() })).default([]) }),
   type: z.literal(secretType),
-  data: z.object({ hash: z.base64() }),
+  data: z.object({ hash: z.base64(), changedAt: z.base64().default('') }),
 });
 
-/** The Secret that holds the password of a user; it goes when the user goes. `hash`: as `Passwords.hash` gives it. */
-export function passwordSecret({
-  user,
-  namespace,
-  hash,
-  changedAt,
-}: {
+interface NewHash {
   user: { name: string; uid: string };
-  /** `kubernetes.namespace` */
-  namespace: string;
+  /** As `Passwords.hash` gives it. */
   hash: string;
   changedAt: Date;
-}) {
+}
+
+/** The Secret that holds the password of a user; it goes when the user goes. `namespace`: `kubernetes.namespace`. */
+export function passwordSecret({ user, namespace, hash, changedAt }: NewHash & { namespace: string }) {
   const owner = { apiVersion: userApiVersion, kind: 'User', name: user.name, uid: user.uid };
   return {
     apiVersion: 'v1',
@@ -48,6 +45,8 @@ interface PasswordSecretOptions {
 
 export interface StoredHash {
   hash: string;
+  /** RFC 3339; '' if it is not known. Another hash of the same password leaves it as it is. */
+  changedAt: string;
   /** Of the Secret. */
   resourceVersion: string;
 }
@@ -72,16 +71,30 @@ export class PasswordSecrets {
     }
     const { success, data } = storedSecret.safeParse(answer);
     if (!success || !data.metadata.ownerReferences.some((owner) => owner.uid === uid)) return undefined;
-    return { hash: Buffer.from(data.data.hash, 'base64').toString(), resourceVersion: data.metadata.resourceVersion };
+    const { hash, changedAt } = data.data;
+    return { hash: decode(hash), changedAt: decode(changedAt), resourceVersion: data.metadata.resourceVersion };
   }
 
-  /** Replaces the hash of an unchanged password, if the Secret is still that version. @throws StatusError 409, 503, 504 */
-  async replaceHash(user: string, { hash, resourceVersion }: StoredHash, signal: AbortSignal): Promise<void> {
+  /** @returns whether it was: false if there is a Secret of that name already; @throws StatusError 503, 504 */
+  async create(password: NewHash, signal: AbortSignal): Promise<boolean> {
+    const { client, namespace } = this.#options;
+    const body = passwordSecret({ ...password, namespace });
+    try {
+      await client.request({ method: 'POST', path: resourcePath(secrets, { namespace }), body, call: 'create secrets', signal });
+      return true;
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 409) return false;
+      throw error;
+    }
+  }
+
+  /** Replaces the hash if the Secret is still that version. @throws StatusError 409, 503, 504 */
+  async replaceHash(user: string, { hash, changedAt, resourceVersion }: StoredHash, signal: AbortSignal): Promise<void> {
     await this.#options.client.request({
       method: 'PATCH',
       path: this.#path(user),
       contentType: 'application/merge-patch+json',
-      body: { metadata: { resourceVersion }, data: { hash: encode(hash) } },
+      body: { metadata: { resourceVersion }, data: { hash: encode(hash), changedAt: encode(changedAt) } },
       call: 'patch secrets',
       signal,
     });

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../http/bound.ts';
 
 const maxSources = 20_000;
 
@@ -23,7 +24,7 @@ interface Window {
  */
 export class SourceLimit {
   readonly #options: SourceLimitOptions;
-  readonly #windows = new LRUCache<string, Window>({ max: maxSources });
+  readonly #windows = new LRUCache<string, Window>(atMost(maxSources));
 
   constructor(options: SourceLimitOptions) {
     this.#options = options;

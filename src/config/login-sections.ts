@@ -101,7 +101,7 @@ export const identitySection = z.strictObject({
       title: z.string().min(1).default('Atrium').describe('Heading of the log-in page.'),
       logo: z
         .string()
-        .regex(/^\/(?!\/)/, 'must be a path of this service')
+        .regex(/^\/([^/]|$)/, 'must be a path of this service')
         .optional()
         .describe('Picture above the heading: a path of this service, such as /api/v1/cm/logos/logo.svg.'),
     })

@@ -78,7 +78,7 @@ export function createConsole({ config, basePath, apiServer, access, metrics, lo
     }),
     checks: [
       { name: 'static-files', critical: true, failure: () => staticFiles.failure() },
-      { name: 'configmaps', critical: false, failure: () => configMaps.failure() },
+      { name: 'configmaps', critical: false, isAwaited: true, failure: () => configMaps.failure() },
     ],
     async start() {
       await staticFiles.load();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { clientAddress } from './client-address.ts';
@@ -7,7 +8,7 @@ import { answerError } from './error-answer.ts';
 import { indentJson } from './json.ts';
 import type { Metrics } from './metrics.ts';
 import { type RequestState, stateOf } from './router.ts';
-import { headersTooLarge, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
+import { headersTooLarge, notReady, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
 
 export interface FrameOptions {
   basePath: string;
@@ -22,8 +23,8 @@ export interface FrameOptions {
 const maxHeaders = 200;
 /** A reader this much slower than the request's deadline is cut off; what it holds back is memory of everybody. */
 const slowReaderFactor = 2;
-/** Answered whatever the load is: a probe that gets 429 would make things worse. */
-const neverRefused = /\/(livez|readyz|healthz)$/;
+/** Answered whatever the load is: a probe that gets 429 would make things worse. They come every few seconds, and would drown the log. */
+const isProbe = /\/(livez|readyz|healthz)$/;
 
 /**
  * What surrounds every request: its id, the headers that every answer carries, the deadline, the bound on requests in flight, the
@@ -33,6 +34,7 @@ export class Frame {
   readonly #options: FrameOptions;
   readonly #addressOf: (peer: string, forwardedFor: string) => string;
   readonly #inFlight = { short: 0, long: 0 };
+  readonly #lasting = new Set<RequestLifetime>();
 
   constructor(options: FrameOptions) {
     this.#options = options;
@@ -50,7 +52,7 @@ export class Frame {
       finish(ctx);
     } catch (error) {
       const reason = request.signal.aborted ? request.signal.reason : error;
-      answerError(ctx, reason instanceof StatusError ? reason : error, this.#options.log);
+      answerError(ctx, reason instanceof StatusError ? reason : error, this.#options.log, isProbe.test(ctx.path) ? 'debug' : 'error');
       indentJson(ctx);
     }
   };
@@ -63,7 +65,14 @@ export class Frame {
     this.#count('short', -1);
     this.#count('long', 1);
     lifetime.becomeLong();
+    this.#lasting.add(lifetime);
+    ctx.res.once('close', () => this.#lasting.delete(lifetime));
   };
+
+  /** Ends the requests that may outlive the deadline: who watches goes on elsewhere, from the last thing that was told. */
+  endLongRunning(): void {
+    for (const lifetime of this.#lasting) lifetime.endAnswer();
+  }
 
   #begin(ctx: Context, lifetime: RequestLifetime): void {
     const { metrics, log } = this.#options;
@@ -87,11 +96,10 @@ export class Frame {
       lifetime.end();
       this.#count(lifetime.kind, -1);
       const seconds = (performance.now() - started) / 1000;
-      const { operationId = 'none', userName, source } = stateOf(ctx);
+      const { operationId = 'none', userName, refusal, source } = stateOf(ctx);
       const code = ctx.res.writableFinished ? ctx.res.statusCode : 499;
       metrics.requests.observe({ operation: operationId, code }, seconds);
-      // Probes come every few seconds for ever; they would drown the rest.
-      const level = neverRefused.test(path) ? 'debug' : 'info';
+      const level = isProbe.test(path) ? 'debug' : 'info';
       log[level](
         {
           requestId: state.requestId,
@@ -102,6 +110,7 @@ export class Frame {
           operation: operationId,
           source,
           ...(userName !== undefined && { user: userName }),
+          ...(refusal !== undefined && { refusal }),
           userAgent: ctx.get('User-Agent').slice(0, 256),
         },
         'request',
@@ -111,7 +120,7 @@ export class Frame {
 
   #admit(ctx: Context): void {
     if (ctx.req.rawHeaders.length > 2 * maxHeaders) throw headersTooLarge();
-    if (this.#inFlight.short > this.#options.maxInFlight && !neverRefused.test(ctx.path)) throw this.#refuse();
+    if (this.#inFlight.short > this.#options.maxInFlight && !isProbe.test(ctx.path)) throw this.#refuse();
   }
 
   #refuse(): StatusError {
@@ -154,6 +163,17 @@ class RequestLifetime {
     this.kind = 'long';
     clearTimeout(this.#deadline);
     clearTimeout(this.#slowReader);
+  }
+
+  /** An answer under way ends as if nothing more had come, not as one that was cut. */
+  endAnswer(): void {
+    const { body, res } = this.#ctx;
+    if (!res.headersSent) {
+      this.#controller.abort(notReady([{ reason: 'shutdown', message: 'stopping' }]));
+      return;
+    }
+    if (body instanceof Readable) body.unpipe(res);
+    res.end();
   }
 
   /** The answer is out, or the caller is gone: whatever still runs for it stops. */

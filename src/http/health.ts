@@ -6,15 +6,29 @@ import { notReady } from './status.ts';
 export interface Check {
   name: string;
   critical: boolean;
+  /** Whether it is critical while the replica starts: without it, requests would fail here that another replica can answer. */
+  isAwaited?: true;
   failure(): string | undefined;
 }
+
+/** After so long a replica that has started is ready also without what is awaited: it may be that no replica can have it. */
+const startMs = 15_000;
 
 const text = { 'text/plain': z.string() };
 
 /** Whether this replica should get requests: its checks, and whether it is on its way out. */
 export class Health {
   readonly #checks: Check[] = [];
+  readonly #clock: () => number;
+  readonly #begunAt: number;
+  #isStarting = true;
   #isStopping = false;
+
+  /** @param clock milliseconds that only ever grow */
+  constructor({ clock = () => performance.now() }: { clock?: () => number } = {}) {
+    this.#clock = clock;
+    this.#begunAt = clock();
+  }
 
   add(check: Check): void {
     this.#checks.push(check);
@@ -30,8 +44,16 @@ export class Health {
   }
 
   #results(): { name: string; critical: boolean; why: string | undefined }[] {
-    const results = this.#checks.map((check) => ({ name: check.name, critical: check.critical, why: check.failure() }));
-    return [...results, { name: 'shutdown', critical: true, why: this.#isStopping ? 'stopping' : undefined }];
+    const results = this.#checks.map((check) => ({ ...check, why: check.failure() }));
+    this.#isStarting &&= this.#clock() - this.#begunAt < startMs && results.some(({ isAwaited, why }) => isAwaited && why !== undefined);
+    return [
+      ...results.map(({ name, critical, isAwaited = false, why }) => ({
+        name,
+        critical: critical || (isAwaited && this.#isStarting),
+        why,
+      })),
+      { name: 'shutdown', critical: true, why: this.#isStopping ? 'stopping' : undefined },
+    ];
   }
 
   /** Lines as the API server words them: `[+]name ok`, `[-]name failed: why`. @throws StatusError 503 with a cause per failed check */
@@ -64,7 +86,7 @@ export class Health {
         tag: 'operations',
         summary: 'Whether this replica should get requests',
         description:
-          'A missing API server or issuer is named, but does not make the replica unready: static files still work, and a restart cures nothing.',
+          'A missing API server or issuer is named, but does not make the replica unready: static files still work, and a restart cures nothing. Only right after the start it waits, for 15 seconds at most, until it knows what the other replicas know.',
         credential: 'none',
         query: z.object({ verbose: z.string().optional().describe('Names every check.') }),
         answers: { 200: { description: '`ok`, or the checks', content: text } },

@@ -16,6 +16,8 @@ export interface RequestState {
   operationId?: string;
   /** For the access log; never a credential. */
   userName?: string;
+  /** Why a credential was refused, for the access log: callers are not told. */
+  refusal?: string;
 }
 
 export interface RouterOptions {

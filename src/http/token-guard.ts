@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from './bound.ts';
 import { StatusError, tooManyRequests } from './status.ts';
 
 const windowMs = 60_000;
@@ -12,9 +13,9 @@ const maxAccepted = 20_000;
  */
 export class TokenGuard {
   /** Refusals per client address; the count ends a minute after the first. */
-  readonly #refusals = new LRUCache<string, { count: number }>({ max: maxSources, ttl: windowMs });
+  readonly #refusals = new LRUCache<string, { count: number }>({ ...atMost(maxSources), ttl: windowMs });
   /** Hashes of tokens that were accepted: their owners share an address with the guesser, not his lot. */
-  readonly #accepted = new LRUCache<string, true>({ max: maxAccepted, ttl: windowMs });
+  readonly #accepted = new LRUCache<string, true>({ ...atMost(maxAccepted), ttl: windowMs });
 
   /**
    * Does what judges a token.

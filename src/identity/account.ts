@@ -17,6 +17,9 @@ interface AccountRules {
 
 /** What a session or token of somebody still counts for: asked at every use of one. */
 export function accountFinder({ accounts, idleDays, consoleClientID, now }: AccountRules): FindAccount {
+  // Who has to change a password does so at the next log-in; what the console has already goes on, and is let through to little else there.
+  const isOfConsole = (clientID: string | undefined, token: unknown) =>
+    clientID === undefined || (clientID === consoleClientID && token !== undefined);
   return async (ctx, subject, token) => {
     if (!accounts.isSynced) throw unavailable(new Error('the users are not listed yet'));
     const account = accounts.get(subject.slice(subject.indexOf('.') + 1));
@@ -25,7 +28,7 @@ export function accountFinder({ accounts, idleDays, consoleClientID, now }: Acco
     const { phase } = phaseOf(account, now(), idleDays);
     if (phase === 'Invalid' || phase === 'Disabled') return undefined;
     if (authenticatedAt(ctx.oidc.session, token) < (account.sessionsNotBefore ?? 0)) return undefined;
-    if (account.mustChangePassword && ctx.oidc.client !== undefined && ctx.oidc.client.clientId !== consoleClientID) return undefined;
+    if (account.mustChangePassword && !isOfConsole(ctx.oidc.client?.clientId, token)) return undefined;
     return { accountId: subject, claims: () => claimsOf(account) };
   };
 }

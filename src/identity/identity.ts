@@ -7,6 +7,7 @@ import type { Context, Middleware } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Logger } from 'pino';
 import type { AccountLookup } from '../accounts/lookup.ts';
+import type { PasswordChange } from '../accounts/password-change.ts';
 import type { PasswordCheck } from '../accounts/password-check.ts';
 import { SourceLimit } from '../accounts/source-limit.ts';
 import type { Config } from '../config/schema.ts';
@@ -22,6 +23,7 @@ import { asBehindFrame, useProviderCookies } from './behind-frame.ts';
 import { BrowserRecords } from './browser-records.ts';
 import { languageChoice } from './languages.ts';
 import { answerLogIn, type LogInParts } from './log-in.ts';
+import { PasswordDue } from './password-due.ts';
 import { cookiePrefix } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
 import { IdentityRecords } from './records.ts';
@@ -39,6 +41,7 @@ export interface IdentityOptions {
   namespace: string;
   accounts: AccountLookup;
   passwordCheck: Pick<PasswordCheck, 'check'>;
+  passwordChange: Pick<PasswordChange, 'change'>;
   keyRing: Pick<KeyRing, 'sealFor' | 'signingKeys' | 'cookieKeys'>;
   audit: Audit;
   log: Logger;
@@ -110,6 +113,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     views,
     origin,
     consoleClientID,
+    passwordDue: new PasswordDue({ ...options, seal: keyRing.sealFor('identity password due') }),
     lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
   };
   const sweep = new RecordSweep({ client, namespace, log, now });
@@ -119,7 +123,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (ctx.path !== prefix && !ctx.path.startsWith(`${prefix}/`)) return next();
       await inRequestScope(ctx, () => answer(ctx, keeper, logIn));
     },
-    checks: [{ name: 'identity', critical: false, failure: () => keeper.failure() }],
+    checks: [{ name: 'identity', critical: false, isAwaited: true, failure: () => keeper.failure() }],
     start() {
       keeper.start();
       sweep.start();

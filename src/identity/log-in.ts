@@ -1,12 +1,14 @@
 import type { Context } from 'koa';
 import { type ClientMetadata, errors, type default as Provider } from 'oidc-provider';
+import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { PasswordCheck, PasswordVerdict } from '../accounts/password-check.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { readForm } from '../http/body.ts';
 import { methodNotAllowed, StatusError } from '../http/status.ts';
 import { subjectOf } from './account.ts';
-import { consentPage, type LockRule, type LogInProblem, logInPage, passwordDuePage } from './pages.ts';
+import { consentPage, type LockRule, type LogInProblem, logInPage, type NewPasswordProblem, newPasswordPage } from './pages.ts';
+import type { PasswordDue } from './password-due.ts';
 import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { originsOf, type Views } from './views.ts';
@@ -23,6 +25,7 @@ export interface LogInParts {
   consoleClientID: string;
   accounts: AccountLookup;
   passwordCheck: Pick<PasswordCheck, 'check'>;
+  passwordDue: Pick<PasswordDue, 'prove' | 'change'>;
   audit: Audit;
 }
 
@@ -54,47 +57,71 @@ export async function answerLogIn(parts: LogInParts, ctx: Context, provider: Pro
   const form = await readForm(ctx.req, formLimitBytes);
   if (form.has('cancel')) return finish(visit, { error: 'access_denied', error_description: 'the log-in was cancelled' });
   if (interaction.prompt.name === 'consent') return finish(visit, { ...interaction.lastSubmission, consent: {} });
+  if (form.has('proof')) return changePassword(parts, visit, form);
   await logIn(parts, visit, { email: form.get('email') ?? '', password: form.get('password') ?? '' });
 }
 
 async function logIn(parts: LogInParts, visit: Visit, { email, password }: { email: string; password: string }): Promise<void> {
-  const { ctx, clientID, clientName } = visit;
-  const { signal } = requestScope();
-  const verdict = await judge(parts, ctx, { email, password });
+  const { ctx, interaction } = visit;
+  const verdict = await judge(() => parts.passwordCheck.check({ email, password, ...auditOrigin(ctx) }, requestScope().signal));
   if (verdict.outcome !== 'ok') return refuse(parts, visit, email, verdict);
+  const { account, passwordChangedAt } = verdict;
+  if (!account.mustChangePassword) return succeed(parts, visit, account);
+  askForPassword(parts, visit, { email: account.email, proof: parts.passwordDue.prove(interaction.uid, account, passwordChangedAt) });
+}
+
+/** @throws SessionNotFound for a form that does not come from this visit, or not after the last change of the password */
+async function changePassword(parts: LogInParts, visit: Visit, form: URLSearchParams): Promise<void> {
+  const { ctx, interaction } = visit;
+  const verdict = await judge(() => parts.passwordDue.change(interaction.uid, form));
+  if (verdict.outcome === 'stale') throw new errors.SessionNotFound('the old password was given elsewhere, or too long ago');
+  if (verdict.outcome === 'unavailable') return refuse(parts, visit, '', verdict);
+  if (verdict.outcome === 'refused') {
+    ctx.status = 422;
+    return askForPassword(parts, visit, { ...verdict, proof: form.get('proof') ?? '' });
+  }
   const { account } = verdict;
-  const isConsole = clientID === parts.consoleClientID;
-  if (account.mustChangePassword && !isConsole) {
-    ctx.status = 403;
-    return parts.views.send(ctx, passwordDuePage(textsOf(parts, visit), clientName, parts.views.consoleURL));
-  }
-  await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, signal);
+  parts.audit.record({ audit: 'PasswordChanged', ...subjectsOf(visit, account), outcome: 'success' });
+  await succeed(parts, visit, account);
+}
+
+function askForPassword(parts: LogInParts, visit: Visit, form: { email: string; proof: string; problem?: NewPasswordProblem }): void {
+  const formTargets = originsOf(visit.interaction.params.redirect_uri);
+  parts.views.send(visit.ctx, newPasswordPage(textsOf(parts, visit), { ...form, formTargets }));
+}
+
+async function succeed(parts: LogInParts, visit: Visit, account: Account): Promise<void> {
+  await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
   // Of its own log-ins the console tells itself.
-  if (!isConsole) {
-    const { name, uid, subjectName } = account;
-    parts.audit.record({
-      audit: 'LoginSucceeded',
-      ...auditOrigin(ctx),
-      actor: { name: subjectName, uid },
-      target: { name, uid },
-      outcome: 'success',
-    });
-  }
+  if (visit.clientID !== parts.consoleClientID)
+    parts.audit.record({ audit: 'LoginSucceeded', ...subjectsOf(visit, account), outcome: 'success' });
   await finish(visit, { login: { accountId: subjectOf(account), remember: false, amr: ['pwd'] }, consent: {} });
 }
 
-type Verdict = PasswordVerdict | { outcome: 'unavailable'; status: StatusError };
+const subjectsOf = ({ ctx }: Visit, { name, uid, subjectName }: Account) => ({
+  ...auditOrigin(ctx),
+  actor: { name: subjectName, uid },
+  target: { name, uid },
+});
 
-async function judge({ passwordCheck }: LogInParts, ctx: Context, attempt: { email: string; password: string }): Promise<Verdict> {
+interface Unavailable {
+  outcome: 'unavailable';
+  status: StatusError;
+}
+
+/** What is out of reach or overrun has a page here, too. */
+async function judge<T>(verdict: () => Promise<T>): Promise<T | Unavailable> {
   try {
-    return await passwordCheck.check({ ...attempt, ...auditOrigin(ctx) }, requestScope().signal);
+    return await verdict();
   } catch (error) {
     if (error instanceof StatusError && [429, 503, 504].includes(error.status.code)) return { outcome: 'unavailable', status: error };
     throw error;
   }
 }
 
-async function refuse(parts: LogInParts, visit: Visit, email: string, verdict: Exclude<Verdict, { outcome: 'ok' }>): Promise<void> {
+type Refusal = Extract<PasswordVerdict, { outcome: 'refused' }>;
+
+async function refuse(parts: LogInParts, visit: Visit, email: string, verdict: Refusal | Unavailable): Promise<void> {
   const { ctx } = visit;
   if (verdict.outcome === 'unavailable') {
     ctx.status = 503;

@@ -56,13 +56,14 @@ export function sendPage(ctx: Context, look: Look, { texts, heading, content, is
     'Referrer-Policy': 'same-origin',
   });
   ctx.vary('Accept-Language, Cookie');
+  const title = `${isFailure ? `${texts.errorPrefix}: ` : ''}${heading} – ${look.title}`;
   ctx.type = 'html';
   ctx.body = htmlText(html`<!DOCTYPE html>
 <html lang="${texts.tag}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${isFailure && `${texts.errorPrefix}: `}${heading} – ${look.title}</title>
+<title>${title}</title>
 ${styleElement(style)}
 </head>
 <body>

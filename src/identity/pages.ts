@@ -1,3 +1,4 @@
+import { minCharacters, type PasswordProblem } from '../accounts/password-policy.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
 import type { Page } from './page.ts';
@@ -22,7 +23,7 @@ interface LogInForm {
   formTargets: readonly string[];
 }
 
-const field = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
+const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
 const problemText = (text: Html | string): Html => html`<div class="bad" role="alert" id="problem">${text}</div>`;
 
 export function logInPage(texts: Texts, { client, email, problem, lock, formTargets }: LogInForm): Page {
@@ -66,13 +67,40 @@ export const consentPage = (texts: Texts, client: string, formTargets: readonly 
 </form>`,
 });
 
-export const passwordDuePage = (texts: Texts, client: string, consoleURL: string): Page => ({
-  texts,
-  heading: texts.dueTitle,
-  isFailure: true,
-  content: html`<p role="alert">${texts.due(client)}</p>
-<p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
-});
+/** Why a new password is not taken. */
+export type NewPasswordProblem = PasswordProblem | 'SameAsOld' | 'Different';
+
+interface NewPasswordForm {
+  email: string;
+  /** Says that the old one was right. */
+  proof: string;
+  problem?: NewPasswordProblem;
+  formTargets: readonly string[];
+}
+
+/** In place of a log-in with a password that is due. */
+export function newPasswordPage(texts: Texts, { email, proof, problem, formTargets }: NewPasswordForm): Page {
+  const marks = problem !== undefined && html` aria-invalid="true"`;
+  const field = (name: string, label: string, focus: Html | false) => html`<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="password" autocomplete="new-password" maxlength="1024" required aria-describedby="rule${problem !== undefined && ' problem'}"${focus}${marks}>`;
+  return {
+    texts,
+    heading: texts.dueTitle,
+    isFailure: problem !== undefined,
+    formTargets,
+    content: html`${problem !== undefined && problemText(texts.newPasswordProblems[problem])}
+<p>${texts.due(email)}</p>
+<form method="post">
+${hidden('proof', proof)}
+<input type="text" name="email" autocomplete="username" value="${email}" readonly hidden>
+${field('new_password', texts.newPassword, html` autofocus`)}
+${field('new_password_again', texts.newPasswordAgain, false)}
+<p class="faint" id="rule">${texts.newPasswordRule(minCharacters)}</p>
+<button>${texts.setPassword}</button>
+<button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
+</form>`,
+  };
+}
 
 /** A form of the provider's, which knows it by its secret. */
 export interface ProviderForm {
@@ -86,7 +114,7 @@ export const logOutPage = (texts: Texts, { action, secret }: ProviderForm, formT
   formTargets,
   content: html`<p>${texts.logOutQuestion}</p>
 <form method="post" action="${action}">
-${field('xsrf', secret)}
+${hidden('xsrf', secret)}
 <button name="logout" value="yes">${texts.logOut}</button>
 <button class="second">${texts.stay}</button>
 </form>`,
@@ -104,7 +132,7 @@ export const endSessionPage = (
   formTargets,
   content: html`<p>${isSwitch ? texts.switchText : texts.logOutNobody}</p>
 <form method="post" action="${action}">
-${field('xsrf', secret)}
+${hidden('xsrf', secret)}
 <button name="logout" value="yes">${texts.proceed}</button>
 </form>`,
 });
@@ -124,7 +152,7 @@ export function deviceCodePage(texts: Texts, { action, secret }: ProviderForm, c
     content: html`${problem !== undefined && problemText(problem)}
 <p>${texts.device}</p>
 <form method="post" action="${action}">
-${field('xsrf', secret)}
+${hidden('xsrf', secret)}
 <label for="code">${texts.deviceCode}</label>
 <input id="code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="32" required autofocus value="${code}"${problem !== undefined && html` aria-invalid="true" aria-describedby="problem"`}>
 <button>${texts.proceed}</button>
@@ -138,8 +166,8 @@ export const deviceConfirmPage = (texts: Texts, { action, secret }: ProviderForm
   content: html`<p>${texts.deviceConfirm(client)}</p>
 <p class="code">${code}</p>
 <form method="post" action="${action}">
-${field('xsrf', secret)}
-${field('user_code', code)}
+${hidden('xsrf', secret)}
+${hidden('user_code', code)}
 <button name="confirm" value="yes">${texts.proceed}</button>
 <button class="second" name="abort" value="yes">${texts.cancel}</button>
 </form>`,

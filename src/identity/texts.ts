@@ -1,3 +1,5 @@
+import type { NewPasswordProblem } from './pages.ts';
+
 /** Everything that a person reads on the pages. */
 export interface Texts {
   /** BCP 47, for `lang`. */
@@ -17,7 +19,12 @@ export interface Texts {
   readonly consentTitle: string;
   readonly consent: (client: string) => string;
   readonly dueTitle: string;
-  readonly due: (client: string) => string;
+  readonly due: (email: string) => string;
+  readonly newPassword: string;
+  readonly newPasswordAgain: string;
+  readonly newPasswordRule: (characters: number) => string;
+  readonly newPasswordProblems: Readonly<Record<NewPasswordProblem, string>>;
+  readonly setPassword: string;
   readonly toConsole: string;
   readonly logOut: string;
   readonly logOutQuestion: string;
@@ -60,8 +67,19 @@ const en: Texts = {
   errorPrefix: 'Error',
   consentTitle: 'Go on?',
   consent: (client) => `${client} wants to log you in. Go on only if you have just begun this yourself.`,
-  dueTitle: 'Your password must be changed',
-  due: (client) => `Before you can log in to ${client}, log in to the console and change your password there.`,
+  dueTitle: 'Choose a new password',
+  due: (email) => `The password of ${email} must be changed before you can go on.`,
+  newPassword: 'New password',
+  newPasswordAgain: 'New password, once more',
+  newPasswordRule: (characters) => `At least ${characters} characters; several words are better than a few signs.`,
+  newPasswordProblems: {
+    TooShort: 'This password is too short.',
+    TooLong: 'This password is too long.',
+    NamesUser: 'The password must not contain your name in the e-mail address.',
+    SameAsOld: 'This is the old password. Choose another one.',
+    Different: 'The two passwords are not the same.',
+  },
+  setPassword: 'Change password and log in',
   toConsole: 'To the console',
   logOut: 'Log out',
   logOutQuestion: 'Do you want to log out?',
@@ -105,8 +123,19 @@ const de: Texts = {
   errorPrefix: 'Fehler',
   consentTitle: 'Fortfahren?',
   consent: (client) => `${client} möchte Sie anmelden. Fahren Sie nur fort, wenn Sie das gerade selbst begonnen haben.`,
-  dueTitle: 'Ihr Passwort muss geändert werden',
-  due: (client) => `Bevor Sie sich bei ${client} anmelden können, melden Sie sich an der Konsole an und ändern Sie dort Ihr Passwort.`,
+  dueTitle: 'Neues Passwort wählen',
+  due: (email) => `Das Passwort von ${email} muss geändert werden, bevor es weitergeht.`,
+  newPassword: 'Neues Passwort',
+  newPasswordAgain: 'Neues Passwort noch einmal',
+  newPasswordRule: (characters) => `Mindestens ${characters} Zeichen; mehrere Wörter sind besser als wenige Sonderzeichen.`,
+  newPasswordProblems: {
+    TooShort: 'Dieses Passwort ist zu kurz.',
+    TooLong: 'Dieses Passwort ist zu lang.',
+    NamesUser: 'Das Passwort darf Ihren Namen aus der E-Mail-Adresse nicht enthalten.',
+    SameAsOld: 'Das ist das alte Passwort. Wählen Sie ein anderes.',
+    Different: 'Die beiden Passwörter stimmen nicht überein.',
+  },
+  setPassword: 'Passwort ändern und anmelden',
   toConsole: 'Zur Konsole',
   logOut: 'Abmelden',
   logOutQuestion: 'Möchten Sie sich abmelden?',
@@ -150,8 +179,19 @@ const zh: Texts = {
   errorPrefix: '错误',
   consentTitle: '是否继续？',
   consent: (client) => `${client} 请求让您登录。只有您刚刚自己发起了此操作，才请继续。`,
-  dueTitle: '必须更改您的密码',
-  due: (client) => `在登录 ${client} 之前，请先登录控制台并在那里更改密码。`,
+  dueTitle: '设置新密码',
+  due: (email) => `必须先更改 ${email} 的密码，然后才能继续。`,
+  newPassword: '新密码',
+  newPasswordAgain: '再次输入新密码',
+  newPasswordRule: (characters) => `至少 ${characters} 个字符；由多个词组成的密码优于少量特殊符号。`,
+  newPasswordProblems: {
+    TooShort: '此密码太短。',
+    TooLong: '此密码太长。',
+    NamesUser: '密码不能包含电子邮件地址中的用户名。',
+    SameAsOld: '这是旧密码。请选择其他密码。',
+    Different: '两次输入的密码不一致。',
+  },
+  setPassword: '更改密码并登录',
   toConsole: '前往控制台',
   logOut: '退出登录',
   logOutQuestion: '您要退出登录吗？',

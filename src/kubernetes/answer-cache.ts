@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../http/bound.ts';
 import type { Metrics } from '../http/metrics.ts';
 
 export interface AnswerCacheOptions<T> {
@@ -27,7 +28,7 @@ export class AnswerCache<T> {
   readonly #clock: () => number;
 
   constructor({ name, maxEntries, lifetimeMs, metrics, clock = () => performance.now() }: AnswerCacheOptions<T>) {
-    this.#answers = new LRUCache({ max: maxEntries });
+    this.#answers = new LRUCache(atMost(maxEntries));
     this.#lifetimeMs = lifetimeMs;
     this.#clock = clock;
     metrics.cache(() => ({ name, entries: this.#answers.size }));

@@ -5,6 +5,7 @@ import { type ForwardCall, forward } from './forward.ts';
 import { type ImpersonationHeaders, impersonationHeaders, isImpersonationRefusal } from './impersonation.ts';
 import { asOwnAccount, isRefusal, ourTrouble } from './own-account.ts';
 import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 export type { ApiCall } from './transport.ts';
 
@@ -107,9 +108,9 @@ export class ServiceClient {
   /**
    * The decoded body of a success.
    *
-   * @throws UpstreamError the API server's own Status, but for 401 and 403
-   * @throws StatusError 503 if it is out of reach, answers no JSON, or does not accept our credential or let us do this; 504 after
-   *   `kubernetes.requestTimeout`
+   * @throws UpstreamError the API server's own Status, but for 401, 403 and what is its own fault
+   * @throws StatusError 503 if it is out of reach, fails, answers no JSON, or does not accept our credential or let us do this; 504
+   *   after `kubernetes.requestTimeout`
    */
   request(call: ApiCall): Promise<unknown> {
     return this.#authorized((authorization) => this.#transport.json(call, { authorization }));
@@ -124,7 +125,10 @@ export class ServiceClient {
     try {
       return await asOwnAccount(this.#connection, send);
     } catch (error) {
-      throw isRefusal(error, 401, 403) ? ourTrouble(error) : error;
+      // What it says of its own faults names parts behind it; callers asked nothing of it, we did.
+      throw isRefusal(error, 401, 403) || isFailure(error) ? ourTrouble(error) : error;
     }
   }
 }
+
+const isFailure = (error: unknown): error is UpstreamError => error instanceof UpstreamError && error.status.code >= 500;

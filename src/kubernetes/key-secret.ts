@@ -35,7 +35,7 @@ export class KeySecret {
 
   /** What is there, or what `make` gives if there is nothing. */
   async getOrCreate(make: () => Promise<Entries>, signal: AbortSignal): Promise<SecretContent> {
-    const found = (await this.#get(signal)) ?? (await this.#create(await make(), signal)) ?? (await this.#get(signal));
+    const found = (await this.read(signal)) ?? (await this.#create(await make(), signal)) ?? (await this.read(signal));
     if (found === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the Secret was deleted meanwhile') });
     return found;
   }
@@ -46,11 +46,12 @@ export class KeySecret {
     const body = { ...object, data: { ...data, ...encoded(entries) } };
     const path = resourcePath(secrets, { namespace: this.#namespace, name: this.#name });
     const call = { method: 'PUT', path, body, call: 'update secrets', signal } as const;
-    const updated = (await unless(409, this.#client.request(call))) ?? (await this.#get(signal))?.object;
+    const updated = (await unless(409, this.#client.request(call))) ?? (await this.read(signal))?.object;
     return contentOf(updated);
   }
 
-  async #get(signal: AbortSignal): Promise<SecretContent | undefined> {
+  /** What is there; undefined if there is nothing. */
+  async read(signal: AbortSignal): Promise<SecretContent | undefined> {
     const path = resourcePath(secrets, { namespace: this.#namespace, name: this.#name });
     const object = await unless(404, this.#client.request({ method: 'GET', path, call: 'get secrets', signal }));
     return object === undefined ? undefined : contentOf(object);

@@ -34,4 +34,8 @@ export const isRefusal = (error: unknown, ...codes: number[]): error is Upstream
   error instanceof UpstreamError && codes.includes(error.status.code);
 
 /** What our own account is or may not do is our trouble: passed on, it would tell callers something untrue about themselves. */
-export const ourTrouble = (cause: unknown) => serviceUnavailable('kubernetes', { cause });
+export const ourTrouble = (cause: unknown) => {
+  const retryAfterMs = cause instanceof UpstreamError ? cause.retryAfterMs : undefined;
+  const wait = retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)) };
+  return serviceUnavailable('kubernetes', { cause, ...wait });
+};

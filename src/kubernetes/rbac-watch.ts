@@ -29,12 +29,9 @@ export class RbacWatch {
     await Promise.all(this.#caches.map((cache) => cache.stop()));
   }
 
-  get isSynced(): boolean {
-    return this.#caches.every((cache) => cache.isSynced);
-  }
-
   /** Why changes may go unnoticed for now; undefined if they do not. */
   failure(): string | undefined {
-    return this.#caches.map((cache) => cache.failure()).find((why) => why !== undefined);
+    const failed = this.#caches.map((cache) => cache.failure()).find((why) => why !== undefined);
+    return failed ?? (this.#caches.every((cache) => cache.isSynced) ? undefined : 'not listed yet');
   }
 }

@@ -14,6 +14,9 @@ const maxConnections = 64;
 /** Calls beyond these are refused: they would only wait for their deadline. */
 const maxPending = 2048;
 
+/** An idle connection may have died without a word: with the deadline of a call on it, that is over within 35 s. */
+const maxIdleMs = 20_000;
+
 const maxRetries = 2;
 
 /** One call to the API server, without a credential. There is no way to add a header: what a caller sent never travels on. */
@@ -75,7 +78,14 @@ export class Transport {
     this.#prefix = pathname.replace(/\/$/, '');
     this.#timeoutMs = requestTimeoutMs;
     this.#metrics = metrics;
-    const shared = { connect: connector(connection, requestTimeoutMs), headersTimeout: 0, keepAliveTimeout: 30_000, pipelining: 1 };
+    const shared = {
+      connect: connector(connection, requestTimeoutMs),
+      headersTimeout: 0,
+      keepAliveTimeout: maxIdleMs,
+      // However long the server says that it keeps them.
+      keepAliveMaxTimeout: maxIdleMs,
+      pipelining: 1,
+    };
     this.#short = new Agent({ ...shared, connections: maxConnections, bodyTimeout: requestTimeoutMs });
     this.#long = new Agent({ ...shared, bodyTimeout: 0 });
   }

@@ -74,6 +74,8 @@ export class WatchLoop {
   #heardAt: number;
   /** In a row. */
   #failures = 0;
+  /** Whether it was listed anew because the version was refused, and no watch has gone well since. */
+  #isListedAnew = false;
   #failure: string | undefined;
   #restarts = 0;
 
@@ -163,10 +165,10 @@ export class WatchLoop {
       const calling = { client: this.#client, signal: AbortSignal.any([signal, silence.signal]) };
       for await (const event of watchEvents(calling, this.#options.selection, { resourceVersion: from, timeoutSeconds, onHeard })) {
         this.#take(event);
-        this.#failures = 0;
+        this.#succeed();
       }
       if (this.#clock() - begunAt < shortestWatchMs) throw new Error('the watch ended as soon as it had begun');
-      this.#failures = 0;
+      this.#succeed();
     } finally {
       clearTimeout(timer);
     }
@@ -182,6 +184,11 @@ export class WatchLoop {
     this.#version = event.resourceVersion;
   }
 
+  #succeed(): void {
+    this.#failures = 0;
+    this.#isListedAnew = false;
+  }
+
   #heard(): void {
     this.#heardAt = this.#clock();
     if (this.#failure === undefined) return;
@@ -190,7 +197,12 @@ export class WatchLoop {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    if (isToBeListed(error)) this.#version = undefined;
+    if (isToBeListed(error)) {
+      this.#version = undefined;
+      // A server that has come back and only has forgotten: it need not be spared like one that is down, unless a list does not help.
+      if (!this.#isListedAnew) this.#failures = 0;
+      this.#isListedAnew = true;
+    }
     const failure = describe(error);
     if (failure !== this.#failure) this.#log.warn({ watch: this.#options.name, failure, err: error }, 'a watch failed and is begun again');
     this.#failure = failure;
@@ -198,7 +210,7 @@ export class WatchLoop {
     this.#restarts += 1;
     const { minPauseMs, maxPauseMs } = this.#times;
     const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** (this.#failures - 1)) * (0.5 + this.#random() / 2);
-    const askedForMs = error instanceof UpstreamError ? Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs) : 0;
+    const askedForMs = Math.min(upstreamErrorOf(error)?.retryAfterMs ?? 0, maxRetryAfterMs);
     await this.#pause(Math.max(pauseMs, askedForMs), signal);
   }
 }
@@ -209,8 +221,16 @@ const pauseFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, u
  * The version is no longer known (410), or not yet (a restored API server, or one behind its siblings), or the whole resource is gone
  * (404), and what comes back under its name is something new.
  */
-const isToBeListed = (error: unknown) =>
-  error instanceof UpstreamError && ([404, 410].includes(error.status.code) || error.hasCause('ResourceVersionTooLarge'));
+function isToBeListed(failure: unknown): boolean {
+  const error = upstreamErrorOf(failure);
+  return error !== undefined && ([404, 410].includes(error.status.code) || error.hasCause('ResourceVersionTooLarge'));
+}
+
+/** What the API server itself said, also where that became a 503 of ours. */
+function upstreamErrorOf(failure: unknown): UpstreamError | undefined {
+  const error = failure instanceof StatusError && failure.cause instanceof UpstreamError ? failure.cause : failure;
+  return error instanceof UpstreamError ? error : undefined;
+}
 
 /** In few words, for whoever looks at `/readyz`: codes, not addresses. */
 function describe(failure: unknown): string {

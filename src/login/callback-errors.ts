@@ -41,7 +41,9 @@ export function idTokenRefused(error: unknown): unknown {
   const [cause] = error.status.details?.causes ?? [];
   if (cause?.field !== undefined) return error;
   const message = error.cause instanceof UnfitClaims ? error.cause.message : 'does not verify';
-  return unauthorized({ tokenGiven: false, causes: [{ reason: 'FieldValueInvalid', message, ...cause, field: 'id_token' }] });
+  const refused = unauthorized({ tokenGiven: false, causes: [{ reason: 'FieldValueInvalid', message, ...cause, field: 'id_token' }] });
+  refused.cause = error.cause;
+  return refused;
 }
 
 /** The person is known, and may not log in. */

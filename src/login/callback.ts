@@ -8,6 +8,7 @@ import type { AccountLookup } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
 import { recordName } from '../accounts/record-name.ts';
 import type { Authenticator } from '../http/authenticator.ts';
+import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
 import { badParameter, StatusError, serviceUnavailable } from '../http/status.ts';
 import {
@@ -68,7 +69,7 @@ const maxUsed = 10_000;
 /** The end of a log-in (api.md 4.4): twelve checks in their order, of which each may be the last. */
 export class Callback {
   readonly #options: CallbackOptions;
-  readonly #used = new LRUCache<string, true>({ max: maxUsed, ttl: flowSeconds * 1000 });
+  readonly #used = new LRUCache<string, true>({ ...atMost(maxUsed), ttl: flowSeconds * 1000 });
 
   constructor(options: CallbackOptions) {
     this.#options = options;

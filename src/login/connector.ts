@@ -6,7 +6,7 @@ import type { VerifiedClaims } from './types.ts';
 const federatedClaims = z.object({ connector_id: z.string().min(1), user_id: z.string().default('') });
 
 /** The embedded issuer's own users; no other issuer's, whatever it says of them: administrators are among these. */
-const local = { type: 'local', id: 'local', name: 'local' };
+const local = { type: 'local', id: 'local', name: 'Local' };
 
 /** The source of a person, and their identity there. */
 export function connectorOf(claims: VerifiedClaims, { isEmbedded }: { isEmbedded: boolean }): Pick<Login, 'connector' | 'linkedID'> {

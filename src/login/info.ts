@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { Authenticator } from '../http/authenticator.ts';
+import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { StatusError } from '../http/status.ts';
 import { type ClaimRules, completed, identityOf, isIncomplete } from './claims.ts';
@@ -23,7 +24,7 @@ const maxKept = 10_000;
 export class Info {
   readonly #options: InfoOptions;
   /** By the token's hash: what the userinfo endpoint has added to its claims. */
-  readonly #completed = new LRUCache<string, VerifiedClaims>({ max: maxKept });
+  readonly #completed = new LRUCache<string, VerifiedClaims>(atMost(maxKept));
 
   constructor(options: InfoOptions) {
     this.#options = options;

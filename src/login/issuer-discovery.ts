@@ -2,8 +2,12 @@ import * as client from 'openid-client';
 import { faultOf, IssuerFault, issuerUnavailable } from './issuer-errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './issuer-fetch.ts';
 
-/** A failure is told again for so long before the issuer is asked again: nobody can make us hammer one that is down. */
-const failureMemoryMs = 10_000;
+/**
+ * A failure is told again for so long before the issuer is asked again: nobody can make us hammer one that is down. The first one is
+ * forgotten soon, and each in a row lasts twice as long: behind a load balancer the embedded issuer is there a moment after ourselves.
+ */
+const minFailureMemoryMs = 1_000;
+const maxFailureMemoryMs = 10_000;
 /** Endpoints and algorithms change rarely; while they cannot be read again the old ones count. */
 const maxAgeMs = 3_600_000;
 
@@ -23,7 +27,7 @@ export class IssuerDiscovery {
   readonly #options: IssuerDiscoveryOptions;
   readonly #clock: () => number;
   #known: { metadata: IssuerMetadata; at: number } | undefined;
-  #failed: { error: unknown; at: number } | undefined;
+  #failed: { error: unknown; until: number; memoryMs: number } | undefined;
   #asking: Promise<IssuerMetadata> | undefined;
 
   constructor(options: IssuerDiscoveryOptions) {
@@ -40,12 +44,12 @@ export class IssuerDiscovery {
   /**
    * Kept, and read again after an hour.
    *
-   * @throws StatusError 503 if there was never an answer of that issuer; the failure is remembered for ten seconds
+   * @throws StatusError 503 if there was never an answer of that issuer; the failure is remembered for ten seconds at most
    */
   async metadata(): Promise<IssuerMetadata> {
     const known = this.#known;
     if (known !== undefined && this.#clock() - known.at < maxAgeMs) return known.metadata;
-    const waitMs = this.#failed === undefined ? 0 : this.#failed.at + failureMemoryMs - this.#clock();
+    const waitMs = this.#failed === undefined ? 0 : this.#failed.until - this.#clock();
     if (waitMs <= 0) {
       this.#asking ??= this.#ask().finally(() => {
         this.#asking = undefined;
@@ -71,7 +75,8 @@ export class IssuerDiscovery {
       this.#failed = undefined;
       return metadata;
     } catch (error) {
-      this.#failed = { error, at };
+      const memoryMs = this.#failed === undefined ? minFailureMemoryMs : Math.min(maxFailureMemoryMs, this.#failed.memoryMs * 2);
+      this.#failed = { error, until: at + memoryMs, memoryMs };
       throw issuerUnavailable(error);
     }
   }

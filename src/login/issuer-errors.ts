@@ -20,9 +20,15 @@ export class UntrustedTokens extends Error {
 /** The refusals of RFC 6749 section 5.2 that say nothing about the grant, but about ourselves or the moment. */
 const passingErrors: readonly string[] = ['invalid_client', 'temporarily_unavailable'];
 
+/** By that section, 401 is for a client that has not proved itself and for nothing else; Keycloak says so to a wrong secret. */
+const isWrongSecret = ({ status, error }: client.ResponseBodyError): boolean => status === 401 && error === 'unauthorized_client';
+
 /** Whether an answer of the token endpoint means that this refresh token will never work again (api.md 4.8). */
 export const isFinal = (error: unknown): boolean =>
-  error instanceof client.ResponseBodyError && (error.status === 400 || error.status === 401) && !passingErrors.includes(error.error);
+  error instanceof client.ResponseBodyError &&
+  (error.status === 400 || error.status === 401) &&
+  !passingErrors.includes(error.error) &&
+  !isWrongSecret(error);
 
 export const isInvalidGrant = (error: unknown): boolean =>
   error instanceof client.ResponseBodyError && error.error === 'invalid_grant' && error.status < 500;

@@ -8,6 +8,8 @@ import { IssuerFault } from './issuer-errors.ts';
 export const issuerTimeoutMs = 9_000;
 const maxBytes = 1024 * 1024;
 const maxConnections = 64;
+/** An idle connection may have died without a word: with the time of a call on it, that is over within 35 s, whatever the issuer announces. */
+const maxIdleMs = 20_000;
 
 export interface FetchOptions {
   method?: string;
@@ -54,7 +56,9 @@ export class IssuerFetch {
   /** @throws Error if the file with the certificate authority cannot be read; the next call tries again */
   #connections(): Promise<Agent> {
     if (this.#agent !== undefined) return this.#agent;
-    const agent = certificateAuthorities(this.#caFile).then((ca) => new Agent({ connect: { ca }, connections: maxConnections }));
+    const agent = certificateAuthorities(this.#caFile).then(
+      (ca) => new Agent({ connect: { ca }, connections: maxConnections, keepAliveMaxTimeout: maxIdleMs }),
+    );
     this.#agent = agent;
     agent.catch(() => {
       this.#agent = undefined;

@@ -26,6 +26,8 @@ export class IssuerKeys {
   #rereadAt = Number.NEGATIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<KeySet> | undefined;
+  /** Why the last reading failed; undefined if it did not. */
+  #failure: unknown;
 
   constructor({ issuer, clock = () => performance.now() }: IssuerKeysOptions) {
     this.#issuer = issuer;
@@ -44,10 +46,9 @@ export class IssuerKeys {
     try {
       return await verifyWith(keys, token, options);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#mayReadAgain()) throw error;
-      const newer = await this.#read().catch((unread: unknown) => {
-        throw whenUnread === 'fail' ? unread : error;
-      });
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const newer = this.#mayReadAgain() ? await this.#read().catch(() => undefined) : undefined;
+      if (newer === undefined) throw whenUnread === 'fail' ? (this.#failure ?? error) : error;
       return verifyWith(newer, token, options);
     }
   }
@@ -77,6 +78,17 @@ export class IssuerKeys {
 
   async #fetch(): Promise<KeySet> {
     this.#rereadAt = this.#clock() + retryAfterMs;
+    try {
+      const keys = await this.#fetchOnce();
+      this.#failure = undefined;
+      return keys;
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  async #fetchOnce(): Promise<KeySet> {
     const parsed = jwkSet.safeParse(await this.#issuer.fetchKeys());
     if (!parsed.success) throw issuerUnavailable(new IssuerFault('gave no set of keys'));
     this.#keys = createLocalJWKSet(parsed.data);

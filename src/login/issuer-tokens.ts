@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config/schema.ts';
+import { atMost } from '../http/bound.ts';
 import { StatusError, unauthorized } from '../http/status.ts';
 import { type ClaimRules, completed, isIncomplete, unfit, usedClaims } from './claims.ts';
 import type { IssuedTokens, Issuer } from './issuer.ts';
@@ -34,7 +35,7 @@ const maxRemembered = 10_000;
 export class IssuerTokens {
   readonly #options: IssuerTokensOptions;
   /** By the hash of a refresh token that somebody keeps himself: the subject it was given for, as far as that happened on this replica. */
-  readonly #subjects = new LRUCache<string, string>({ max: maxRemembered });
+  readonly #subjects = new LRUCache<string, string>(atMost(maxRemembered));
 
   constructor(options: IssuerTokensOptions) {
     this.#options = options;

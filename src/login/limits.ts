@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../http/bound.ts';
 import { tooManyRequests } from '../http/status.ts';
 
 const windowMs = 60_000;
@@ -15,7 +16,7 @@ interface PerMinuteOptions {
 export class PerMinute {
   readonly #limit: number;
   readonly #clock: () => number;
-  readonly #counts = new LRUCache<string, { count: number; readonly until: number }>({ max: maxSources });
+  readonly #counts = new LRUCache<string, { count: number; readonly until: number }>(atMost(maxSources));
 
   constructor({ limit, clock = () => performance.now() }: PerMinuteOptions) {
     this.#limit = limit;

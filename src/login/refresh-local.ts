@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
+import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
 import { StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
 import { abortable } from './abortable.ts';
@@ -28,7 +29,7 @@ export interface LocalRenewalOptions {
 /** Renews tokens for those who keep them themselves. */
 export class LocalRenewal {
   readonly #options: LocalRenewalOptions;
-  readonly #shared = new LRUCache<string, Promise<RenewedTokens>>({ max: maxShared, ttl: shareMs });
+  readonly #shared = new LRUCache<string, Promise<RenewedTokens>>({ ...atMost(maxShared), ttl: shareMs });
 
   constructor(options: LocalRenewalOptions) {
     this.#options = options;

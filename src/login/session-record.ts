@@ -27,6 +27,9 @@ export interface SessionRow {
   readonly expiresAt: number;
   /** Never after the absolute end. */
   readonly idleExpiresAt: number;
+  /** The two ends by `clock`, as they were when this replica first saw them: a wall clock that is put back does not move them. */
+  readonly endsAt: number;
+  readonly idleEndsAt: number;
   readonly sealed: string;
   /** By `clock`: when this replica first saw this `sealed`. */
   readonly sealedSeenAt: number;
@@ -52,15 +55,22 @@ const sessionSpec = z.object({
   sealed: z.string(),
 });
 
+/** This moment, by the wall clock in milliseconds since 1970, and by one that only ever grows. */
+export interface Moment {
+  readonly now: number;
+  readonly clock: number;
+}
+
 /**
- * @param clock milliseconds that only ever grow, now
  * @param old what was kept of the object before
  * @returns undefined for one that is being deleted: it has ended, whatever still holds it
  * @throws ZodError for an object that its definition would not let in
  */
-export function sessionRow({ metadata, spec }: KubernetesObject, clock: number, old?: SessionRow): SessionRow | undefined {
+export function sessionRow({ metadata, spec }: KubernetesObject, { now, clock }: Moment, old?: SessionRow): SessionRow | undefined {
   if (metadata.deletionTimestamp !== undefined) return undefined;
   const { user, userUID, subjectName, createdAt, expiration, idleExpiration, sealed } = sessionSpec.parse(spec);
+  const idleExpiresAt = Math.min(idleExpiration ?? expiration, expiration);
+  const endsAt = old?.expiresAt === expiration ? old.endsAt : clock + expiration - now;
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -70,7 +80,9 @@ export function sessionRow({ metadata, spec }: KubernetesObject, clock: number, 
     subjectName,
     createdAt,
     expiresAt: expiration,
-    idleExpiresAt: Math.min(idleExpiration ?? expiration, expiration),
+    idleExpiresAt,
+    endsAt,
+    idleEndsAt: Math.min(endsAt, old?.idleExpiresAt === idleExpiresAt ? old.idleEndsAt : clock + idleExpiresAt - now),
     sealed,
     sealedSeenAt: old?.sealed === sealed ? old.sealedSeenAt : clock,
     renewal: renewalOf(metadata.annotations?.[renewalAnnotation], clock, old?.renewal),

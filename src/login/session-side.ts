@@ -120,8 +120,8 @@ export function createSessionSide(options: SessionSideOptions): SessionSide {
       logout: (ctx, refreshToken, signal) => logout.answer(ctx, refreshToken, signal),
     },
     checks: [
-      { name: 'sessions', critical: false, failure: () => store.failure() },
-      { name: 'revoked-tokens', critical: false, failure: () => revokedTokens.failure() },
+      { name: 'sessions', critical: false, isAwaited: true, failure: () => store.failure() },
+      { name: 'revoked-tokens', critical: false, isAwaited: true, failure: () => revokedTokens.failure() },
     ],
     start() {
       store.start();

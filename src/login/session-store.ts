@@ -1,14 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { atMost } from '../http/bound.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { serviceUnavailable } from '../http/status.ts';
+import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ApiCall, ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import { PerMinute } from './limits.ts';
-import { type SessionRow, sessionResource, sessionRow } from './session-record.ts';
+import { type Moment, type SessionRow, sessionResource, sessionRow } from './session-record.ts';
 
 const maxNames = 10_000;
 const rememberMs = 60_000;
@@ -25,36 +26,43 @@ export interface SessionStoreOptions {
   namespace: string;
   log: Logger;
   metrics: Metrics;
+  now?: () => Date;
   /** Milliseconds that only ever grow. */
   clock: () => number;
+}
+
+/** As it is sent. */
+interface NewObject {
+  readonly metadata: { readonly name: string };
+  readonly [member: string]: unknown;
 }
 
 /** The Session objects: followed by a watch, written by compare-and-swap. */
 export class SessionStore {
   readonly #client: ServiceClient;
   readonly #namespace: string;
-  readonly #clock: () => number;
+  readonly #moment: () => Moment;
   readonly #cache: WatchCache<SessionRow>;
   /** What was written or read here, until the watch has come as far. */
-  readonly #ahead = new LRUCache<string, SessionRow>({ max: maxNames });
+  readonly #ahead = new LRUCache<string, SessionRow>(atMost(maxNames));
   /** Names that are none (any more), so that nobody makes us ask twice. */
-  readonly #gone = new LRUCache<string, true>({ max: maxNames, ttl: rememberMs });
+  readonly #gone = new LRUCache<string, true>({ ...atMost(maxNames), ttl: rememberMs });
   readonly #reading = new Map<string, Promise<SessionRow | undefined>>();
   readonly #readsOf = new PerMinute({ limit: readsPerSource });
   readonly #reads = new PerMinute({ limit: readsInAll });
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  constructor({ client, namespace, log, metrics, clock }: SessionStoreOptions) {
+  constructor({ client, namespace, log, metrics, now = () => new Date(), clock }: SessionStoreOptions) {
     this.#client = client;
     this.#namespace = namespace;
-    this.#clock = clock;
+    this.#moment = () => ({ now: now().getTime(), clock: clock() });
     this.#cache = new WatchCache<SessionRow>(
       { client, log, metrics },
       {
         name: 'sessions',
         type: sessionResource,
         namespace,
-        keep: (object) => sessionRow(object, clock(), this.#cache.get(object.metadata.name)),
+        keep: (object) => sessionRow(object, this.#moment(), this.#latest(object.metadata.name)),
       },
     );
     this.#cache.onChange(({ key }) => this.#wake(key));
@@ -106,12 +114,19 @@ export class SessionStore {
     return this.get(name);
   }
 
-  /** @throws StatusError 503, 504 */
-  async create(object: unknown, signal: AbortSignal): Promise<SessionRow> {
-    const path = resourcePath(sessionResource, { namespace: this.#namespace });
-    const created = await this.#request({ method: 'POST', path, body: object, call: 'create sessions', signal });
-    if (created === 'conflict' || created === 'gone') throw unexpected(created);
-    return created;
+  /**
+   * Made again after a failure that may have come after the write, so that no session is left behind that nobody has the cookie of.
+   *
+   * @param object under a name that nobody else can know
+   * @throws StatusError 503, 504
+   */
+  async create(object: NewObject, signal: AbortSignal): Promise<SessionRow> {
+    try {
+      return await this.#create(object, signal);
+    } catch (error) {
+      if (!(error instanceof StatusError && error.status.code === 503)) throw error;
+      return await this.#create(object, signal);
+    }
   }
 
   /**
@@ -176,6 +191,14 @@ export class SessionStore {
     signal.throwIfAborted();
   }
 
+  async #create(object: NewObject, signal: AbortSignal): Promise<SessionRow> {
+    const path = resourcePath(sessionResource, { namespace: this.#namespace });
+    const created = await this.#request({ method: 'POST', path, body: object, call: 'create sessions', signal });
+    const row = created === 'conflict' ? await this.read(object.metadata.name, signal) : created;
+    if (row === undefined || row === 'gone') throw unexpected('gone');
+    return row;
+  }
+
   #send(name: string, body: unknown, signal: AbortSignal): Promise<SessionRow | 'conflict' | 'gone'> {
     const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
     const contentType = 'application/merge-patch+json';
@@ -203,11 +226,18 @@ export class SessionStore {
     return reading;
   }
 
+  /** The newest that was seen of it here: what has not changed since keeps the times at which it was seen. */
+  #latest(name: string): SessionRow | undefined {
+    const [ahead, told] = [this.#ahead.peek(name), this.#cache.get(name)];
+    if (ahead === undefined || told === undefined) return ahead ?? told;
+    return (compareResourceVersions(ahead.resourceVersion, told.resourceVersion) ?? -1) < 0 ? told : ahead;
+  }
+
   /** Undefined for one that is being deleted. */
   #keep(answer: unknown): SessionRow | undefined {
     if (!isKubernetesObject(answer)) throw unexpected('something else');
     const known = this.get(answer.metadata.name);
-    const row = sessionRow(answer, this.#clock(), known);
+    const row = sessionRow(answer, this.#moment(), known);
     if (row === undefined) return undefined;
     // Answers may overtake each other.
     const isOlder = known !== undefined && (compareResourceVersions(row.resourceVersion, known.resourceVersion) ?? 1) < 0;

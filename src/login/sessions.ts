@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { userApiVersion } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
+import { atMost } from '../http/bound.ts';
 import type { Seal } from '../http/seal.ts';
 import { isSecret, newSecret, type SessionCookie } from './session-cookie.ts';
 import { readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './session-record.ts';
@@ -52,8 +53,8 @@ export interface SessionsOptions {
 /** The sessions of browsers: a random secret in a cookie, whose hash names a Session object that holds the tokens. */
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #open = new LRUCache<string, Session>({ max: maxOpen });
-  readonly #prolonged = new LRUCache<string, number>({ max: maxOpen });
+  readonly #open = new LRUCache<string, Session>(atMost(maxOpen));
+  readonly #prolonged = new LRUCache<string, number>(atMost(maxOpen));
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -70,7 +71,7 @@ export class Sessions {
     const row = await this.#options.store.find(sessionName(secret), source, signal);
     if (row === undefined) return undefined;
     const now = this.#options.now().getTime();
-    if (now >= row.idleExpiresAt) return undefined;
+    if (now >= row.idleExpiresAt || this.#options.clock() >= row.idleEndsAt) return undefined;
     this.#prolong(row, now);
     return this.open(row);
   }
@@ -161,11 +162,11 @@ export class Sessions {
   /** In the background: nobody waits for it, and the session lives on without it until the end that is written. */
   #prolong(row: SessionRow, now: number): void {
     const { store, times, clock, log } = this.#options;
-    const end = Math.min(now + times.idle, row.expiresAt);
+    const leftMs = Math.min(times.idle, row.endsAt - clock());
     const triedAt = this.#prolonged.get(row.name) ?? Number.NEGATIVE_INFINITY;
-    if (end - row.idleExpiresAt < times.idle / idleParts || clock() - triedAt < idleRetryMs) return;
+    if (clock() + leftMs - row.idleEndsAt < times.idle / idleParts || clock() - triedAt < idleRetryMs) return;
     this.#prolonged.set(row.name, clock());
-    store.prolong(row, timeText(end), AbortSignal.timeout(idleRetryMs)).catch((error: unknown) => {
+    store.prolong(row, timeText(now + leftMs), AbortSignal.timeout(idleRetryMs)).catch((error: unknown) => {
       log.warn({ err: error }, 'the idle end of a session could not be moved');
     });
   }

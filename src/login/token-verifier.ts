@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTHeaderParameters } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { atMost } from '../http/bound.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { StatusError, unauthorized } from '../http/status.ts';
 import { type ClaimRules, loginOf, usedClaims } from './claims.ts';
@@ -48,7 +49,7 @@ type Claims = z.output<typeof claimsSchema>;
 /** Judges the tokens of the issuer that people log in at (api.md 1.3; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
 export class TokenVerifier {
   readonly #options: TokenVerifierOptions;
-  readonly #verified = new LRUCache<string, VerifiedToken>({ max: maxVerified });
+  readonly #verified = new LRUCache<string, VerifiedToken>(atMost(maxVerified));
 
   constructor(options: TokenVerifierOptions) {
     this.#options = options;
@@ -116,7 +117,8 @@ export class TokenVerifier {
     if (header.typ !== undefined && !types.includes(String(header.typ).toLowerCase())) throw refusal('typ is another');
     const claims = claimsSchema.safeParse(verified.payload);
     if (!claims.success) throw refusal('a claim is missing or of another type', claims.error);
-    if (claims.data.iat > this.#seconds() + leewaySeconds) throw refusal('iat lies ahead');
+    const ahead = Math.round(claims.data.iat - this.#seconds());
+    if (ahead > leewaySeconds) throw refusal(`iat lies ${ahead} s ahead: one of the clocks is wrong`);
     return { claims: claims.data, header };
   }
 

@@ -99,7 +99,8 @@ function whileAllowed(
     const isAllowed = await ask(both).catch((error: unknown) => !(error instanceof StatusError && error.status.code === 401));
     if (!isAllowed) lost.abort(new Error('the right to watch was taken away'));
   };
-  const timer = setInterval(() => void check(), Math.max(pauseMs, leastPauseMs));
+  // Twice in the time for which a decision may count: a watch must not show more, for longer, than a list would.
+  const timer = setInterval(() => void check(), Math.max(pauseMs / 2, leastPauseMs));
   const end = () => clearInterval(timer);
   both.addEventListener('abort', end, { once: true });
   return { signal: both, end };

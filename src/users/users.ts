@@ -58,8 +58,13 @@ export function createUsers({ config, basePath, apiServer, access, keyRing, log,
       basePath,
     }),
     checks: [
-      { name: 'users', critical: false, failure: () => users.failure() ?? (users.isSynced ? undefined : 'not listed yet') },
-      { name: 'keys', critical: false, failure: () => keyRing.failure() },
+      {
+        name: 'users',
+        critical: false,
+        isAwaited: true,
+        failure: () => users.failure() ?? (users.isSynced ? undefined : 'not listed yet'),
+      },
+      { name: 'keys', critical: false, isAwaited: true, failure: () => keyRing.failure() },
     ],
     accounts,
     start() {

@@ -44,6 +44,19 @@ const ofKubernetes = (spec: object, more: object = {}) => ({
   ...more,
 });
 
+const rules = z.array(z.unknown());
+const rulesReview = z.looseObject({ status: z.looseObject({ resourceRules: rules, nonResourceRules: rules }) });
+/** The status of a SelfSubjectRulesReview. kube-apiserver gives the rules in any order. */
+function sortedRules(answered: unknown) {
+  const { status: given } = rulesReview.parse(answered);
+  const sorted = (list: unknown[]) => list.map((rule) => JSON.stringify(rule)).sort();
+  return { ...given, resourceRules: sorted(given.resourceRules), nonResourceRules: sorted(given.nonResourceRules) };
+}
+
+/** Without which program asked at what time: kube-apiserver quotes it where it refuses metadata. */
+const withoutManager = (answered: unknown): unknown =>
+  JSON.parse(JSON.stringify(answered).replaceAll(/\\"(manager|time)\\":\\"[^\\]*\\",/g, ''));
+
 describe('access reviews', () => {
   let server: TestServer;
 
@@ -193,7 +206,8 @@ describe('access reviews', () => {
 
   it('AUZ-03 gives the same answer on both paths, and the refusals of the API server', async () => {
     const { resourceAttributes } = listUsers;
-    const nonResourceAttributes = { path: '/healthz', verb: 'get' };
+    // One binding allows it: of several kube-apiserver names any as the reason.
+    const nonResourceAttributes = { path: '/api', verb: 'get' };
     for (const spec of [
       listUsers,
       { nonResourceAttributes },
@@ -222,7 +236,7 @@ describe('access reviews', () => {
       const response = await ask({ metadata, spec: listUsers });
       const direct = await askKubernetes(ofKubernetes(listUsers, { metadata }));
 
-      expect([response.status, await response.json()]).to.deep.equal([direct.code, direct.body]);
+      expect([response.status, withoutManager(await response.json())]).to.deep.equal([direct.code, withoutManager(direct.body)]);
       expect(response.status).to.equal(422);
     }
     expect((await answer({ metadata: null, spec: listUsers })).status.allowed).to.equal(true);
@@ -312,7 +326,7 @@ describe('access reviews', () => {
           kind: 'SelfSubjectRulesReview',
           spec: { namespace: 'default' },
         });
-        expect(direct.body, as).to.deep.include({ status: answered.status });
+        expect(sortedRules(answered), as).to.deep.equal(sortedRules(direct.body));
       }
     });
 

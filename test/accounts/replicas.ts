@@ -3,6 +3,7 @@ import type { Account } from '../../src/accounts/account.ts';
 import { accountOf } from '../../src/accounts/account.ts';
 import { LoginRecorder } from '../../src/accounts/login-recorder.ts';
 import { accountLookup } from '../../src/accounts/lookup.ts';
+import { PasswordChange } from '../../src/accounts/password-change.ts';
 import { PasswordCheck } from '../../src/accounts/password-check.ts';
 import { passwordSecret } from '../../src/accounts/password-secret.ts';
 import { Passwords } from '../../src/accounts/passwords.ts';
@@ -64,6 +65,7 @@ export class Replica {
   readonly audit: Audit;
   readonly recorder: LoginRecorder;
   readonly passwordCheck: PasswordCheck;
+  readonly passwordChange: PasswordChange;
 
   constructor({ apiServer, config, now }: { apiServer: ApiServer; config: Config['users']; now: () => Date }) {
     const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => this.logLines.push(line) });
@@ -79,6 +81,7 @@ export class Replica {
     const { accounts, passwords, audit } = this;
     this.recorder = new LoginRecorder({ client, accounts, config, log, now });
     this.passwordCheck = new PasswordCheck({ client, namespace: serviceNamespace, accounts, passwords, config, audit, log, now });
+    this.passwordChange = new PasswordChange({ client, namespace: serviceNamespace, passwords, config, now });
   }
 
   async start(): Promise<void> {

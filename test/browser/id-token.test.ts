@@ -1,23 +1,12 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
 import { configMap, publicLabel } from '../console/objects.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { LoginCluster } from '../login/support.ts';
+import { freePort } from '../support/free-port.ts';
 import { startChromium, Visitor } from './chromium.ts';
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-
-/** The public URL, and so the port, has to be known before the service starts. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
-}
 
 describe('the page below a base path, with an ID token that comes through the browser', () => {
   let browser: Browser;

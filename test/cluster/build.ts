@@ -6,40 +6,62 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const moduleDirectory = import.meta.dirname;
 
-const programs = {
-  etcd: 'go.etcd.io/etcd/server/v3',
-  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
-  'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+/** A folder with a go.mod, the programs that come of it, and what the linker is told. */
+interface Module {
+  directory: string;
+  programs: Readonly<Record<string, string>>;
+  linkerFlags: string;
+}
+
+const controlPlane: Module = {
+  directory: import.meta.dirname,
+  programs: {
+    etcd: 'go.etcd.io/etcd/server/v3',
+    'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+    'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  },
+  // Without a version kube-apiserver calls itself v0.0.0, which kubectl refuses to compare with its own.
+  linkerFlags: '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3',
 };
 
-/** Without it kube-apiserver calls itself v0.0.0, which kubectl refuses to compare with its own version. */
-const linkerFlags = '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3';
+const helm: Module = {
+  directory: join(import.meta.dirname, 'helm'),
+  programs: { helm: 'helm.sh/helm/v4/cmd/helm' },
+  // Without it Helm renders for the version of the client library that it was built with.
+  linkerFlags: '-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1',
+};
 
 /**
  * The folder that holds etcd, kube-apiserver and kube-controller-manager, built from go.mod where it is not there yet
- * (minutes, once). Keyed by go.sum and the linker's flags, so that another version never meets the programs of this one.
+ * (minutes, once).
  */
-export async function controlPlanePrograms(): Promise<string> {
+export const controlPlanePrograms = () => programsOf(controlPlane);
+
+/** The path of Helm's command line program, built where it is not there yet (minutes, once). */
+export const helmProgram = async () => join(await programsOf(helm), 'helm');
+
+/** Keyed by go.sum and the linker's flags, so that another version never meets the programs of this one. */
+async function programsOf({ directory, programs, linkerFlags }: Module): Promise<string> {
   const sum = createHash('sha256')
-    .update(await readFile(join(moduleDirectory, 'go.sum')))
+    .update(await readFile(join(directory, 'go.sum')))
     .update(linkerFlags)
     .digest('hex');
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const directory = join(cache, 'atrium-cluster', sum.slice(0, 16), 'bin');
-  await mkdir(directory, { recursive: true });
+  const into = join(cache, 'atrium-cluster', sum.slice(0, 16), 'bin');
+  await mkdir(into, { recursive: true });
   for (const [name, packagePath] of Object.entries(programs)) {
-    if (!(await exists(join(directory, name)))) await build(packagePath, join(directory, name));
+    const file = join(into, name);
+    if (!(await exists(file))) await build(packagePath, { directory, linkerFlags, file });
   }
-  return directory;
+  return into;
 }
 
-async function build(packagePath: string, file: string): Promise<void> {
+async function build(packagePath: string, { directory, linkerFlags, file }: Pick<Module, 'directory' | 'linkerFlags'> & { file: string }) {
   console.error(`building ${packagePath} (once, some minutes)`);
   const unfinished = `${file}.${process.pid}`;
   try {
-    await run('go', ['build', '-trimpath', '-ldflags', linkerFlags, '-o', unfinished, packagePath], { cwd: moduleDirectory });
+    await run('go', ['build', '-trimpath', '-ldflags', linkerFlags, '-o', unfinished, packagePath], { cwd: directory });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
       throw new Error('the real cluster is built from source: install Go 1.26 or newer and put `go` into PATH', { cause: error });
@@ -56,8 +78,10 @@ const exists = (file: string) =>
   );
 
 if (import.meta.main) {
-  await controlPlanePrograms().then(console.log, (error: unknown) => {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
-  });
+  await Promise.resolve()
+    .then(async () => console.log(await controlPlanePrograms(), await helmProgram()))
+    .catch((error: unknown) => {
+      console.error(error instanceof Error ? error.message : error);
+      process.exitCode = 1;
+    });
 }

@@ -1,18 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { openSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
+import { auditPolicy, authenticationConfig, type TrustedIssuer } from './authentication-config.ts';
 import { controlPlanePrograms } from './build.ts';
-import { loopbackCertificates } from './certificates.ts';
+import { type KeyPair, loopbackCertificates } from './certificates.ts';
+import { Program } from './program.ts';
 
-const startDeadline = 60_000;
-const controllers = [
+const defaultControllers = [
   'garbage-collector-controller',
   'namespace-controller',
   'clusterrole-aggregation-controller',
@@ -20,136 +20,164 @@ const controllers = [
   'certificatesigningrequest-cleaner-controller',
 ];
 
+export interface ControlPlaneOptions {
+  /** They all get a static token; only `admin` has rights (group `system:masters`). */
+  people: readonly string[];
+  /** Further controllers, by the names of kube-controller-manager. */
+  controllers?: readonly string[];
+  /** Pods need an existing service account and get its token mounted (admission plugin ServiceAccount). */
+  serviceAccountAdmission?: boolean;
+  /** Trusted from the start. One that is up by then is believed at once, one that is not within 10 s of being so. */
+  issuers?: readonly TrustedIssuer[];
+}
+
 export interface ControlPlane {
   url: string;
   /** PEM bundle that verifies `url`. */
   certificateAuthority: string;
+  /** Of the same authority, for https servers of a test on 127.0.0.1 or localhost, such as an issuer. */
+  serving: KeyPair;
   /** Path of a kubeconfig with a user and a context for each person and `admin` as the current one. */
   kubeconfig: string;
+  /** Path of the audit log: one JSON object (audit.k8s.io/v1 Event, level Metadata) a line, one line an answered request. */
+  auditLog: string;
+  etcd: Program;
+  apiServer: Program;
+  /**
+   * Makes the API server take that issuer's tokens too. It reads its configuration again at once and believes an issuer that is up
+   * at its second look, 10 s later; a restart of `apiServer` is faster.
+   */
+  trustIssuer(issuer: TrustedIssuer): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
  * Starts etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1, all their files in one temporary
- * folder that goes at `stop()`. Of `people`, who all get a static token, only `admin` has rights (group `system:masters`). Resolves when the API server is ready; rejects with the end of the log of the program that failed.
+ * folder that goes at `stop()`. Resolves when the API server is ready; rejects with the end of the log of the program that failed.
  */
-export async function startControlPlane(people: readonly string[]): Promise<ControlPlane> {
+export async function startControlPlane({
+  people,
+  controllers = [],
+  serviceAccountAdmission = false,
+  issuers: trusted = [],
+}: ControlPlaneOptions): Promise<ControlPlane> {
   const programs = await controlPlanePrograms();
   const directory = await mkdtemp(join(tmpdir(), 'atrium-control-plane-'));
-  const started: ChildProcess[] = [];
+  const started: Program[] = [];
   const abandon = () => {
-    for (const child of started) child.kill('SIGKILL');
+    for (const program of started) program.signal('SIGKILL');
     rmSync(directory, { recursive: true, force: true });
   };
   process.once('exit', abandon);
   const stop = async () => {
     process.off('exit', abandon);
-    for (const child of started.reverse()) await end(child);
+    for (const program of started.reverse()) await program.kill();
     await rm(directory, { recursive: true, force: true });
   };
-  const start = (name: string, flags: Record<string, string>) => {
-    const log = openSync(join(directory, `${name}.log`), 'w');
-    const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-    started.push(spawn(join(programs, name), args, { cwd: directory, stdio: ['ignore', log, log] }));
+  const start = async (name: string, flags: Record<string, string>, isReady?: () => Promise<boolean>) => {
+    const program = new Program(join(programs, name), flags, { directory, ...(isReady && { isReady }) });
+    started.push(program);
+    await program.start();
+    return program;
   };
 
   try {
     const [etcdPort, etcdPeerPort, port] = await freePorts();
     const url = `https://127.0.0.1:${port}`;
     const { authority, serving } = await loopbackCertificates();
+    const certificateAuthority = authority.certificate;
     const tokens = new Map(people.map((person) => [person, randomBytes(24).toString('base64url')]));
-    const adminToken = tokens.get('admin') ?? '';
+    const issuers = new Map(trusted.map((issuer) => [issuer.url, issuer]));
     const write = (name: string, content: string) => writeFile(join(directory, name), content, { mode: 0o600 });
-    await write('ca.crt', authority.certificate);
+    await write('ca.crt', certificateAuthority);
     await write('ca.key', authority.key);
     await write('serving.crt', serving.certificate);
     await write('serving.key', serving.key);
     await write('service-account.key', serviceAccountKey());
     await write('tokens.csv', tokenFile(tokens));
-    await write('kubeconfig', kubeconfig(url, authority.certificate, tokens));
+    await write('kubeconfig', kubeconfig(url, certificateAuthority, tokens));
+    await write('authentication.yaml', authenticationConfig(issuers.values(), certificateAuthority));
+    await write('audit-policy.yaml', auditPolicy);
 
-    start('etcd', {
-      'data-dir': 'etcd',
-      'listen-client-urls': `http://127.0.0.1:${etcdPort}`,
-      'advertise-client-urls': `http://127.0.0.1:${etcdPort}`,
-      'listen-peer-urls': `http://127.0.0.1:${etcdPeerPort}`,
-      'unsafe-no-fsync': 'true',
-      'log-level': 'error',
-    });
-    start('kube-apiserver', {
-      'etcd-servers': `http://127.0.0.1:${etcdPort}`,
-      'bind-address': '127.0.0.1',
-      'advertise-address': '127.0.0.1',
-      'secure-port': `${port}`,
-      'tls-cert-file': 'serving.crt',
-      'tls-private-key-file': 'serving.key',
-      'client-ca-file': 'ca.crt',
-      'token-auth-file': 'tokens.csv',
-      'authorization-mode': 'RBAC',
-      'disable-admission-plugins': 'ServiceAccount',
-      'service-account-issuer': 'https://kubernetes.default.svc',
-      'service-account-signing-key-file': 'service-account.key',
-      'service-account-key-file': 'service-account.key',
-      'service-cluster-ip-range': '10.0.0.0/24',
-      'endpoint-reconciler-type': 'none',
-    });
-    await ready({
-      url,
-      certificateAuthority: authority.certificate,
-      token: adminToken,
-      log: join(directory, 'kube-apiserver.log'),
-      started,
-    });
-    start('kube-controller-manager', {
+    const etcdURL = `http://127.0.0.1:${etcdPort}`;
+    const etcd = await start(
+      'etcd',
+      {
+        'data-dir': 'etcd',
+        'listen-client-urls': etcdURL,
+        'advertise-client-urls': etcdURL,
+        'listen-peer-urls': `http://127.0.0.1:${etcdPeerPort}`,
+        'unsafe-no-fsync': 'true',
+        'log-level': 'error',
+      },
+      () => answers(`${etcdURL}/readyz`),
+    );
+    const apiServer = await start(
+      'kube-apiserver',
+      {
+        'etcd-servers': etcdURL,
+        'bind-address': '127.0.0.1',
+        'advertise-address': '127.0.0.1',
+        'secure-port': `${port}`,
+        'tls-cert-file': 'serving.crt',
+        'tls-private-key-file': 'serving.key',
+        'client-ca-file': 'ca.crt',
+        'token-auth-file': 'tokens.csv',
+        'authentication-config': 'authentication.yaml',
+        'authorization-mode': 'RBAC',
+        ...(!serviceAccountAdmission && { 'disable-admission-plugins': 'ServiceAccount' }),
+        'service-account-issuer': 'https://kubernetes.default.svc',
+        'service-account-signing-key-file': 'service-account.key',
+        'service-account-key-file': 'service-account.key',
+        'service-cluster-ip-range': '10.0.0.0/24',
+        'endpoint-reconciler-type': 'none',
+        'audit-log-path': 'audit.log',
+        'audit-policy-file': 'audit-policy.yaml',
+      },
+      () => answers(`${url}/readyz`, { certificateAuthority, token: tokens.get('admin') ?? '' }),
+    );
+    await start('kube-controller-manager', {
       kubeconfig: 'kubeconfig',
-      controllers: controllers.join(','),
+      controllers: [...defaultControllers, ...controllers].join(','),
       'leader-elect': 'false',
       'secure-port': '0',
       'cluster-signing-cert-file': 'ca.crt',
       'cluster-signing-key-file': 'ca.key',
+      'root-ca-file': 'ca.crt',
     });
-    return { url, certificateAuthority: authority.certificate, kubeconfig: join(directory, 'kubeconfig'), stop };
+    return {
+      url,
+      certificateAuthority,
+      serving,
+      kubeconfig: join(directory, 'kubeconfig'),
+      auditLog: join(directory, 'audit.log'),
+      etcd,
+      apiServer,
+      async trustIssuer(issuer) {
+        issuers.set(issuer.url, issuer);
+        await write('authentication.yaml', authenticationConfig(issuers.values(), certificateAuthority));
+      },
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-interface Awaited {
-  url: string;
-  certificateAuthority: string;
-  token: string;
-  log: string;
-  started: ChildProcess[];
-}
-
-async function ready({ url, certificateAuthority, token, log, started }: Awaited): Promise<void> {
-  const dispatcher = new Agent({ connect: { ca: certificateAuthority } });
-  const deadline = Date.now() + startDeadline;
+/** Whether it says 200 to that, or nothing yet. */
+async function answers(url: string, { certificateAuthority, token }: { certificateAuthority?: string; token?: string } = {}) {
+  const dispatcher = new Agent({ connect: { ...(certificateAuthority && { ca: certificateAuthority }) } });
   try {
-    for (;;) {
-      const status = await request(`${url}/readyz`, { dispatcher, headers: { authorization: `Bearer ${token}` } }).then(
-        async (response) => {
-          await response.body.dump();
-          return response.statusCode;
-        },
-        () => 0,
-      );
-      if (status === 200) return;
-      const gone = started.some((child) => child.exitCode !== null || child.signalCode !== null);
-      if (gone || Date.now() > deadline) throw new Error(`the control plane did not start:\n${(await readFile(log, 'utf8')).slice(-2000)}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    const headers = { 'user-agent': 'test', ...(token && { authorization: `Bearer ${token}` }) };
+    const { statusCode, body } = await request(url, { dispatcher, headers });
+    await body.dump();
+    return statusCode === 200;
+  } catch {
+    return false;
   } finally {
     await dispatcher.close();
   }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGKILL');
-  await gone;
 }
 
 /** Held open together, so that no two are the same. */

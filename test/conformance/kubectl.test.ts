@@ -1,39 +1,24 @@
-import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
+import { type KubectlTarget, kubectl as run } from '../support/kubectl.ts';
 import { installShipped } from './manifests.ts';
 import { aWidget } from './widget.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
-const run = promisify(execFile);
-
-const kubectlVersion = spawnSync('kubectl', ['version', '--client', '--output=json'], { encoding: 'utf8' });
-if (kubectlVersion.status === 0) describe('the kubectl of this machine (found in PATH)', kubectlSuite);
-else console.log('  kubectl is not in PATH: its suite is left out');
-
-function kubectlSuite(): void {
+describe('the kubectl of this machine', () => {
   let workspace: Workspace;
   let directory: string;
+  let target: KubectlTarget;
   before(async () => {
     workspace = await openWorkspace();
     directory = await mkdtemp(join(tmpdir(), 'atrium-kubectl-'));
     const { url, certificateAuthority } = workspace.server;
-    const token = await workspace.server.token('admin');
-    const kubeconfig = {
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'test',
-      clusters: [
-        { name: 'test', cluster: { server: url, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') } },
-      ],
-      users: [{ name: 'admin', user: { token } }],
-      contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin', namespace: workspace.namespace } }],
-    };
-    await writeFile(join(directory, 'kubeconfig'), stringify(kubeconfig), { mode: 0o600 });
+    const caFile = join(directory, 'ca.crt');
+    await writeFile(caFile, certificateAuthority);
+    target = { url, caFile, token: await workspace.server.token('admin') };
     await writeFile(join(directory, 'widget.yaml'), stringify(aWidget('from-file', { color: 'green' })));
     await writeFile(join(directory, 'misspelt.yaml'), stringify(aWidget('misspelt', { colour: 'green' })));
   });
@@ -43,8 +28,8 @@ function kubectlSuite(): void {
   });
 
   const kubectl = async (...args: string[]) => {
-    const settings = ['--kubeconfig', join(directory, 'kubeconfig'), '--cache-dir', join(directory, 'cache')];
-    const { stdout } = await run('kubectl', [...settings, ...args], { timeout: 15_000 });
+    const { isDone, stdout, stderr } = await run(target, `--namespace=${workspace.namespace}`, ...args);
+    if (!isDone) throw new Error(stderr);
     return stdout;
   };
   const refusal = (...args: string[]) =>
@@ -141,4 +126,4 @@ function kubectlSuite(): void {
     );
     expect(await kubectl('api-versions')).to.include('rbac.authorization.k8s.io/v1');
   });
-}
+});

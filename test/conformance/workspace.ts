@@ -1,4 +1,4 @@
-import { type ApiServer, apiServer, type Person } from '../support/api-server.ts';
+import { type ApiServer, type Person, sharedApiServer } from '../support/api-server.ts';
 import { type ApiClient, connect } from './api-client.ts';
 import { installDefinition, widgetDefinition, widgetsIn } from './widget.ts';
 
@@ -16,7 +16,7 @@ export interface Workspace {
 }
 
 export async function openWorkspace(): Promise<Workspace> {
-  const server = await apiServer();
+  const server = await sharedApiServer();
   const clients: ApiClient[] = [];
   const as = async (person: Person) => {
     const client = await connect(server, person);

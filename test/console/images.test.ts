@@ -22,10 +22,8 @@ describe('HandleConfigMapImage', () => {
   let server: TestServer;
 
   before(async () => {
-    server = await startServer({ config: { console: { imageNamespaces: [serviceNamespace, 'brand'] } } });
-    const { kubernetes } = server;
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] }];
-    await kubernetes.apply(
+    const objects = [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'brand' } },
       { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'atrium', namespace: 'brand' }, rules },
       {
@@ -68,15 +66,8 @@ describe('HandleConfigMapImage', () => {
       ...mayGetConfigMap('alice', 'private'),
       ...mayGetConfigMap('alice', 'absent'),
       ...mayGetConfigMap('alice', 'logos'),
-    );
-    await eventually(
-      () => server.request('/api/v1/cm/brand/mark.gif'),
-      ({ status }) => status === 200,
-    );
-    await eventually(
-      () => server.request('/api/v1/cm/logos/logo.png', { as: 'alice' }),
-      ({ status }) => status === 200,
-    );
+    ];
+    server = await startServer({ config: { console: { imageNamespaces: [serviceNamespace, 'brand'] } }, objects });
   });
   after(() => server.stop());
 

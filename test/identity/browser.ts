@@ -1,3 +1,5 @@
+import { type Dispatcher, fetch, type Response } from 'undici';
+
 interface Cookie {
   name: string;
   value: string;
@@ -10,22 +12,31 @@ export interface PageVisit {
   body: string;
 }
 
+interface BrowserOptions {
+  /** Sent with every request. */
+  headers?: Record<string, string>;
+  /** What the connections are made by. */
+  dispatcher?: Dispatcher;
+}
+
 /** What a browser without scripts does: keeps cookies by their path, follows redirects within the issuer, sends forms. */
 export class Browser {
   readonly #address: string;
   readonly #replicas: readonly string[];
   readonly #cookies = new Map<string, Cookie>();
   readonly #headers: Record<string, string>;
+  readonly #dispatcher: Dispatcher | undefined;
   #turn = 0;
 
   /**
    * @param address origin of the issuer
    * @param replicas origins that stand behind it and take requests in turn
    */
-  constructor(address: string, replicas: readonly string[], headers: Record<string, string> = {}) {
+  constructor(address: string, replicas: readonly string[], { headers = {}, dispatcher }: BrowserOptions = {}) {
     this.#address = address;
     this.#replicas = replicas;
     this.#headers = headers;
+    this.#dispatcher = dispatcher;
   }
 
   get cookies(): readonly Cookie[] {
@@ -65,6 +76,7 @@ export class Browser {
       redirect: 'manual',
       headers: { ...this.#headers, accept: 'text/html', cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') },
       ...(body && { body }),
+      ...(this.#dispatcher && { dispatcher: this.#dispatcher }),
     });
     for (const line of response.headers.getSetCookie()) this.#keep(line);
     return response;

@@ -3,8 +3,8 @@ import Koa from 'koa';
 import { z } from 'zod';
 import { accountOf } from '../../src/accounts/account.ts';
 import { accountLookup } from '../../src/accounts/lookup.ts';
+import { PasswordChange } from '../../src/accounts/password-change.ts';
 import { PasswordCheck } from '../../src/accounts/password-check.ts';
-import { passwordSecret } from '../../src/accounts/password-secret.ts';
 import { Passwords } from '../../src/accounts/passwords.ts';
 import { userResource } from '../../src/accounts/user-resource.ts';
 import { parseConfig } from '../../src/config/load.ts';
@@ -20,6 +20,7 @@ import { KeyRing } from '../../src/kubernetes/key-ring.ts';
 import { WatchCache } from '../../src/kubernetes/watch-cache.ts';
 import { apiServer, type ApiServer as TestCluster } from '../support/api-server.ts';
 import { ClusterAdmin, serviceNamespace } from '../support/cluster-admin.ts';
+import { addLocalUser } from '../support/local-user.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { aUser, nameOf, type UserParts } from '../users/a-user.ts';
 import { Browser } from './browser.ts';
@@ -95,16 +96,12 @@ export class Issuers {
     return new Browser(
       this.publicOrigin,
       this.replicas.map(({ origin }) => origin),
-      headers,
+      { ...(headers && { headers }) },
     );
   }
 
   async addPerson(email: string, password: string, parts: UserParts = {}): Promise<void> {
-    await this.kubernetes.apply(aUser(email, parts));
-    const { body } = await this.kubernetes.call('GET', `${usersPath}/${nameOf(email)}`);
-    const { metadata } = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) }).parse(body);
-    const secret = { user: metadata, namespace: serviceNamespace, hash: await passwords.hash(password), changedAt: new Date() };
-    await this.kubernetes.apply(passwordSecret(secret));
+    await addLocalUser(this.kubernetes, aUser(email, parts), await passwords.hash(password));
   }
 
   /** Changes a User, spec and status. */
@@ -183,6 +180,7 @@ async function startReplica({
     client,
     namespace: serviceNamespace,
     accounts,
+    passwordChange: new PasswordChange({ client, namespace: serviceNamespace, passwords, config: config.users, now: () => new Date() }),
     passwordCheck: new PasswordCheck({ client, namespace: serviceNamespace, accounts, passwords, config: config.users, audit, log }),
     keyRing,
     audit,

@@ -187,34 +187,6 @@ describe('the log-in page', () => {
     }
   });
 
-  describe('when the password is due', () => {
-    const person = { email: 'due@example.com', password: 'given by somebody' };
-
-    before(async () => {
-      await issuers.addPerson(person.email, person.password);
-      await issuers.change(person.email, { status: { mustChangePassword: true } });
-    });
-
-    it('lets the person into the console, where it can be changed', async () => {
-      expect(await party().code(issuers.browser(), person)).to.be.a('string');
-    });
-
-    it('lets nobody into anything else', async () => {
-      const end = await party('kubectl').begin(issuers.browser(), person);
-
-      expect(end.response.status).to.equal(403);
-      expect(end.body).to.contain(`href="${issuers.origin}/"`);
-    });
-
-    it('does not let a session of the console into anything else either', async () => {
-      const browser = issuers.browser();
-      await party().code(browser, person);
-      const end = await browser.get(party('kubectl').authorizationURL());
-
-      expect(end.body).to.contain('name="password"');
-    });
-  });
-
   it('asks before a program on the same machine gets to use a session', async () => {
     const browser = issuers.browser();
     await party().code(browser, jane);

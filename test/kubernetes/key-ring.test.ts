@@ -7,7 +7,7 @@ import { StatusError } from '../../src/http/status.ts';
 import { ApiServer } from '../../src/kubernetes/api-server.ts';
 import { KeyRing } from '../../src/kubernetes/key-ring.ts';
 import { apiServer } from '../support/api-server.ts';
-import { ClusterAdmin, eventually, serviceNamespace } from '../support/cluster-admin.ts';
+import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../support/cluster-admin.ts';
 
 const path = `/api/v1/namespaces/${serviceNamespace}/secrets`;
 const secretBody = z.object({
@@ -15,6 +15,21 @@ const secretBody = z.object({
   data: z.record(z.string(), z.string()),
 });
 const jwks = z.object({ keys: z.array(z.object({ kty: z.string(), kid: z.string(), k: z.string() })) });
+
+/** As the chart lets the service update the one Secret that the values name. */
+function mayUpdate(resourceNames: readonly string[]): Manifest[] {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const named = { apiVersion: `${apiGroup}/v1`, metadata: { name: 'key-rings', namespace: serviceNamespace } };
+  return [
+    { ...named, kind: 'Role', rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['update'] }] },
+    {
+      ...named,
+      kind: 'RoleBinding',
+      roleRef: { apiGroup, kind: 'Role', name: 'key-rings' },
+      subjects: [{ kind: 'ServiceAccount', name: 'atrium', namespace: serviceNamespace }],
+    },
+  ];
+}
 
 describe('the key ring', () => {
   let cluster: Awaited<ReturnType<typeof apiServer>>;
@@ -61,6 +76,7 @@ describe('the key ring', () => {
     cluster = await apiServer();
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
+    await kubernetes.apply(...mayUpdate(['older', 'empty', 'rotated', 'spoilt', 'signing']));
     const token = await kubernetes.serviceToken();
     metrics = new Metrics();
     service = new ApiServer({

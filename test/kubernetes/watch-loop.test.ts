@@ -177,6 +177,16 @@ describe('a watch', () => {
     expect(pauses).to.deep.equal([5, 10, 20, 40, 40, 7000, 60_000, 5]);
   });
 
+  it('FLT-06 lists soon when a server that was away has forgotten the version, but not again and again', async () => {
+    const pauses: number[] = [];
+    await t.begin({ parts: { random: () => 1, pause: async (ms) => void pauses.push(ms) } });
+    t.resource.fail('watch', refuse(500), refuse(500), refuse(500), refuse(410), refuse(410), refuse(410));
+    reset(t.resource.detach());
+    await until(() => pauses.length === 7 && t.resource.watchers === 1);
+
+    expect(pauses).to.deep.equal([5, 10, 20, 40, 5, 10, 20]);
+  });
+
   it('FLT-13 keeps trying while the resource is not installed, and says so', async () => {
     t.create();
     t.server.answer((_request, response) => status(response, 404, 'NotFound'));

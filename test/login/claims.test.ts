@@ -149,7 +149,7 @@ describe('the source of a person', () => {
     expect(connectorOf(federated('local'), { isEmbedded: false }).connector.id).to.equal('oidc');
     expect(connectorOf(claims(), { isEmbedded: false }).linkedID).to.deep.equal({ type: 'oidc', id: 'jane-1' });
     expect(connectorOf(federated('github'), { isEmbedded: true })).to.deep.equal({
-      connector: { type: 'local', id: 'local', name: 'local' },
+      connector: { type: 'local', id: 'local', name: 'Local' },
     });
   });
 });

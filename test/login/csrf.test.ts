@@ -15,8 +15,8 @@ describe('a request with a session cookie from another site', () => {
   let jane: LoggedIn;
 
   before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
+    provider = await TestProvider.start({ tls: true });
+    cluster = await LoginCluster.start({ trusts: provider });
     service = await cluster.service({
       provider,
       config: { server: { corsOrigins: ['https://front.example'] }, kubernetes: { credentials: 'passthrough' } },

@@ -155,6 +155,8 @@ describe('refresh', () => {
       429: json(429, {}),
       'a 400 that is no OAuth error': json(400, {}),
       invalid_client: oauthError(401, 'invalid_client'),
+      // Keycloak's word for a wrong secret.
+      'unauthorized_client with 401': oauthError(401, 'unauthorized_client'),
       temporarily_unavailable: oauthError(400, 'temporarily_unavailable'),
       HTML: html(),
       'a broken connection': hangUp,

@@ -11,14 +11,17 @@ describe('two replicas', () => {
   let cluster: LoginCluster;
   let replicas: [Service, Service];
 
-  beforeEach(async () => {
+  before(async () => {
     cluster = await LoginCluster.start();
+  });
+  after(() => cluster?.stop());
+  beforeEach(async () => {
     provider = await TestProvider.start({ now: cluster.clock.now });
     replicas = [await cluster.service({ provider }), await cluster.service({ provider })];
   });
   afterEach(async () => {
-    await cluster?.stop();
-    await provider?.stop();
+    for (const replica of replicas) await replica.stop();
+    await provider.stop();
   });
 
   /** The same browser at each replica in turn: a load balancer without sticky routing. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { Metrics } from '../../src/http/metrics.ts';
 import { ApiServer } from '../../src/kubernetes/api-server.ts';
-import { Cluster } from '../../src/sandbox/cluster.ts';
+import { apiServer as startCluster } from '../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../support/cluster-admin.ts';
 import { type Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from './provider/browser.ts';
 import type { TestProvider } from './provider/provider.ts';
@@ -123,8 +123,8 @@ export interface BareCluster {
 }
 
 export async function bareCluster(): Promise<BareCluster> {
-  const cluster = await Cluster.start();
-  const token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
+  const cluster = await startCluster();
+  const token = await cluster.token('admin');
   const { url, certificateAuthority: ca } = cluster;
   const kubernetes = new ClusterAdmin({ url, certificateAuthority: ca }, token);
   await kubernetes.install();

@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { parseAllDocuments } from 'yaml';
-import { eventually, type Manifest } from '../support/cluster-admin.ts';
+import { eventually } from '../support/cluster-admin.ts';
 import { Browser, logIn, userInfoOf } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
 import {
@@ -15,15 +13,10 @@ import {
   sessionObject,
   sessionsPath,
 } from './session-support.ts';
-import { LoginCluster, type Service } from './support.ts';
+import { Clock, LoginCluster, type Service } from './support.ts';
 
 const newSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
 const statusOf = async (browser: Browser) => (await browser.info('v2')).status;
-
-async function manifest(file: string): Promise<Manifest[]> {
-  const text = await readFile(new URL(`../../deploy/manifests/${file}`, import.meta.url), 'utf8');
-  return parseAllDocuments(text).map((document): Manifest => document.toJS());
-}
 
 describe('a session', () => {
   let provider: TestProvider;
@@ -32,8 +25,9 @@ describe('a session', () => {
   let other: Service;
 
   before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
+    const clock = new Clock();
+    provider = await TestProvider.start({ now: clock.now, tls: true });
+    cluster = await LoginCluster.start({ clock, trusts: provider });
     service = await cluster.service({ provider });
     other = await cluster.service({ provider });
   });
@@ -73,7 +67,7 @@ describe('a session', () => {
 
   for (const credentials of ['impersonate', 'passthrough']) {
     it(`gives its user the rights that they have (${credentials})`, async () => {
-      await cluster.kubernetes.apply(...(await manifest('impersonation.yaml')), {
+      await cluster.kubernetes.apply({
         apiVersion: 'rbac.authorization.k8s.io/v1',
         kind: 'ClusterRoleBinding',
         metadata: { name: 'dev-view' },

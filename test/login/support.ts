@@ -1,12 +1,14 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { App } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
-import { Cluster } from '../../src/sandbox/cluster.ts';
-import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../support/cluster-admin.ts';
+import type { TrustedIssuer } from '../cluster/authentication-config.ts';
+import { apiServer, type OwnApiServer } from '../support/api-server.ts';
+import { ClusterAdmin, eventually, serviceNamespace } from '../support/cluster-admin.ts';
+import type { KubectlTarget } from '../support/kubectl.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import type { TestProvider } from './provider/provider.ts';
 
@@ -29,7 +31,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** The time as a cluster, its services and their provider see it: the real one, put forward. */
+/** The time as services and their provider see it, and the embedded cluster: the real one, put forward. */
 export class Clock {
   #aheadMs = 0;
 
@@ -44,36 +46,49 @@ export class Clock {
 
 export const publicURL = 'http://console.test';
 
+interface Parts {
+  clock: Clock;
+  kubernetes: ClusterAdmin;
+  cluster: OwnApiServer;
+  serviceToken: string;
+  directory: string;
+  trusts: TestProvider | undefined;
+}
+
+interface ClusterOptions {
+  clock?: Clock;
+  /** Up by now, https. A service that passes its tokens on has it trusted too, but then kube-apiserver has to start again. */
+  trusts?: TestProvider;
+}
+
 /** A cluster of a suite's own with all that an installation applies, and any number of services on it. */
 export class LoginCluster {
   readonly clock: Clock;
   readonly kubernetes: ClusterAdmin;
-  readonly #cluster: Cluster;
+  readonly #cluster: OwnApiServer;
   readonly #serviceToken: string;
   readonly #directory: string;
   readonly #services: Service[] = [];
+  /** Issuers. */
   readonly #trusted = new Set<string>();
   #files = 0;
 
-  private constructor(cluster: Cluster, clock: Clock, kubernetes: ClusterAdmin, serviceToken: string, directory: string) {
-    this.#cluster = cluster;
+  private constructor({ clock, kubernetes, cluster, serviceToken, directory, trusts }: Parts) {
     this.clock = clock;
     this.kubernetes = kubernetes;
+    this.#cluster = cluster;
     this.#serviceToken = serviceToken;
     this.#directory = directory;
+    if (trusts) this.#trusted.add(trusts.issuer);
   }
 
-  static async start(): Promise<LoginCluster> {
-    const clock = new Clock();
-    const cluster = await Cluster.start({ now: clock.now });
-    const token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
-    const { url, certificateAuthority } = cluster;
-    const kubernetes = new ClusterAdmin({ url, certificateAuthority }, token);
+  static async start({ clock = new Clock(), trusts }: ClusterOptions = {}): Promise<LoginCluster> {
+    const cluster = await apiServer({ now: clock.now, issuers: trusts ? [asIssuer(trusts)] : [] });
+    const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
-    const impersonation = await readFile(new URL('../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
-    await kubernetes.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
+    await kubernetes.applyFile('impersonation.yaml');
     const directory = await mkdtemp(join(tmpdir(), 'atrium-login-'));
-    return new LoginCluster(cluster, clock, kubernetes, await kubernetes.serviceToken(), directory);
+    return new LoginCluster({ clock, kubernetes, cluster, serviceToken: await kubernetes.serviceToken(), directory, trusts });
   }
 
   /**
@@ -81,7 +96,7 @@ export class LoginCluster {
    * `kubernetes.credentials` says otherwise; then the cluster trusts the provider.
    */
   async service({ provider, config = {} }: ServiceOptions): Promise<Service> {
-    if (config.kubernetes?.credentials === 'passthrough') this.#trust(provider);
+    if (config.kubernetes?.credentials === 'passthrough') await this.#trust(provider);
     const relay = new TcpProxy(this.#cluster.url);
     await relay.start();
     const logLines: string[] = [];
@@ -124,16 +139,22 @@ export class LoginCluster {
     const service = { url: `http://127.0.0.1:${port}`, port, metricsURL: `http://127.0.0.1:${metricsPort}`, logLines, relay, stop };
     this.#services.push(service);
     await eventually(
-      async () => (await fetch(`${service.url}/readyz?verbose`)).text(),
-      (report) => !/^\[-\](?!identity-provider)/m.test(report),
+      async () => (await fetch(`${service.metricsURL}/readyz?verbose`)).text(),
+      (report) => report.includes('readyz check passed') && !/^\[-\](?!identity-provider)/m.test(report),
     );
     return service;
   }
 
-  #trust({ issuer, clientID, certificateAuthority }: TestProvider): void {
-    if (this.#trusted.has(issuer)) return;
-    this.#trusted.add(issuer);
-    this.#cluster.trustIssuer({ url: issuer, audiences: [clientID], ...(certificateAuthority && { certificateAuthority }) });
+  async #trust(provider: TestProvider): Promise<void> {
+    if (this.#trusted.has(provider.issuer)) return;
+    this.#trusted.add(provider.issuer);
+    await this.#cluster.trustIssuer(asIssuer(provider));
+  }
+
+  /** For kubectl, as the administrator. */
+  async adminTarget(): Promise<KubectlTarget> {
+    const { url, certificateAuthority } = this.#cluster;
+    return { url, caFile: await this.file(certificateAuthority), token: await this.#cluster.token('admin') };
   }
 
   /** The path of a new file with that text, gone at the stop. */
@@ -151,3 +172,9 @@ export class LoginCluster {
     await rm(this.#directory, { recursive: true });
   }
 }
+
+const asIssuer = ({ issuer, clientID, certificateAuthority }: TestProvider): TrustedIssuer => ({
+  url: issuer,
+  audiences: [clientID],
+  ...(certificateAuthority && { certificateAuthority }),
+});

@@ -19,15 +19,17 @@ const unlimited = { perMinute: 1_000_000 };
 
 /** A provider and two services, for all tests of a `describe`: one for each way by which an ID token reaches us. */
 export function tokenWays(options: ProviderOptions & { prepare?: (provider: TestProvider) => Promise<void> | void } = {}): () => TokenWays {
-  let started: Pick<TokenWays, 'cluster' | 'provider'> | undefined;
+  const started: { stop(): Promise<void> }[] = [];
   let ways: TokenWays | undefined;
   const waysNow = () => {
     if (ways === undefined) throw new Error('not started');
     return ways;
   };
   before(async () => {
-    const [cluster, provider] = await Promise.all([LoginCluster.start(), TestProvider.start(options)]);
-    started = { cluster, provider };
+    const provider = await TestProvider.start({ tls: true, ...options });
+    started.unshift(provider);
+    const cluster = await LoginCluster.start({ trusts: provider });
+    started.unshift(cluster);
     await options.prepare?.(provider);
     const [service, implicit] = await Promise.all([
       cluster.service({ provider, config: { login: unlimited } }),
@@ -40,8 +42,7 @@ export function tokenWays(options: ProviderOptions & { prepare?: (provider: Test
     waysNow().provider.forgetRequests();
   });
   after(async () => {
-    await started?.cluster.stop();
-    await started?.provider.stop();
+    for (const one of started) await one.stop();
   });
   return waysNow;
 }

@@ -1,4 +1,6 @@
-import { after } from 'mocha';
+import type { TrustedIssuer } from '../cluster/authentication-config.ts';
+import { type KeyPair, loopbackCertificates } from '../cluster/certificates.ts';
+import { ClusterAdmin, eventually } from './cluster-admin.ts';
 
 /** `admin` is in the group `system:masters`; the others are users without any binding. */
 const people = ['admin', 'alice', 'bob', 'carol', 'viewer', 'manager', 'nobody'] as const;
@@ -13,24 +15,78 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
+/** One that a suite has to itself, to bind roles, to trust issuers and to break as it likes. */
+export interface OwnApiServer extends ApiServer {
+  /** For https servers on 127.0.0.1 or localhost, such as an issuer: `certificateAuthority` verifies it. */
+  serving: KeyPair;
+  /** Path of its audit log, one JSON object a line; the embedded cluster keeps none. */
+  auditLog: string | undefined;
+  /**
+   * From now on tokens of that issuer count, too; it must be up. kube-apiserver restarts for it (3 s), so that an issuer known
+   * beforehand is better named at the start.
+   */
+  trustIssuer(issuer: TrustedIssuer): Promise<void>;
+}
+
+export interface ApiServerOptions {
+  /** Trusted from the start; must be up. */
+  issuers?: readonly TrustedIssuer[];
+  /** The time as the embedded cluster sees it; nobody moves the clock of kube-apiserver. */
+  now?: () => Date;
+}
+
+const isReal = process.env.TEST_CLUSTER === 'real';
+
+/** A server of the caller's own: with `TEST_CLUSTER=real` a control plane, ready in 4 s, otherwise an embedded cluster. */
+export const apiServer = (options: ApiServerOptions = {}): Promise<OwnApiServer> => (isReal ? real(options) : embedded(options));
+
 /**
- * The server under test: the one of the kubeconfig file `TEST_KUBECONFIG` (a user with a token for each of `people`), with
- * `TEST_CLUSTER=real` a control plane that is started once per run, otherwise an embedded cluster of the caller's own.
+ * A server for suites that keep to a namespace of their own: that of the kubeconfig file `TEST_KUBECONFIG` (a user with a token
+ * for each of `people`), with `TEST_CLUSTER=real` a control plane that is started once per run, otherwise an embedded cluster.
  */
-export async function apiServer(): Promise<ApiServer> {
+export async function sharedApiServer(): Promise<ApiServer> {
   if (process.env.TEST_KUBECONFIG) return fromKubeconfig(process.env.TEST_KUBECONFIG);
-  if (process.env.TEST_CLUSTER === 'real') return fromKubeconfig((await controlPlane()).kubeconfig);
-  return embedded();
+  if (!isReal) return embedded({});
+  shared ??= real({});
+  return { ...(await shared), async stop() {} };
 }
 
-let started: Promise<{ kubeconfig: string; stop(): Promise<void> }> | undefined;
+let shared: Promise<OwnApiServer> | undefined;
 
-function controlPlane() {
-  started ??= import('../cluster/control-plane.ts').then(({ startControlPlane }) => startControlPlane(people));
-  return started;
+// A benchmark, which runs outside mocha, never shares one.
+globalThis.after?.(async () => (await shared)?.stop());
+
+async function real({ issuers = [] }: ApiServerOptions): Promise<OwnApiServer> {
+  const { startControlPlane } = await import('../cluster/control-plane.ts');
+  const plane = await startControlPlane({ people, issuers });
+  const server = await fromKubeconfig(plane.kubeconfig);
+  for (const issuer of issuers) await untilTrusted(server, issuer);
+  return {
+    ...server,
+    serving: plane.serving,
+    auditLog: plane.auditLog,
+    async trustIssuer(issuer) {
+      await plane.trustIssuer(issuer);
+      await plane.apiServer.kill();
+      await plane.apiServer.start();
+      await untilTrusted(server, issuer);
+    },
+    stop: () => plane.stop(),
+  };
 }
 
-after(async () => (await started)?.stop());
+/** kube-apiserver reads the keys of an issuer beside its own start, and until then it judges no token of it. */
+async function untilTrusted(server: ApiServer, { url }: TrustedIssuer): Promise<void> {
+  const admin = new ClusterAdmin(server, await server.token('admin'));
+  const token = [{ alg: 'RS256' }, { iss: url }, {}].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+  await eventually(
+    () => admin.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', review),
+    ({ body }) => JSON.stringify(body).includes('oidc: verify token'),
+    20_000,
+  );
+  await admin.close();
+}
 
 async function fromKubeconfig(path: string): Promise<ApiServer> {
   const { KubeConfig } = await import('@kubernetes/client-node');
@@ -50,13 +106,19 @@ async function fromKubeconfig(path: string): Promise<ApiServer> {
   };
 }
 
-async function embedded(): Promise<ApiServer> {
+async function embedded({ issuers = [], now }: ApiServerOptions): Promise<OwnApiServer> {
   const { Cluster } = await import('../../src/sandbox/cluster.ts');
-  const cluster = await Cluster.start({});
+  const { authority, serving } = await loopbackCertificates();
+  // As on the control plane, one authority vouches for the API server and for the servers of the tests.
+  const trusted = (issuer: TrustedIssuer) => ({ certificateAuthority: authority.certificate, ...issuer });
+  const cluster = await Cluster.start({ issuers: issuers.map(trusted), ...(now && { now }) });
   return {
     url: cluster.url,
-    certificateAuthority: cluster.certificateAuthority,
+    certificateAuthority: `${cluster.certificateAuthority}\n${authority.certificate}`,
+    serving,
+    auditLog: undefined,
     token: async (person) => cluster.issueToken({ username: person, groups: person === 'admin' ? ['system:masters'] : [] }),
+    trustIssuer: async (issuer) => cluster.trustIssuer(trusted(issuer)),
     stop: () => cluster.stop(),
   };
 }

@@ -23,6 +23,8 @@ export interface Answer {
   body: unknown;
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
 export const serviceNamespace = 'atrium-system';
 const manifests = new URL('../../deploy/manifests/', import.meta.url);
 
@@ -38,16 +40,24 @@ export class ClusterAdmin {
     this.#agent = new Agent({ connect: { ca: certificateAuthority } });
   }
 
-  async call(
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> {
+  /** A server that is not ready for that kind yet is asked again, as kubectl does. */
+  call(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return eventually(
+      () => this.#send(method, path, body, headers),
+      ({ status }) => status !== 429,
+    );
+  }
+
+  async #send(method: Method, path: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
     const answer = await request(`${this.#url}${path}`, {
       method,
       dispatcher: this.#agent,
-      headers: { authorization: `Bearer ${this.#token}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        'user-agent': 'test',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
       body: body === undefined ? null : JSON.stringify(body),
     });
     const text = await answer.body.text();
@@ -67,16 +77,19 @@ export class ClusterAdmin {
   /** What an installation applies: the custom resources, the account of the service with its rights, and the roles for people. */
   async install(): Promise<void> {
     const crds = (await readdir(new URL('crds/', manifests))).map((name) => `crds/${name}`);
-    for (const file of ['rbac.yaml', 'roles.yaml', ...crds]) {
-      const documents = parseAllDocuments(await readFile(new URL(file, manifests), 'utf8'));
-      await this.apply(...documents.map((document): Manifest => document.toJS()));
-    }
+    for (const file of ['rbac.yaml', 'roles.yaml', ...crds]) await this.applyFile(file);
   }
 
-  /** A token of the service's own account, as a kubelet would mount it. */
-  async serviceToken(): Promise<string> {
+  /** @param file below deploy/manifests */
+  async applyFile(file: string): Promise<void> {
+    const documents = parseAllDocuments(await readFile(new URL(file, manifests), 'utf8'));
+    await this.apply(...documents.map((document): Manifest => document.toJS()));
+  }
+
+  /** A token of the service's own account, or another one beside it, as a kubelet would mount it. */
+  async serviceToken(account = 'atrium'): Promise<string> {
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 7200 } };
-    const { status, body } = await this.call('POST', `/api/v1/namespaces/${serviceNamespace}/serviceaccounts/atrium/token`, review);
+    const { status, body } = await this.call('POST', `/api/v1/namespaces/${serviceNamespace}/serviceaccounts/${account}/token`, review);
     if (status !== 201) throw new Error(`no token for the service: ${JSON.stringify(body)}`);
     return (body as { status: { token: string } }).status.token;
   }
@@ -87,10 +100,10 @@ export class ClusterAdmin {
 
   async #applyOne(object: Manifest): Promise<void> {
     const path = pathOf(object, object.metadata.name);
-    // A kind is served a moment after its definition was accepted.
+    // A kind is served a moment after its definition was accepted, and its store is made anew while that settles.
     const created = await eventually(
       () => this.call('POST', pathOf(object), object),
-      ({ status }) => status !== 404,
+      ({ status }) => status !== 404 && status !== 503,
     );
     if (created.status === 409) await this.#merge(path, object);
     else if (created.status !== 201) throw new Error(`${path}: ${JSON.stringify(created.body)}`);
@@ -98,7 +111,10 @@ export class ClusterAdmin {
   }
 
   async #merge(path: string, patch: unknown): Promise<void> {
-    const { status, body } = await this.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' });
+    const { status, body } = await eventually(
+      () => this.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' }),
+      (answer) => answer.status !== 503,
+    );
     if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
   }
 }

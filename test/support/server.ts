@@ -2,8 +2,8 @@ import { stringify } from 'yaml';
 import { App } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
-import { apiServer, type Person } from './api-server.ts';
-import { ClusterAdmin, serviceNamespace } from './cluster-admin.ts';
+import { type ApiServerOptions, apiServer, type Person } from './api-server.ts';
+import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 interface RequestOptions extends Omit<RequestInit, 'body'> {
@@ -27,13 +27,17 @@ export interface TestServer {
   relay: TcpProxy;
   /** Log lines written so far. */
   logLines: string[];
+  /** Path of the API server's audit log; the embedded cluster keeps none. */
+  auditLog: string | undefined;
   stop(): Promise<void>;
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends Pick<ApiServerOptions, 'issuers'> {
   /** Settings that differ from the baseline, as in the YAML file. */
   config?: Record<string, unknown>;
   environment?: Record<string, string>;
+  /** In the cluster before the service starts, beside what an installation applies. */
+  objects?: readonly Manifest[];
 }
 
 const baseline = {
@@ -43,13 +47,14 @@ const baseline = {
   log: { level: 'info' },
 };
 
-/** Starts the service as `atrium serve` does, with one or two settings changed. */
-export async function startServer({ config = {}, environment = {} }: ServerOptions = {}): Promise<TestServer> {
-  const cluster = await apiServer();
+/** Starts the service as `atrium serve` does, with one or two settings changed, and waits until it is ready. */
+export async function startServer({ config = {}, environment = {}, objects = [], issuers = [] }: ServerOptions = {}): Promise<TestServer> {
+  const cluster = await apiServer({ issuers });
   const relay = new TcpProxy(cluster.url);
   await relay.start();
   const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
   await kubernetes.install();
+  await kubernetes.apply(...objects);
   const token = await kubernetes.serviceToken();
   const logLines: string[] = [];
   const app = new App({
@@ -66,13 +71,19 @@ export async function startServer({ config = {}, environment = {} }: ServerOptio
   });
   const { port, metricsPort } = await app.start();
   const url = `http://127.0.0.1:${port}`;
+  const metricsURL = `http://127.0.0.1:${metricsPort}`;
+  await eventually(
+    async () => (await fetch(`${metricsURL}/readyz`)).status,
+    (status) => status === 200,
+  );
   return {
     url,
     port,
-    metricsURL: `http://127.0.0.1:${metricsPort}`,
+    metricsURL,
     kubernetes,
     relay,
     logLines,
+    auditLog: cluster.auditLog,
     token: (person) => cluster.token(person),
     async request(path, { as, token: given, body, headers, ...rest } = {}) {
       const bearer = given ?? (as && (await cluster.token(as)));

@@ -1,6 +1,7 @@
 /** RP-initiated logout modules of the OpenID certification for relying parties. */
 import { expect } from 'chai';
 import { logIn, userInfoOf } from '../provider/browser.ts';
+import { visit } from '../provider/certificates.ts';
 import { publicURL } from '../support.ts';
 import { expectOK, relyingParty } from './relying-party.ts';
 
@@ -20,8 +21,8 @@ describe('OpenID relying party, RP-initiated logout', () => {
     expect(asked.get('client_id')).to.equal(provider.clientID);
     expect(asked.get('state')).to.be.a('string').and.not.equal('');
     if (response) provider.misbehave({ response });
-    const ended = await fetch(link, { redirect: 'manual' });
-    const back = new URL(ended.headers.get('location') ?? '');
+    const { headers } = await visit(link);
+    const back = new URL(String(headers.location));
     const page = await browser.request(`${back.pathname}${back.search}`, { headers: { accept: 'text/html' } });
     return { asked, back, page, browser };
   }

@@ -22,15 +22,17 @@ export interface PartyOptions extends ProviderOptions {
 
 /** One service and one provider for all tests of a `describe`; the provider behaves again after each. */
 export function relyingParty({ config = {}, prepare, ...options }: PartyOptions = {}): () => RelyingParty {
-  let started: Pick<RelyingParty, 'cluster' | 'provider'> | undefined;
+  const started: { stop(): Promise<void> }[] = [];
   let party: RelyingParty | undefined;
   const partyNow = () => {
     if (party === undefined) throw new Error('not started');
     return party;
   };
   before(async () => {
-    const [cluster, provider] = await Promise.all([LoginCluster.start(), TestProvider.start(options)]);
-    started = { cluster, provider };
+    const provider = await TestProvider.start({ tls: true, ...options });
+    started.unshift(provider);
+    const cluster = await LoginCluster.start({ trusts: provider });
+    started.unshift(cluster);
     await prepare?.(provider);
     let forwarding: Promise<Service> | undefined;
     party = {
@@ -51,8 +53,7 @@ export function relyingParty({ config = {}, prepare, ...options }: PartyOptions 
     partyNow().provider.forgetRequests();
   });
   after(async () => {
-    await started?.cluster.stop();
-    await started?.provider.stop();
+    for (const one of started) await one.stop();
   });
   return partyNow;
 }

@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from 'undici';
 import { z } from 'zod';
+import { visit } from './certificates.ts';
 
 const loginInfo = z.object({ auth_url: z.url(), state: z.string(), logout_url: z.url().optional() });
 export type LoginInfo = z.infer<typeof loginInfo>;
@@ -113,8 +114,8 @@ function parse<T>(schema: z.ZodType<T>, { status, text, body }: Reply): T {
 export async function authorize(authURL: string, responseType?: string): Promise<URLSearchParams> {
   const url = new URL(authURL);
   if (responseType !== undefined) url.searchParams.set('response_type', responseType);
-  const response = await fetch(url, { redirect: 'manual' });
-  const target = new URL(response.headers.get('location') ?? '');
+  const { headers } = await read(await visit(url));
+  const target = new URL(headers.get('location') ?? '');
   const answer = target.hash ? new URLSearchParams(target.hash.slice(1)) : target.searchParams;
   // The page passes on both; a pure ID token comes without a code.
   if (answer.has('id_token') && !answer.has('code')) answer.set('code', '');

@@ -7,8 +7,9 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type KeyPair, loopbackCertificates } from '../../cluster/certificates.ts';
+import type { KeyPair } from '../../cluster/certificates.ts';
 import { type Answer, type Endpoint, endpoints, json, oauthError, redirect, type SeenRequest } from './answers.ts';
+import { providerCertificates } from './certificates.ts';
 import { type Grant, Grants } from './grants.ts';
 import { type Algorithm, createSigningKey, type SigningKey } from './keys.ts';
 import { metadataOf } from './metadata.ts';
@@ -19,7 +20,7 @@ export interface ProviderOptions {
   clientID?: string;
   /** Without it the client is a public one. */
   clientSecret?: string;
-  /** Serve https with a certificate of an authority of its own; default: plain http. */
+  /** Serve https with a certificate of an authority that nobody else has; default: plain http. A real API server trusts no other. */
   tls?: boolean;
   /** Loopback address to listen on. The certificate is for 127.0.0.1 alone, so that another one makes it wrong. */
   host?: string;
@@ -72,7 +73,7 @@ export class TestProvider {
     foreignKeys ??= Promise.all([createSigningKey('RS256'), createSigningKey('ES256')]);
     const [current, [unpublishedRSA, unpublishedEC]] = await Promise.all([createSigningKey('RS256'), foreignKeys]);
     const signers = { current, unpublishedRSA, unpublishedEC, clientSecret: options.clientSecret ?? 'no-secret' };
-    const provider = new TestProvider(options, signers, options.tls ? await loopbackCertificates() : undefined);
+    const provider = new TestProvider(options, signers, options.tls ? await providerCertificates() : undefined);
     await provider.resume();
     return provider;
   }

@@ -1,0 +1,76 @@
+/**
+ * The image at rest: how large it is, how long it takes from the start of the process until /readyz says 200, and how much memory is
+ * resident afterwards, when nobody asks for anything. In the folder that the steps of the Dockerfile make, as a pod would run it.
+ *
+ * The API server is the embedded cluster in this process: warm, and with no users. Needs root and bubblewrap. Run: node bench/start.ts
+ */
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Container } from '../test/image/container.ts';
+import { buildImage } from '../test/image/image.ts';
+import { writeServiceAccount } from '../test/image/service-account.ts';
+import { apiServer } from '../test/support/api-server.ts';
+import { ClusterAdmin } from '../test/support/cluster-admin.ts';
+import { freePort } from '../test/support/free-port.ts';
+
+const starts = 7;
+const restMs = 10_000;
+
+const directory = await mkdtemp(join(tmpdir(), 'atrium-start-'));
+await chmod(directory, 0o755);
+const image = await buildImage(directory);
+const cluster = await apiServer();
+const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+await kubernetes.install();
+const account = join(directory, 'account');
+await writeServiceAccount(account, cluster, await kubernetes.serviceToken());
+
+const { hostname, port: apiPort } = new URL(cluster.url);
+const port = await freePort();
+const environment = {
+  KUBERNETES_SERVICE_HOST: hostname,
+  KUBERNETES_SERVICE_PORT: apiPort,
+  ATRIUM_SERVER__HOST: '127.0.0.1',
+  ATRIUM_SERVER__PORT: `${port}`,
+  ATRIUM_SERVER__METRICSPORT: `${await freePort()}`,
+  ATRIUM_SERVER__PUBLICURL: `http://127.0.0.1:${port}`,
+};
+const start = () => new Container(image, { environment, mounts: { '/var/run/secrets/kubernetes.io/serviceaccount': account } });
+
+async function untilReady(): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    await answer?.arrayBuffer();
+    if (answer?.status === 200) return;
+    await sleep(5);
+  }
+}
+
+const milliseconds: number[] = [];
+const resident: number[] = [];
+for (let count = 0; count < starts; count += 1) {
+  const begun = performance.now();
+  const container = start();
+  await untilReady();
+  milliseconds.push(performance.now() - begun);
+  // The last one shows what stays.
+  if (count === starts - 1) await sleep(restMs);
+  resident.push(Number.parseInt(await container.status('VmRSS'), 10) / 1024);
+  await container.end();
+}
+
+const size = (path: string) => Number.parseInt(execFileSync('du', ['-sk', path], { encoding: 'utf8' }), 10) / 1024;
+const runtime = size(join(image.added, 'usr'));
+const middle = milliseconds.toSorted((a, b) => a - b)[Math.floor(starts / 2)] ?? Number.NaN;
+console.log(`added to the base       ${size(image.added).toFixed(1).padStart(7)} MB, ${runtime.toFixed(1)} of them the runtime`);
+console.log(
+  `start to ready          ${middle.toFixed(0).padStart(7)} ms, the fastest of ${starts} ${Math.min(...milliseconds).toFixed(0)} ms`,
+);
+console.log(`resident after ${restMs / 1000} s     ${resident.at(-1)?.toFixed(0).padStart(7)} MB`);
+
+await kubernetes.close();
+await cluster.stop();
+await rm(directory, { recursive: true });

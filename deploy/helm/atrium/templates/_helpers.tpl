@@ -1,0 +1,257 @@
+{{- define "atrium.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* At most 50 characters, so that a suffix still fits into a name of 63. */}}
+{{- define "atrium.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "atrium.name" . -}}
+{{- ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "atrium.selector" -}}
+app.kubernetes.io/name: {{ include "atrium.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "atrium.labels" -}}
+{{ include "atrium.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: atrium
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels, and the annotations that all objects and this one have: `include "atrium.metadata" (list . annotations labels)`. */}}
+{{- define "atrium.metadata" -}}
+{{- $root := index . 0 -}}
+{{- $annotations := merge (dict) (index . 1) $root.Values.commonAnnotations -}}
+labels:
+  {{- include "atrium.labels" $root | nindent 2 }}
+  {{- if gt (len .) 2 }}
+  {{- with index . 2 }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+  {{- end }}
+{{- with $annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "atrium.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "atrium.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "atrium.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A setting by its path, or the default: `include "atrium.setting" (list . "server.port" 8080)`. */}}
+{{- define "atrium.setting" -}}
+{{- $at := (index . 0).Values.config -}}
+{{- range splitList "." (index . 1) -}}
+{{- $at = ternary (get (default (dict) $at) .) "" (kindIs "map" (default (dict) $at)) -}}
+{{- end -}}
+{{- if kindIs "invalid" $at -}}{{ index . 2 }}{{- else if eq (toString $at) "" -}}{{ index . 2 }}{{- else if kindIs "float64" $at -}}{{ int64 $at }}{{- else -}}{{ $at }}{{- end -}}
+{{- end -}}
+
+{{- define "atrium.port" -}}{{ include "atrium.setting" (list . "server.port" 8080) }}{{- end -}}
+{{- define "atrium.metricsPort" -}}{{ include "atrium.setting" (list . "server.metricsPort" 9090) }}{{- end -}}
+{{/* Where the service keeps its objects: `kubernetes.namespace`. */}}
+{{- define "atrium.home" -}}{{ include "atrium.setting" (list . "kubernetes.namespace" .Release.Namespace) }}{{- end -}}
+{{- define "atrium.issuer" -}}{{ include "atrium.setting" (list . "login.issuer" "") }}{{- end -}}
+{{- define "atrium.publicURL" -}}{{ include "atrium.setting" (list . "server.publicURL" "") }}{{- end -}}
+{{- define "atrium.publicHost" -}}
+{{- with include "atrium.publicURL" . -}}{{ regexReplaceAll ":[0-9]+$" (urlParse .).host "" }}{{- end -}}
+{{- end -}}
+{{/* Below which everything is served; never with a slash at its end. */}}
+{{- define "atrium.basePath" -}}
+{{- with include "atrium.publicURL" . -}}{{ regexReplaceAll "/+$" (urlParse .).path "" }}{{- end -}}
+{{- end -}}
+
+{{/* Whether the embedded OpenID provider runs, as src/config decides it. */}}
+{{- define "atrium.hasEmbeddedIssuer" -}}
+{{- $enabled := include "atrium.setting" (list . "identity.enabled" (not (include "atrium.issuer" .))) -}}
+{{- if and (eq $enabled "true") (include "atrium.publicURL" .) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "atrium.credentials" -}}
+{{- include "atrium.setting" (list . "kubernetes.credentials" (ternary "passthrough" "impersonate" (ne (include "atrium.issuer" .) ""))) -}}
+{{- end -}}
+
+{{/* A duration such as 25s in whole seconds, rounded up. */}}
+{{- define "atrium.seconds" -}}
+{{- $number := regexFind "^[0-9]+" . | int -}}
+{{- $unit := regexFind "[a-z]+$" . -}}
+{{- if eq $unit "ms" -}}{{ div (add $number 999) 1000 }}{{- else -}}{{ mul $number (get (dict "s" 1 "m" 60 "h" 3600 "d" 86400) $unit) }}{{- end -}}
+{{- end -}}
+
+{{- define "atrium.terminationGracePeriodSeconds" -}}
+{{- $needed := add .Values.preStopSeconds (include "atrium.seconds" (include "atrium.setting" (list . "server.shutdownGrace" "25s")) | int) -}}
+{{- $given := .Values.terminationGracePeriodSeconds -}}
+{{- if kindIs "invalid" $given -}}{{ add $needed 5 }}
+{{- else if lt (int64 $given) (int64 $needed) -}}
+{{- fail (printf "terminationGracePeriodSeconds: %d would cut requests off: preStopSeconds and config.server.shutdownGrace need %d" (int64 $given) (int64 $needed)) -}}
+{{- else -}}{{ int64 $given }}{{- end -}}
+{{- end -}}
+
+{{- define "atrium.clientSecretDirectory" -}}/var/run/secrets/atrium/client-secret{{- end -}}
+{{- define "atrium.tlsDirectory" -}}/var/run/secrets/atrium/tls{{- end -}}
+{{- define "atrium.caFile" -}}/var/run/secrets/atrium/certificate-authority/ca.crt{{- end -}}
+
+{{/* The configuration: what the admin wrote, and the paths of what is mounted. */}}
+{{- define "atrium.config" -}}
+{{- $config := deepCopy .Values.config -}}
+{{- if .Values.clientSecret.existingSecret -}}
+{{- $config = mustMergeOverwrite $config (dict "login" (dict "clientSecretFile" (printf "%s/client-secret" (include "atrium.clientSecretDirectory" .)))) -}}
+{{- end -}}
+{{- if include "atrium.caVolume" . -}}
+{{- $config = mustMergeOverwrite $config (dict "login" (dict "caFile" (include "atrium.caFile" .))) -}}
+{{- end -}}
+{{- with .Values.tls.existingSecret -}}
+{{- $directory := include "atrium.tlsDirectory" $ -}}
+{{- $tls := dict "certFile" (printf "%s/tls.crt" $directory) "keyFile" (printf "%s/tls.key" $directory) -}}
+{{- $config = mustMergeOverwrite $config (dict "server" (dict "tls" $tls)) -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{- define "atrium.caVolume" -}}
+{{- with .Values.certificateAuthority -}}
+{{- if and .existingConfigMap .existingSecret -}}
+{{- fail "certificateAuthority: name existingConfigMap or existingSecret, not both" -}}
+{{- else if .existingConfigMap -}}
+configMap:
+  name: {{ .existingConfigMap }}
+  items:
+    - key: {{ .key }}
+      path: ca.crt
+{{- else if .existingSecret -}}
+secret:
+  secretName: {{ .existingSecret }}
+  items:
+    - key: {{ .key }}
+      path: ca.crt
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What a kubelet mounts by itself: spelled out, so that nothing is mounted unless it is asked for. */}}
+{{- define "atrium.tokenVolume" -}}
+- name: service-account
+  projected:
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: 3600
+      - configMap:
+          name: kube-root-ca.crt
+          items:
+            - key: ca.crt
+              path: ca.crt
+      - downwardAPI:
+          items:
+            - path: namespace
+              fieldRef:
+                fieldPath: metadata.namespace
+{{- end -}}
+
+{{- define "atrium.tokenMount" -}}
+- name: service-account
+  mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+  readOnly: true
+{{- end -}}
+
+{{- define "atrium.probe" -}}
+httpGet:
+  path: {{ index . 0 }}
+  port: metrics
+{{ toYaml (index . 1) }}
+{{- end -}}
+
+{{- define "atrium.affinity" -}}
+{{- $term := printf "topologyKey: kubernetes.io/hostname\nlabelSelector:\n  matchLabels:\n%s\n    app.kubernetes.io/component: server" (include "atrium.selector" . | indent 4) -}}
+{{- if .Values.affinity -}}
+affinity:
+  {{- toYaml .Values.affinity | nindent 2 }}
+{{- else if eq .Values.podAntiAffinity "required" -}}
+affinity:
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - {{ $term | nindent 8 | trim }}
+{{- else if eq .Values.podAntiAffinity "preferred" -}}
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          {{- $term | nindent 10 }}
+{{- end -}}
+{{- end -}}
+
+{{- define "atrium.scheme" -}}
+{{- $tls := dig "server" "tls" nil .Values.config -}}
+{{- if or .Values.tls.existingSecret $tls -}}https{{- else -}}http{{- end -}}
+{{- end -}}
+
+{{- define "atrium.servicePort" -}}
+{{- default (ternary 443 80 (eq (include "atrium.scheme" .) "https")) .Values.service.port -}}
+{{- end -}}
+
+{{/* As a YAML list; empty without an issuer. */}}
+{{- define "atrium.issuerPorts" -}}
+{{- if .Values.networkPolicy.egress.issuerPorts -}}
+{{- toYaml .Values.networkPolicy.egress.issuerPorts -}}
+{{- else -}}
+{{- with default (include "atrium.publicURL" .) (include "atrium.issuer" .) -}}
+{{- $url := urlParse . -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- list (default (ternary 443 80 (eq $url.scheme "https")) $port | int) | toYaml -}}
+{{- else -}}[]{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Metadata of what lives only while the administrator is being made: `include "atrium.hook" (list . weight)`. */}}
+{{- define "atrium.hook" -}}
+{{- $annotations := dict "helm.sh/hook" "post-install,post-upgrade" "helm.sh/hook-weight" (index . 1 | toString) "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" -}}
+{{- include "atrium.metadata" (list (index . 0) $annotations) -}}
+{{- end -}}
+
+{{/* What all pods of the release have in common. */}}
+{{- define "atrium.scheduling" -}}
+securityContext:
+  {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.runtimeClassName }}
+runtimeClassName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

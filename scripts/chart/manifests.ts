@@ -1,0 +1,86 @@
+/** deploy/manifests: what the chart renders with its default values, as plain YAML for `kubectl apply -k`. */
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Document, isMap, parse, parseAllDocuments, stringify } from 'yaml';
+import { chartDirectory } from './values-files.ts';
+
+const run = promisify(execFile);
+
+export const manifestsDirectory = new URL('../../deploy/manifests/', import.meta.url);
+
+const namespace = 'atrium-system';
+const notice = '# Made from deploy/helm/atrium by `npm run manifests`.\n';
+
+/** Labels and annotations that only Helm needs. */
+const ofHelm = /^(helm\.sh\/|checksum\/|app\.kubernetes\.io\/managed-by$)/;
+const administratorFile = 'first-administrator.yaml';
+const exampleURL = 'https://console.example.com';
+
+const namespaceObject = {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+};
+
+/** The files by their paths below deploy/manifests; `helm` is the path of the program. */
+export async function manifestFiles(helm: string): Promise<Map<string, string>> {
+  const { 'config.yaml': config = '', 'crds.yaml': _, ...templates } = await renderedTemplates(helm);
+  // For either issuer: which one it is stands in config.yaml, and that is for others to write.
+  const rights = await renderedTemplates(helm, '--set=config.identity.enabled=true,config.login.issuer=https://issuer.example.com');
+  const objects = { ...templates, 'rbac.yaml': `${stringify(namespaceObject)}---\n${rights['rbac.yaml']}` };
+  const definitions = await definitionFiles();
+  const administrator = await renderedTemplates(helm, '--set=admin.email=ada@example.com', `--show-only=templates/${administratorFile}`);
+  return new Map(
+    Object.entries({
+      ...definitions,
+      ...Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, `${notice}${text}`])),
+      'config.yaml': `${notice}${parse(config).data['config.yaml']}`,
+      'kustomization.yaml': `${notice}${kustomization([...Object.keys(definitions), ...Object.keys(objects)].sort())}`,
+      [`../example-overlay/${administratorFile}`]: `${notice}${administrator[administratorFile]}`,
+    }),
+  );
+}
+
+/** Each template with its objects, without what only Helm needs. */
+async function renderedTemplates(helm: string, ...options: string[]): Promise<Record<string, string>> {
+  const chart = fileURLToPath(chartDirectory);
+  const url = `--set=config.server.publicURL=${exampleURL}`;
+  const { stdout } = await run(helm, ['template', 'atrium', chart, `--namespace=${namespace}`, '--skip-tests', url, ...options]);
+  const templates: Record<string, string> = {};
+  for (const text of stdout.split(/^---\n/m)) {
+    const [source, name] = /^# Source: atrium\/templates\/(\S+)\n/.exec(text) ?? [];
+    if (source === undefined || name === undefined) continue;
+    const objects = parseAllDocuments(text.slice(source.length)).map(withoutHelm);
+    templates[name] = [...(templates[name] === undefined ? [] : [templates[name]]), ...objects].join('---\n');
+  }
+  return templates;
+}
+
+function withoutHelm(object: Document): string {
+  for (const path of [['metadata'], ['spec', 'template', 'metadata']]) {
+    for (const notes of ['labels', 'annotations']) {
+      const map = object.getIn([...path, notes]);
+      if (!isMap(map)) continue;
+      map.items = map.items.filter(({ key }) => !ofHelm.test(String(key)));
+      if (map.items.length === 0) object.deleteIn([...path, notes]);
+    }
+  }
+  return object.toString({ lineWidth: 0, flowCollectionPadding: false });
+}
+
+async function definitionFiles(): Promise<Record<string, string>> {
+  const directory = new URL('files/crds/', chartDirectory);
+  const names = (await readdir(directory)).sort();
+  const files = await Promise.all(names.map(async (name) => [`crds/${name}`, await readFile(new URL(name, directory), 'utf8')] as const));
+  return Object.fromEntries(files);
+}
+
+const kustomization = (resources: readonly string[]) =>
+  stringify({
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources,
+    configMapGenerator: [{ name: 'atrium-config', namespace, files: ['config.yaml'] }],
+  });

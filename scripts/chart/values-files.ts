@@ -1,0 +1,61 @@
+/** What is made of the values of the chart: values.schema.json and the tables of README.md. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { valuesSchema } from './values.ts';
+import { type ValueComment, valueComments } from './values-comments.ts';
+
+export const chartDirectory = new URL('../../deploy/helm/atrium/', import.meta.url);
+
+const read = (name: string) => readFileSync(new URL(name, chartDirectory), 'utf8');
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** values.schema.json: every value with its type and its comment, those of `config` with the text of docs/configuration.md. */
+export function valuesSchemaFile(): string {
+  const schema: JsonSchema = z.toJSONSchema(valuesSchema, {
+    io: 'input',
+    target: 'draft-7',
+    override({ zodSchema, jsonSchema }) {
+      const { def } = zodSchema._zod;
+      // What these say besides is lost in translation.
+      if ('protocol' in def && def.protocol instanceof RegExp) jsonSchema.pattern = '^https?://';
+      if (jsonSchema.title === 'size')
+        jsonSchema.anyOf = [
+          { type: 'integer', minimum: 0 },
+          { type: 'string', pattern: sizePattern },
+        ];
+    },
+  });
+  for (const { path, comment } of valueComments(read('values.yaml'))) {
+    const at = path.reduce<JsonSchema | undefined>((parent, key) => propertyOf(parent, key), schema);
+    if (at === undefined) throw new Error(`values.yaml: ${path.join('.')} is not in scripts/chart/values.ts`);
+    at.description = comment;
+  }
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+const sizePattern = '^\\d{1,12}(KiB|MiB|GiB)?$';
+
+function propertyOf(schema: JsonSchema | undefined, key: string): JsonSchema | undefined {
+  const property = schema?.properties?.[key];
+  return typeof property === 'object' ? property : undefined;
+}
+
+const begin = '<!-- values: made by `npm run chart` -->\n';
+const end = '<!-- end of values -->\n';
+
+/** README.md with the tables as values.yaml has them now. */
+export function readmeFile(): string {
+  const text = read('README.md');
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error('README.md of the chart has no place for the values');
+  return text.slice(0, from + begin.length) + table(valueComments(read('values.yaml'))) + text.slice(to);
+}
+
+function table(values: readonly ValueComment[]): string {
+  const rows = values.map(({ path, comment, default: value, isSection }) => {
+    const shown = isSection ? '' : `\`${JSON.stringify(value)}\``;
+    return `| \`${path.join('.')}\` | ${shown} | ${comment} |`.replaceAll(/(?<=\w)\|(?=\w)/g, '\\|');
+  });
+  return ['', '| Value | Default | Meaning |', '|---|---|---|', ...rows, '', ''].join('\n');
+}

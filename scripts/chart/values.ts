@@ -1,0 +1,187 @@
+/** The values of the chart: their types and checks, of which values.schema.json is made. What they mean stands in values.yaml. */
+import { z } from 'zod';
+import { configSchema } from '../../src/config/schema.ts';
+
+const text = () => z.string();
+const count = () => z.number().int().min(0);
+const port = () => z.number().int().min(1).max(65_535);
+/** Kubernetes names; the API server knows the finer rules. */
+const objectName = () => z.string().regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/);
+const labels = () => z.record(z.string(), z.string());
+/** Parts of Kubernetes objects: their members are named, what is in them is left to the API server. */
+const anything = () => z.unknown().optional();
+const cidr = () => z.string().regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/);
+const numberOrPercent = () => z.union([count(), z.string().regex(/^\d{1,3}%$/)]);
+
+const probe = () =>
+  z.strictObject({
+    initialDelaySeconds: count().optional(),
+    periodSeconds: count().min(1).optional(),
+    timeoutSeconds: count().min(1).optional(),
+    failureThreshold: count().min(1).optional(),
+    successThreshold: count().min(1).optional(),
+    terminationGracePeriodSeconds: count().min(1).optional(),
+  });
+
+const peer = () => z.strictObject({ podSelector: anything(), namespaceSelector: anything(), ipBlock: anything() });
+
+const identity = {
+  runAsUser: count().optional(),
+  runAsGroup: count().optional(),
+  runAsNonRoot: z.boolean().optional(),
+  seccompProfile: anything(),
+  seLinuxOptions: anything(),
+  appArmorProfile: anything(),
+  windowsOptions: anything(),
+};
+
+export const valuesSchema = z.strictObject({
+  nameOverride: text(),
+  fullnameOverride: text(),
+  commonLabels: labels(),
+  commonAnnotations: labels(),
+  image: z.strictObject({
+    repository: z.string().regex(/^[a-z0-9][-a-zA-Z0-9._:/]*$/),
+    tag: z.string().regex(/^[-\w.]{0,128}$/),
+    digest: z.string().regex(/^(sha256:[0-9a-f]{64})?$/),
+    pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']),
+  }),
+  imagePullSecrets: z.array(objectName().min(1)),
+  config: configSchema,
+  clientSecret: z.strictObject({ existingSecret: objectName(), key: text().min(1) }),
+  tls: z.strictObject({ existingSecret: objectName() }),
+  certificateAuthority: z.strictObject({ existingConfigMap: objectName(), existingSecret: objectName(), key: text().min(1) }),
+  admin: z.strictObject({
+    email: z.string().regex(/^([A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?)?$/),
+    displayName: text().max(128),
+    existingSecret: objectName(),
+    existingSecretKey: text().min(1),
+    clusterRoles: z.array(text().min(1)),
+    subject: text(),
+  }),
+  replicaCount: count(),
+  strategy: z.strictObject({
+    type: z.enum(['RollingUpdate', 'Recreate']),
+    rollingUpdate: z.strictObject({ maxUnavailable: numberOrPercent(), maxSurge: numberOrPercent() }).optional(),
+  }),
+  minReadySeconds: count(),
+  revisionHistoryLimit: count(),
+  preStopSeconds: count(),
+  terminationGracePeriodSeconds: count().nullish(),
+  autoscaling: z.strictObject({
+    enabled: z.boolean(),
+    minReplicas: count().min(1),
+    maxReplicas: count().min(1),
+    targetCPUUtilizationPercentage: count().min(1),
+    targetMemoryUtilizationPercentage: count().min(1).nullish(),
+    behavior: z.strictObject({ scaleUp: anything(), scaleDown: anything() }),
+  }),
+  podDisruptionBudget: z.strictObject({ enabled: z.boolean(), maxUnavailable: numberOrPercent() }),
+  resources: z.strictObject({ requests: anything(), limits: anything(), claims: anything() }),
+  startupProbe: probe(),
+  readinessProbe: probe(),
+  livenessProbe: probe(),
+  topologySpread: z.strictObject({
+    topologyKeys: z.array(text().min(1)),
+    whenUnsatisfiable: z.enum(['ScheduleAnyway', 'DoNotSchedule']),
+  }),
+  podAntiAffinity: z.enum(['none', 'preferred', 'required']),
+  affinity: z.strictObject({ nodeAffinity: anything(), podAffinity: anything(), podAntiAffinity: anything() }),
+  nodeSelector: labels(),
+  tolerations: z.array(
+    z.strictObject({
+      key: text().optional(),
+      operator: text().optional(),
+      value: text().optional(),
+      effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).optional(),
+      tolerationSeconds: z.number().int().optional(),
+    }),
+  ),
+  priorityClassName: objectName(),
+  runtimeClassName: objectName(),
+  annotations: labels(),
+  podAnnotations: labels(),
+  podLabels: labels(),
+  podSecurityContext: z.strictObject({
+    ...identity,
+    fsGroup: count().optional(),
+    fsGroupChangePolicy: text().optional(),
+    supplementalGroups: z.array(count()).optional(),
+    supplementalGroupsPolicy: text().optional(),
+    seLinuxChangePolicy: text().optional(),
+    sysctls: z.array(z.strictObject({ name: text(), value: text() })).optional(),
+  }),
+  securityContext: z.strictObject({
+    ...identity,
+    allowPrivilegeEscalation: z.boolean().optional(),
+    readOnlyRootFilesystem: z.boolean().optional(),
+    privileged: z.boolean().optional(),
+    procMount: text().optional(),
+    capabilities: z.strictObject({ add: z.array(text()).optional(), drop: z.array(text()).optional() }).optional(),
+  }),
+  extraEnv: z.array(z.strictObject({ name: text().min(1), value: text().optional(), valueFrom: anything() })),
+  extraVolumes: z.array(z.looseObject({ name: objectName().min(1) })),
+  extraVolumeMounts: z.array(
+    z.strictObject({
+      name: objectName().min(1),
+      mountPath: text().min(1),
+      readOnly: z.boolean().optional(),
+      recursiveReadOnly: text().optional(),
+      subPath: text().optional(),
+      subPathExpr: text().optional(),
+      mountPropagation: text().optional(),
+    }),
+  ),
+  serviceAccount: z.strictObject({ create: z.boolean(), name: objectName(), annotations: labels() }),
+  rbac: z.strictObject({
+    create: z.boolean(),
+    impersonation: z.strictObject({ users: z.array(text().min(1)), groups: z.array(text().min(1)) }),
+  }),
+  roles: z.strictObject({ install: z.boolean() }),
+  crds: z.strictObject({ install: z.boolean() }),
+  admissionPolicy: z.strictObject({ install: z.boolean() }),
+  service: z.strictObject({
+    type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']),
+    port: port().nullish(),
+    nodePort: port().nullish(),
+    annotations: labels(),
+    loadBalancerSourceRanges: z.array(cidr()),
+    externalTrafficPolicy: z.enum(['Cluster', 'Local']),
+    ipFamilyPolicy: z.enum(['', 'SingleStack', 'PreferDualStack', 'RequireDualStack']),
+  }),
+  ingress: z.strictObject({ enabled: z.boolean(), className: objectName(), annotations: labels(), host: text(), tlsSecret: objectName() }),
+  httpRoute: z.strictObject({
+    enabled: z.boolean(),
+    annotations: labels(),
+    parentRefs: z.array(
+      z.strictObject({
+        group: text().optional(),
+        kind: text().optional(),
+        namespace: text().optional(),
+        name: text().min(1),
+        sectionName: text().optional(),
+        port: port().optional(),
+      }),
+    ),
+    hostnames: z.array(text().min(1)),
+  }),
+  metrics: z.strictObject({
+    service: z.strictObject({ enabled: z.boolean(), annotations: labels() }),
+    serviceMonitor: z.strictObject({ enabled: z.boolean(), labels: labels(), interval: text(), scrapeTimeout: text() }),
+  }),
+  networkPolicy: z.strictObject({
+    enabled: z.boolean(),
+    ingressFrom: z.array(peer()),
+    metricsFrom: z.array(peer()),
+    egress: z.strictObject({
+      enabled: z.boolean(),
+      dnsPorts: z.array(port()).min(1),
+      apiServerPorts: z.array(port()).min(1),
+      apiServerCIDRs: z.array(cidr()),
+      issuerPorts: z.array(port()),
+      extra: z.array(z.strictObject({ to: z.array(peer()).optional(), ports: anything() })),
+    }),
+  }),
+  // What Helm hands down where this chart is part of another one.
+  global: anything(),
+});

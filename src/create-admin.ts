@@ -1,0 +1,42 @@
+/** `atrium create-admin`: the first administrator of an installation, made once. */
+import { createFirstAdmin } from './accounts/first-admin.ts';
+import { ConfigError } from './config/load.ts';
+import { type Config, identityURLOf } from './config/schema.ts';
+import { Metrics } from './http/metrics.ts';
+import { ApiServer } from './kubernetes/api-server.ts';
+import type { Connection } from './kubernetes/connection.ts';
+
+interface CreateAdminOptions {
+  config: Config;
+  connection: Connection;
+  email: string;
+  /** For display. */
+  name: string;
+  /** A random one goes into the Secret if none is given. */
+  password: string | undefined;
+  /** Name of the Secret. */
+  secret: string;
+}
+
+/** @returns what has happened, as a sentence; @throws ConfigError, FirstAdminError */
+export async function runCreateAdmin({ config, connection, email, name, password, secret }: CreateAdminOptions): Promise<string> {
+  if (identityURLOf(config) === undefined)
+    throw new ConfigError([
+      { path: 'identity.enabled', message: 'the embedded provider, where an administrator logs in, is off or lacks server.publicURL' },
+    ]);
+  const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
+  const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics: new Metrics() });
+  try {
+    const options = { client: apiServer.asService, namespace, config, email, displayName: name, password, secretName: secret };
+    const outcome = await createFirstAdmin(options);
+    if (outcome === 'exists') return `the administrator ${email} exists already; nothing was changed`;
+    if (outcome === 'removed')
+      return `the administrator ${email} was removed; nothing was changed: to make a new one, remove the Secret ${secret} first`;
+    if (outcome === 'another')
+      return `the first administrator was made before, as the Secret ${secret} tells; nothing was changed for ${email}`;
+    if (password !== undefined) return `the administrator ${email} was made, with the password of the file`;
+    return `the administrator ${email} was made; the password, to be changed at the first log-in, is in the Secret ${namespace}/${secret}`;
+  } finally {
+    await apiServer.close();
+  }
+}

@@ -1,0 +1,82 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { configMap, publicLabel } from '../console/objects.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import type { Manifest } from '../support/cluster-admin.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { aUser } from '../users/a-user.ts';
+import { AuditLog } from './audit-log.ts';
+import { someEmail } from './operations.ts';
+
+export type Credentials = 'passthrough' | 'impersonate';
+
+/** The service before a control plane that keeps an audit log, with a provider that people log in at. */
+export interface AuditedService {
+  server: TestServer;
+  provider: TestProvider;
+  log: AuditLog;
+  stop(): Promise<void>;
+}
+
+/** With `passthrough` the API server trusts the provider too. What there is to see, everybody of the group `callers` may get. */
+export async function startAuditedService(credentials: Credentials): Promise<AuditedService> {
+  if (process.env.TEST_CLUSTER !== 'real') throw new Error('the embedded cluster keeps no audit log: run `npm run test:cluster`');
+  const provider = await TestProvider.start({ tls: true });
+  const { issuer, clientID, certificateAuthority = '' } = provider;
+  const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
+  const caFile = join(directory, 'ca.crt');
+  await writeFile(caFile, certificateAuthority);
+  const server = await startServer({
+    objects: await preparedObjects(),
+    issuers: credentials === 'passthrough' ? [{ url: issuer, audiences: [clientID], certificateAuthority }] : [],
+    config: {
+      server: { publicURL: 'http://console.test' },
+      kubernetes: { credentials },
+      login: { issuer, clientID, caFile, perMinute: 1_000_000 },
+      console: { envsConfigMap: 'envs' },
+    },
+  });
+  return {
+    server,
+    provider,
+    log: new AuditLog(server.auditLog ?? '', server.kubernetes),
+    async stop() {
+      await server.stop();
+      await provider.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+async function preparedObjects(): Promise<Manifest[]> {
+  const impersonation = await readFile(new URL('../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
+  const rbac = 'rbac.authorization.k8s.io';
+  return [
+    ...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()),
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: 'callers' },
+      rules: [
+        { apiGroups: ['auth.platform.io'], resources: ['users'], verbs: ['get', 'list'] },
+        { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
+        { nonResourceURLs: ['/metrics'], verbs: ['get'] },
+      ],
+    },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'callers' },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'callers' },
+      subjects: ['callers', 'system:serviceaccounts:callers'].map((name) => ({ apiGroup: rbac, kind: 'Group', name })),
+    },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'callers' } },
+    aUser(someEmail),
+    configMap('envs', {}, { data: { COLOR: 'blue' } }),
+    configMap('plugin', { 'console.platform.io/plugin': 'cost' }, { data: { 'plugin-manifest.json': '{}' } }),
+    configMap('private', {}, { data: { 'logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>' } }),
+    configMap('public', publicLabel, { data: { 'logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>' } }),
+  ];
+}

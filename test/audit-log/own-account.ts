@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { type AuditEvent, isOwn, what } from './audit-log.ts';
+
+export const watched: readonly string[] = [
+  'users',
+  'sessions',
+  'revokedtokens',
+  'consoleplugins',
+  'configmaps',
+  'roles',
+  'rolebindings',
+  'clusterroles',
+  'clusterrolebindings',
+];
+
+/** What the service does by itself: follow what it answers from, and share its keys with the other replicas. */
+export const byItself: readonly string[] = [
+  ...watched.flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
+  'get secrets',
+  'create secrets',
+];
+/** An image, read once the API server has said that the caller may. */
+export const forImages: readonly string[] = ['get configmaps'];
+/** What a log-in entails (api.md 1.4). */
+export const forLogIns: readonly string[] = [
+  'get users',
+  'create users',
+  'patch users',
+  'patch users/status',
+  'create sessions',
+  'get sessions',
+  'patch sessions',
+  'delete sessions',
+  'create revokedtokens',
+  'create events',
+];
+
+/** That the service's own account did nothing else, was refused nothing, and listed once what it then watches. */
+export function expectOwnAccount(events: readonly AuditEvent[], allowed: readonly string[]): void {
+  const own = events.filter(isOwn);
+  expect(new Set(own.map(what).filter((one) => !allowed.includes(one)))).to.deep.equal(new Set());
+  expect(own.filter(({ responseStatus: { code } }) => code === 401 || code === 403)).to.deep.equal([]);
+  const secrets = own.filter(({ objectRef }) => objectRef?.resource === 'secrets');
+  expect(new Set(secrets.map(({ objectRef }) => `${objectRef?.namespace}/${objectRef?.name}`))).to.deep.equal(
+    new Set(['atrium-system/atrium-keys']),
+  );
+  for (const resource of watched) {
+    const asked = own.filter(({ objectRef }) => objectRef?.resource === resource);
+    const lists = asked.filter(({ verb, requestURI }) => verb === 'list' && !requestURI.includes('continue='));
+    // The API server ends the first watches of a kind that has just been defined: then they begin anew.
+    expect(lists.length, `lists of ${resource}`).to.be.within(1, 2);
+    expect(asked.map(what), `watches of ${resource}`).to.include(`watch ${resource}`);
+  }
+}

@@ -1,0 +1,155 @@
+import { expect } from 'chai';
+import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
+import { eventually } from '../support/cluster-admin.ts';
+import { renderText } from './chart.ts';
+import { type Kubectl, kubectlFor, refusalOf } from './kubectl.ts';
+
+const userBinding = (name: string, spec: Record<string, unknown> = {}) =>
+  JSON.stringify({
+    apiVersion: 'auth.platform.io/v1',
+    kind: 'UserBinding',
+    metadata: { name },
+    spec: {
+      subjects: [{ kind: 'User', name: 'jane@example.com' }],
+      roleRef: 'view',
+      scope: 'namespace',
+      constraint: [{ namespace: 'shop' }],
+      ...spec,
+    },
+  });
+
+const group = (name: string, members: readonly string[], spec: Record<string, unknown> = {}) =>
+  JSON.stringify({
+    apiVersion: 'auth.platform.io/v1',
+    kind: 'Group',
+    metadata: { name },
+    spec: { displayName: name, ...(members.length > 0 && { users: members.map((member) => ({ name: member })) }), ...spec },
+  });
+
+/** Lets a person do that with the one object of that name. */
+function mayDo(person: string, rule: { apiGroups: string[]; resources: string[]; verbs: string[] }, resourceName: string): string[] {
+  const name = `${person}-${rule.verbs}s-${resourceName}`;
+  const group = 'rbac.authorization.k8s.io';
+  const role = { apiVersion: `${group}/v1`, kind: 'ClusterRole', metadata: { name }, rules: [{ ...rule, resourceNames: [resourceName] }] };
+  const binding = {
+    apiVersion: `${group}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name },
+    subjects: [{ apiGroup: group, kind: 'User', name: person }],
+  };
+  return [role, binding].map((object) => JSON.stringify(object));
+}
+
+/** Both may write all of them by RBAC; alice may also bind `view` and act as the group `local:oncall`. */
+describe('the admission policies of the chart', () => {
+  let plane: ControlPlane;
+  let admin: Kubectl;
+  let alice: Kubectl;
+  let bob: Kubectl;
+  const create = (by: Kubectl, object: string) => by(['create', '--filename=-'], object);
+  const patch = (by: Kubectl, resource: string, change: unknown) =>
+    by(['patch', resource, '--type=merge', `--patch=${JSON.stringify(change)}`]);
+  const replace = (by: Kubectl, object: string) => by(['replace', '--filename=-'], object);
+
+  before(async () => {
+    plane = await startControlPlane({ people: ['admin', 'alice', 'bob'] });
+    admin = kubectlFor(plane.kubeconfig);
+    alice = kubectlFor(plane.kubeconfig, 'alice');
+    bob = kubectlFor(plane.kubeconfig, 'bob');
+    const shown = ['templates/crds.yaml', 'templates/roles.yaml', 'templates/admission-policy.yaml'].map((file) => `--show-only=${file}`);
+    await admin(['apply', '--server-side', '--filename=-'], await renderText({}, ...shown));
+    await admin(['create', 'clusterrolebinding', 'admins', '--clusterrole=atrium-users-admin', '--user=alice', '--user=bob']);
+    for (const object of mayDo('alice', { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'] }, 'view'))
+      await create(admin, object);
+    for (const object of mayDo('alice', { apiGroups: [''], resources: ['groups'], verbs: ['impersonate'] }, 'local:oncall'))
+      await create(admin, object);
+    await admin(['wait', '--for=condition=Established', 'crd', 'userbindings.auth.platform.io', 'groups.auth.platform.io']);
+    // A policy counts a moment after it was made.
+    await eventually(
+      () =>
+        create(bob, userBinding('probe')).then(
+          () => bob(['delete', 'userbinding', 'probe']).then(() => false),
+          () => true,
+        ),
+      (isRefused) => isRefused,
+    );
+  });
+  after(() => plane.stop());
+
+  describe('for UserBindings', () => {
+    it('lets who may bind the role make one', async () => {
+      expect(await create(alice, userBinding('by-alice'))).to.include('created');
+    });
+
+    it('refuses one by who may not, and one of another role', async () => {
+      expect(await refusalOf(create(bob, userBinding('by-bob')))).to.include('user "bob" cannot bind the ClusterRole "view"');
+      expect(await refusalOf(create(alice, userBinding('by-alice-2', { roleRef: 'admin' })))).to.include(
+        'cannot bind the ClusterRole "admin"',
+      );
+    });
+
+    it('refuses to have subjects or places added by who may not bind', async () => {
+      await create(alice, userBinding('wide'));
+      const subjects = [
+        { kind: 'User', name: 'jane@example.com' },
+        { kind: 'User', name: 'bob' },
+      ];
+      const constraint = [{ namespace: 'shop' }, { namespace: 'kube-system' }];
+
+      expect(await refusalOf(patch(bob, 'userbinding/wide', { spec: { subjects } }))).to.include('cannot bind');
+      expect(
+        await refusalOf(patch(bob, 'userbinding/wide', { spec: { subjects: [{ kind: 'Group', name: 'jane@example.com' }] } })),
+      ).to.include('cannot bind');
+      expect(await refusalOf(patch(bob, 'userbinding/wide', { spec: { constraint } }))).to.include('cannot bind');
+      expect(await patch(alice, 'userbinding/wide', { spec: { subjects, constraint } })).to.include('patched');
+    });
+
+    it('lets who may not bind take subjects and places away, label and delete', async () => {
+      const subjects = [
+        { kind: 'User', name: 'jane@example.com' },
+        { kind: 'User', name: 'john@example.com' },
+      ];
+      await create(alice, userBinding('narrow', { subjects, constraint: [{ namespace: 'shop' }, { namespace: 'bar' }] }));
+
+      expect(
+        await patch(bob, 'userbinding/narrow', { spec: { subjects: subjects.slice(0, 1), constraint: [{ namespace: 'bar' }] } }),
+      ).to.include('patched');
+      expect(await bob(['label', 'userbinding', 'narrow', 'checked=yes'])).to.include('labeled');
+      expect(await bob(['delete', 'userbinding', 'narrow'])).to.include('deleted');
+    });
+  });
+
+  describe('for local Groups', () => {
+    it('lets who may act as the group make it and change its members', async () => {
+      expect(await create(alice, group('oncall', ['jane']))).to.include('created');
+      expect(await patch(alice, 'groups.auth.platform.io/oncall', { spec: { users: [{ name: 'john' }] } })).to.include('patched');
+    });
+
+    it('refuses members by who may not, however they get in', async () => {
+      expect(await refusalOf(create(bob, group('mine', ['bob'])))).to.include('that needs the verb impersonate on the group "local:mine"');
+      await create(bob, group('empty', []));
+      expect(await refusalOf(patch(bob, 'groups.auth.platform.io/empty', { spec: { users: [{ name: 'bob' }] } }))).to.include(
+        'cannot change the members',
+      );
+      expect(await refusalOf(patch(bob, 'groups.auth.platform.io/oncall', { spec: { users: [] } }))).to.include(
+        'cannot change the members',
+      );
+      expect(await refusalOf(create(alice, group('other', ['jane'])))).to.include('"local:other"');
+    });
+
+    it('lets who may not change everything else', async () => {
+      expect(await patch(bob, 'groups.auth.platform.io/oncall', { spec: { description: 'Night and day' } })).to.include('patched');
+      expect(await bob(['label', 'groups.auth.platform.io', 'oncall', 'checked=yes'])).to.include('labeled');
+      expect(await bob(['delete', 'groups.auth.platform.io', 'oncall'])).to.include('deleted');
+    });
+
+    it('copes with as many members as there may be', async () => {
+      const members = Array.from({ length: 5000 }, (_, index) => `${index}`.padStart(32, 'f'));
+      await create(admin, group('crowd', members));
+
+      expect(await replace(bob, group('crowd', members, { description: 'many' }))).to.include('replaced');
+      expect(await refusalOf(replace(bob, group('crowd', members.slice(1))))).to.include('cannot change the members');
+    });
+  });
+});

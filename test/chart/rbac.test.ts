@@ -1,0 +1,201 @@
+import { argon2Sync, randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { passwordSecret } from '../../src/accounts/password-secret.ts';
+import { formatHash } from '../../src/accounts/phc.ts';
+import { configMap, mayGetConfigMap } from '../console/objects.ts';
+import { Browser } from '../identity/browser.ts';
+import { RelyingParty } from '../identity/relying-party.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { logout, refresh, session } from '../login/session-support.ts';
+import { eventually } from '../support/cluster-admin.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+import { textOf } from './call-recorder.ts';
+import { namespace } from './chart.ts';
+import { RecordedService } from './rbac-service.ts';
+import { itIsGrantedJust } from './rights.ts';
+
+/** What the account of the service has to be allowed, and for what. */
+const always = {
+  'list users.auth.platform.io': 'to follow users',
+  'watch users.auth.platform.io': 'to follow users',
+  'get users.auth.platform.io': 'to see whom a log-in is of',
+  'patch users.auth.platform.io': 'to keep what a log-in tells of its user',
+  'patch users.auth.platform.io/status': 'to keep when somebody logged in',
+  'list revokedtokens.auth.platform.io': 'to know what counts no longer',
+  'watch revokedtokens.auth.platform.io': 'to know what counts no longer',
+  'create revokedtokens.auth.platform.io': 'to let an answer of the issuer count once',
+  'delete revokedtokens.auth.platform.io': 'to forget what has expired',
+  'list roles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'watch roles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'list rolebindings.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'watch rolebindings.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'list clusterroles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'watch clusterroles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'list clusterrolebindings.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'watch clusterrolebindings.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'list consoleplugins.console.platform.io': 'to leave disabled plugins out',
+  'watch consoleplugins.console.platform.io': 'to leave disabled plugins out',
+  'list configmaps in atrium-system': 'to follow images, plugins and the environment',
+  'watch configmaps in atrium-system': 'to follow images, plugins and the environment',
+  'get configmaps in atrium-system': 'to read an image for who may see it',
+  'list sessions.auth.platform.io in atrium-system': 'to follow sessions',
+  'watch sessions.auth.platform.io in atrium-system': 'to follow sessions',
+  'get sessions.auth.platform.io in atrium-system': 'to find one that another replica has just made',
+  'create sessions.auth.platform.io in atrium-system': 'to log somebody in',
+  'patch sessions.auth.platform.io in atrium-system': 'to renew tokens',
+  'delete sessions.auth.platform.io in atrium-system': 'to log somebody out',
+  'create secrets in atrium-system': 'to make the keys',
+  'update secrets atrium-keys in atrium-system': 'to complete the keys',
+  'create events in atrium-system': 'to tell of a plugin that cannot be served',
+  'create events in default': 'to tell of users',
+};
+
+const impersonation = {
+  'impersonate users': 'to act as who is logged in',
+  'impersonate groups': 'to act with their groups',
+  'impersonate uids.authentication.k8s.io': 'to tell the audit log who they are at the issuer',
+};
+
+const embedded = {
+  ...always,
+  ...impersonation,
+  'get secrets in atrium-system': 'to check passwords',
+  'patch secrets in atrium-system': 'to hash a password anew at the cost of today',
+  'get identityrecords.auth.platform.io in atrium-system': 'to find what was issued',
+  'list identityrecords.auth.platform.io in atrium-system': 'to find what has expired',
+  'create identityrecords.auth.platform.io in atrium-system': 'to issue',
+  'update identityrecords.auth.platform.io in atrium-system': 'to go on with a session of the issuer',
+  'patch identityrecords.auth.platform.io in atrium-system': 'to use a code once',
+  'delete identityrecords.auth.platform.io in atrium-system': 'to forget what has expired',
+  'deletecollection identityrecords.auth.platform.io in atrium-system': 'to take back all that came of a code that is used twice',
+};
+
+const external = {
+  ...always,
+  ...impersonation,
+  'create users.auth.platform.io': 'to make the user of a first log-in',
+  'get secrets atrium-keys in atrium-system': 'to read the keys',
+};
+
+const jane = { email: 'jane@example.com', password: 'correct horse battery' };
+const keysPath = `/api/v1/namespaces/${namespace}/secrets/atrium-keys`;
+const mergePatch = { 'content-type': 'application/merge-patch+json' };
+const userInfo = z.object({ ext: z.object({ token: z.object({ refresh_token: z.string() }) }) });
+
+describe('the rights of the service, with the embedded issuer', () => {
+  let service: RecordedService;
+  before(async () => {
+    service = await RecordedService.start({});
+    await addJane(service);
+    await service.replica({ isFirst: true });
+    const visit = new Browser(service.url, [service.url]);
+    const handle = await logInByPage(service, visit);
+    await useConsole(service, (path) => visit.get(`${service.url}${path}`).then(({ response }) => response.status));
+    expect((await visit.get(`${service.url}/api/v2/token/refresh?refresh_token=${handle.refresh_token}`)).response.status).to.equal(200);
+    await useCodeTwice(service);
+    await oddRequests(service);
+    await service.sweep({ identityRecords: true });
+    await completeKeys(service, ['identity.jwks']);
+  });
+  after(() => service.stop());
+
+  itIsGrantedJust(embedded, () => service.account);
+});
+
+describe('the rights of the service, with an issuer elsewhere', () => {
+  let service: RecordedService;
+  let provider: TestProvider;
+  before(async () => {
+    provider = await TestProvider.start();
+    service = await RecordedService.start({ login: { issuer: provider.issuer }, kubernetes: { credentials: 'impersonate' } });
+    await service.replica({ isFirst: true });
+    const { browser, handle } = await session(service);
+    await useConsole(service, (path) => browser.request(path).then(({ status }) => status));
+    expect((await refresh(browser, handle)).status).to.equal(200);
+    await service.account.admin.apply(aUser('john@example.com'));
+    provider.person = { ...provider.person, sub: 'john-1', email: 'john@example.com' };
+    const again = await session(service);
+    expect((await logout(again.browser, again.handle)).status).to.equal(200);
+    await oddRequests(service);
+    await service.sweep({ identityRecords: false });
+    await completeKeys(service, ['seal.jwks']);
+  });
+  after(async () => {
+    await service.stop();
+    await provider.stop();
+  });
+
+  itIsGrantedJust(external, () => service.account);
+});
+
+/** With a password that was hashed cheaply, once. */
+async function addJane({ account: { admin } }: RecordedService): Promise<void> {
+  await admin.apply(aUser(jane.email, { groups: ['dev'], labels: { 'auth.platform.io/user.state': 'old' } }));
+  const { body } = await admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(jane.email)}`);
+  const { metadata: user } = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) }).parse(body);
+  const cost = { memoryKiB: 8192, passes: 1, parallelism: 1 };
+  const salt = randomBytes(16);
+  const tag = argon2Sync('argon2id', { message: jane.password, nonce: salt, memory: 8192, passes: 1, parallelism: 1, tagLength: 32 });
+  await admin.apply(passwordSecret({ user, namespace, hash: formatHash({ ...cost, salt, tag }), changedAt: new Date() }));
+}
+
+/** @returns what renews the session */
+async function logInByPage({ url }: RecordedService, visit: Browser) {
+  const { auth_url } = z
+    .object({ auth_url: z.url() })
+    .parse(JSON.parse((await visit.get(`${url}/api/v2/token/login?token_storage=cookie`)).body));
+  const { url: back } = await visit.submit(await visit.get(auth_url), jane);
+  const { response, body } = await visit.get(`${url}/api/v2/token/callback${back.search}`);
+  expect(response.status, body).to.equal(200);
+  return userInfo.parse(JSON.parse(body)).ext.token;
+}
+
+/** An image that only Jane may see, and a plugin that cannot be served. */
+async function useConsole({ account: { admin, recorder } }: RecordedService, get: (path: string) => Promise<number>): Promise<void> {
+  await admin.apply(...mayGetConfigMap(jane.email, 'logos'), configMap('logos', {}, { data: { 'logo.svg': '<svg/>' } }));
+  await admin.apply(
+    configMap('odd', { 'console.platform.io/plugin': 'odd' }, { annotations: { 'console.platform.io/path': '../..' }, data: { a: 'b' } }),
+  );
+  expect(
+    await eventually(
+      () => get('/api/v1/cm/logos/logo.svg'),
+      (status) => status !== 404,
+    ),
+  ).to.equal(200);
+  expect(await get('/auth/v2/users')).to.equal(403);
+  await get('/api/v1/console-plugins');
+  await eventually(
+    () => recorder.needs.map(textOf),
+    (needs) => needs.includes('create events in atrium-system') && needs.includes('create events in default'),
+  );
+}
+
+/** And logs in again with what is left. */
+async function useCodeTwice({ url }: RecordedService): Promise<void> {
+  const relying = new RelyingParty({ issuer: `${url}/identity` });
+  const visit = new Browser(url, [url]);
+  const code = await relying.code(visit, jane);
+  expect((await relying.redeem(code)).status).to.equal(200);
+  expect((await relying.redeem(code)).status).to.equal(400);
+  await relying.code(visit, jane);
+}
+
+/** A cookie that no session is known of. */
+async function oddRequests({ url }: RecordedService): Promise<void> {
+  const response = await fetch(`${url}/api/v2/token/info`, {
+    headers: { cookie: `atrium_session=${randomBytes(32).toString('base64url')}` },
+  });
+  expect(response.status).to.equal(401);
+}
+
+/** Keys of somebody who did not know all of them. */
+async function completeKeys(service: RecordedService, missing: readonly string[]): Promise<void> {
+  const data = Object.fromEntries(missing.map((entry) => [entry, null]));
+  expect((await service.account.admin.call('PATCH', keysPath, { data }, mergePatch)).status).to.equal(200);
+  await service.replica({ isFirst: false });
+  await eventually(
+    () => service.account.recorder.needs.map(textOf),
+    (needs) => needs.includes('update secrets atrium-keys in atrium-system'),
+  );
+}

@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { chart, helm, refusal, renderText, type Values } from './chart.ts';
+
+/** Values that are wrong, and what is said of them. */
+const wrong: [Values, string][] = [
+  [{ imgae: {} }, "additional properties 'imgae' not allowed"],
+  [{ image: null }, "missing property 'image'"],
+  [{ 'image.pullPolicy': 'Sometimes' }, "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'"],
+  [{ 'image.digest': 'sha256:abc' }, "at '/image/digest'"],
+  [{ replicaCount: 'two' }, "at '/replicaCount': got string, want integer"],
+  [{ replicaCount: -1 }, "at '/replicaCount': minimum"],
+  [{ 'service.type': 'Loadbalancer' }, "at '/service/type'"],
+  [{ 'service.port': 70_000 }, "at '/service/port'"],
+  [{ tolerations: [{ efect: 'NoSchedule' }] }, "at '/tolerations/0': additional properties 'efect' not allowed"],
+  [{ extraEnv: [{ name: 'A', val: 'B' }] }, "at '/extraEnv/0'"],
+  [{ 'resources.limit': {} }, "at '/resources': additional properties 'limit' not allowed"],
+  [{ 'podSecurityContext.runAsNonroot': true }, "at '/podSecurityContext'"],
+  [{ 'admin.email': 'a@b@c' }, "at '/admin/email'"],
+  [{ 'networkPolicy.egress.apiServerCIDRs': ['10.0.0.1'] }, "at '/networkPolicy/egress/apiServerCIDRs/0'"],
+  [{ 'config.server.prot': 8080 }, "at '/config/server': additional properties 'prot' not allowed"],
+  [{ 'config.server.port': 'http' }, "at '/config/server/port': got string, want integer"],
+  [{ 'config.server.publicURL': 'console.example.com' }, "at '/config/server/publicURL'"],
+  [{ 'config.server.bodyLimit': '1 MB' }, "at '/config/server/bodyLimit'"],
+  [{ 'config.login.issuer': 'ldap://example.com' }, "at '/config/login/issuer'"],
+  [{ 'config.login.session.idle': '12 hours' }, "at '/config/login/session/idle'"],
+  [{ 'config.identity.loginPage.logo': '//evil.example' }, "at '/config/identity/loginPage/logo'"],
+  [{ 'config.kubernetes.credentials': 'both' }, "at '/config/kubernetes/credentials'"],
+  [
+    { terminationGracePeriodSeconds: 20 },
+    'terminationGracePeriodSeconds: 20 would cut requests off: preStopSeconds and config.server.shutdownGrace need 30',
+  ],
+  [
+    { 'certificateAuthority.existingSecret': 'a', 'certificateAuthority.existingConfigMap': 'b' },
+    'certificateAuthority: name existingConfigMap or existingSecret',
+  ],
+  [{ 'ingress.enabled': true }, 'ingress.host: set it, or config.server.publicURL'],
+  [{ 'httpRoute.enabled': true }, 'httpRoute.parentRefs: name the Gateway'],
+  [{ 'metrics.serviceMonitor.enabled': true, 'metrics.service.enabled': false }, 'metrics.serviceMonitor needs metrics.service.enabled'],
+];
+
+describe('the chart', () => {
+  it('passes helm lint --strict', async () => {
+    expect(await helm('lint', '--strict', chart)).to.include('0 chart(s) failed');
+  });
+
+  for (const [values, reason] of wrong) {
+    it(`refuses ${JSON.stringify(values)} and says where`, async () => {
+      expect(await refusal(values)).to.include(reason);
+    });
+  }
+
+  it('is not for a Kubernetes that lacks what it uses', async () => {
+    const error = await renderText({}, '--kube-version=1.30.0').then(() => '', String);
+
+    expect(error).to.include('chart requires kubeVersion: >=1.31.0-0');
+  });
+
+  it('takes every setting of the service', async () => {
+    const config = {
+      server: { publicURL: 'https://console.example.com', bodyLimit: 65_536, shutdownGrace: '1m', trustedProxies: ['10.0.0.0/8'] },
+      login: { issuer: 'https://issuer.example.com/realms/a', claims: { groupsPrefix: 'oidc:' }, tokenStorage: ['local'] },
+      identity: { loginPage: { logo: '/api/v1/cm/logos/logo.svg' } },
+      users: { idleDays: 0, v1List: { sunset: '2027-01-31' } },
+    };
+
+    expect(await renderText({ config })).to.include('terminationGracePeriodSeconds: 70');
+  });
+});

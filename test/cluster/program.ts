@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+
+const deadlineMs = 60_000;
+
+/** A program of the control plane that a test may kill and start again, with the same flags on the same ports. */
+export class Program {
+  readonly #command: string;
+  readonly #flags: Readonly<Record<string, string>>;
+  readonly #directory: string;
+  readonly #isReady: () => Promise<boolean>;
+  readonly #log: string;
+  #child: ChildProcess | undefined;
+
+  /** @param directory its working directory, where its log is written too */
+  constructor(
+    command: string,
+    flags: Readonly<Record<string, string>>,
+    { directory, isReady = async () => true }: { directory: string; isReady?: () => Promise<boolean> },
+  ) {
+    this.#command = command;
+    this.#flags = flags;
+    this.#directory = directory;
+    this.#isReady = isReady;
+    this.#log = `${directory}/${command.split('/').at(-1)}.log`;
+  }
+
+  /** Resolves when it is ready. @throws Error with the end of its log if it ends or is not ready within a minute */
+  async start(): Promise<void> {
+    const log = openSync(this.#log, 'a');
+    const args = Object.entries(this.#flags).map(([flag, value]) => `--${flag}=${value}`);
+    const child = spawn(this.#command, args, { cwd: this.#directory, stdio: ['ignore', log, log] });
+    this.#child = child;
+    const deadline = Date.now() + deadlineMs;
+    while (!(await this.#isReady())) {
+      if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
+        throw new Error(`${this.#command} did not start:\n${(await readFile(this.#log, 'utf8')).slice(-2000)}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  /** Stops it in the middle of whatever it does; `SIGSTOP` makes it hang until `SIGCONT`. */
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(signal);
+  }
+
+  /** Resolves when it is gone. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  }
+}

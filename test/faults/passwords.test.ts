@@ -1,0 +1,65 @@
+/** Counters of wrong passwords, which are writes too, while etcd dies and comes back. */
+import { expect } from 'chai';
+import { whenReady } from './asking.ts';
+import { addLocalUser, embeddedService, logInPage, statusOf } from './embedded.ts';
+import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const password = 'right horse battery staple';
+
+describe('FLT-09 guesses while etcd is killed and started again', () => {
+  let cluster: RealCluster;
+
+  before(async () => {
+    cluster = await realCluster();
+  });
+
+  /** So many wrong passwords for that user, with etcd away in the middle. @returns the statuses of the answers */
+  async function guess(service: Service, email: string, times: number): Promise<number[]> {
+    const pages = [];
+    for (let turn = 0; turn < times; turn += 1) pages.push(await logInPage(service));
+    const answered = pages.map(async (submit, index) => {
+      await pause(60 * index);
+      return (await submit(email, `wrong ${index}`)).status;
+    });
+    await pause(20 * times);
+    await cluster.control.etcd.kill();
+    await pause(1_000);
+    await cluster.control.etcd.start();
+    return Promise.all(answered);
+  }
+
+  it('FLT-09 each is 503 or counted once', async () => {
+    const email = 'counted@example.com';
+    await addLocalUser(cluster, email, password);
+    const service = await embeddedService(cluster, { connection: cluster.control.url, config: { users: { lockout: { failures: 1000 } } } });
+    try {
+      await whenReady(service);
+      const statuses = await guess(service, email, 60);
+      expect(new Set(statuses)).to.satisfy((seen: Set<number>) => [...seen].every((status) => [403, 503].includes(status)));
+      // Others were refused before anybody looked at the password.
+      const judged = service.logLines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'WrongPassword').length;
+      expect(judged).to.be.greaterThan(0);
+      // One that was counted and then not answered is on the safe side.
+      expect((await statusOf(cluster, email)).failedLogins).to.be.within(judged, statuses.length);
+      expect(await (await logInPage(service))(email, password)).to.deep.equal({ status: 200, isLoggedIn: true });
+      expect(await statusOf(cluster, email)).to.not.have.any.keys('failedLogins', 'lockedUntil');
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('FLT-09 a lock falls and stays', async () => {
+    const email = 'locked@example.com';
+    await addLocalUser(cluster, email, password);
+    const service = await embeddedService(cluster, { connection: cluster.control.url });
+    try {
+      await whenReady(service);
+      await guess(service, email, 30);
+      expect(await statusOf(cluster, email)).to.include({ failedLogins: 5, phase: 'Locked' });
+      expect(await (await logInPage(service))(email, password)).to.deep.equal({ status: 403, isLoggedIn: false });
+    } finally {
+      await service.stop();
+    }
+  });
+});

@@ -1,0 +1,156 @@
+import { setTimeout } from 'node:timers/promises';
+import type { CoreV1Api, V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
+import { environmentOf, expand } from './downward.ts';
+import type { Image } from './image.ts';
+import { runProbes } from './probes.ts';
+import { ContainerProcess } from './process.ts';
+import type { Mount, PodVolumes } from './volumes.ts';
+
+/** A kubelet waits ten seconds and more before it starts a crashed container again; a test does not need that. */
+const restartDelayMs = 1_000;
+
+export interface ContainerOptions {
+  core: CoreV1Api;
+  /** With its address and node in it. */
+  pod: V1Pod;
+  container: V1Container;
+  images: (reference: string) => Image | undefined;
+  volumes: PodVolumes;
+  /** What every container gets beside its own: variables of the cluster, /etc/hosts. */
+  environment: Readonly<Record<string, string>>;
+  mounts: readonly Mount[];
+  onChange: () => void;
+}
+
+/** One container of a Pod: its runs, one after the other, and how it stands. */
+export class Container {
+  readonly #options: ContainerOptions;
+  #process: ContainerProcess | undefined;
+  #state: V1ContainerState = { waiting: { reason: 'ContainerCreating' } };
+  #isReady = false;
+  #hasStarted = false;
+  #isStopping = false;
+  #restarts = 0;
+  #log = '';
+
+  constructor(options: ContainerOptions) {
+    this.#options = options;
+  }
+
+  get status(): V1ContainerStatus {
+    const { name, image = '' } = this.#options.container;
+    return {
+      name,
+      image,
+      imageID: image,
+      ready: this.#isReady,
+      started: this.#hasStarted,
+      restartCount: this.#restarts,
+      state: this.#state,
+    };
+  }
+
+  /** What all its runs wrote. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** Resolves when it has ended and its Pod's policy does not start it again. */
+  async run(): Promise<void> {
+    while (!this.#isStopping) {
+      const exitCode = await this.#runOnce();
+      const { restartPolicy } = this.#options.pod.spec ?? {};
+      if (exitCode !== undefined && (restartPolicy === 'Never' || (restartPolicy === 'OnFailure' && exitCode === 0))) return;
+      if (this.#isStopping) return;
+      await setTimeout(restartDelayMs);
+      if (exitCode !== undefined) this.#restarts += 1;
+    }
+  }
+
+  /** preStop, SIGTERM, and SIGKILL when that took longer than the grace; no run follows. */
+  async stop(graceSeconds: number): Promise<void> {
+    this.#isStopping = true;
+    const process = this.#process;
+    if (!process) return;
+    const timer = AbortSignal.timeout(graceSeconds * 1000);
+    timer.addEventListener('abort', () => process.signal('SIGKILL'));
+    const { preStop } = this.#options.container.lifecycle ?? {};
+    if (preStop && !preStop.sleep) throw new Error('this kubelet has only preStop by sleep');
+    if (preStop?.sleep) await Promise.race([setTimeout(preStop.sleep.seconds * 1000), process.exited]);
+    await process.signal('SIGTERM');
+    await process.exited;
+  }
+
+  async crash(): Promise<void> {
+    await this.#process?.signal('SIGKILL');
+  }
+
+  /** Its exit code, or undefined if it could not be started. */
+  async #runOnce(): Promise<number | undefined> {
+    try {
+      this.#process = await this.#start();
+    } catch (error) {
+      this.#change({ waiting: { reason: 'CreateContainerConfigError', message: error instanceof Error ? error.message : String(error) } });
+      return undefined;
+    }
+    const startedAt = new Date();
+    this.#change({ running: { startedAt } });
+    const probing = new AbortController();
+    const probes = this.#probe(this.#process, probing.signal);
+    const exitCode = await this.#process.exited;
+    probing.abort();
+    await probes;
+    this.#process = undefined;
+    this.#isReady = false;
+    this.#hasStarted = false;
+    this.#change({ terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt, finishedAt: new Date() } });
+    return exitCode;
+  }
+
+  async #start(): Promise<ContainerProcess> {
+    const { core, pod, container, images, volumes, environment, mounts } = this.#options;
+    const image = images(container.image ?? '');
+    if (!image) throw new Error(`there is no image ${container.image}`);
+    const variables = { ...environment, ...(await environmentOf(core, pod, container)) };
+    const args = container.args ?? (container.command ? [] : image.args);
+    const command = [...(container.command ?? image.entrypoint), ...args].map((text) => expand(text, variables));
+    return new ContainerProcess({
+      pod,
+      container,
+      image,
+      command,
+      environment: variables,
+      mounts: [...mounts, ...volumes.mounts(container.volumeMounts ?? [])],
+      onOutput: (text) => {
+        this.#log += text;
+      },
+    });
+  }
+
+  #probe(process: ContainerProcess, signal: AbortSignal): Promise<void> {
+    const { pod, container, onChange } = this.#options;
+    const events = {
+      onStarted: () => {
+        this.#hasStarted = true;
+        onChange();
+      },
+      onReady: (isReady: boolean) => {
+        this.#isReady = isReady;
+        onChange();
+      },
+      onDead: (why: string) => {
+        if (this.#isStopping) return;
+        this.#log += `${why}\n`;
+        const timer = AbortSignal.timeout((pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000);
+        timer.addEventListener('abort', () => process.signal('SIGKILL'));
+        void process.signal('SIGTERM');
+      },
+    };
+    return runProbes(container, pod.status?.podIP ?? '', events, signal);
+  }
+
+  #change(state: V1ContainerState): void {
+    this.#state = state;
+    this.#options.onChange();
+  }
+}

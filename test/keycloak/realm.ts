@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { Keycloak } from './keycloak.ts';
+
+export const password = 'correct horse battery staple';
+export const clientSecret = 'a-secret-of-the-tests';
+/** Redirect URL and place after a log-out of every client. */
+export const consoleURL = 'http://console.test/';
+
+/** The clients that a realm of the tests has. */
+export type ClientID = 'atrium' | 'atrium-public' | 'atrium-id-token' | 'atrium-access-token' | 'atrium-brief';
+
+const code = {
+  protocol: 'openid-connect',
+  publicClient: false,
+  secret: clientSecret,
+  redirectUris: [consoleURL],
+  directAccessGrantsEnabled: false,
+  attributes: { 'pkce.code.challenge.method': 'S256', 'post.logout.redirect.uris': consoleURL },
+};
+
+const audienceMapper = {
+  name: 'audience',
+  protocol: 'openid-connect',
+  protocolMapper: 'oidc-audience-mapper',
+  config: { 'included.client.audience': 'atrium-access-token', 'access.token.claim': 'true' },
+};
+
+const clients: Record<ClientID, Record<string, unknown>> = {
+  atrium: code,
+  'atrium-public': { ...code, publicClient: true },
+  'atrium-id-token': { ...code, publicClient: true, standardFlowEnabled: false, implicitFlowEnabled: true },
+  'atrium-access-token': { ...code, protocolMappers: [audienceMapper] },
+  // Its tokens live for seconds.
+  'atrium-brief': { ...code, attributes: { ...code.attributes, 'access.token.lifespan': '5' } },
+};
+
+export const clientIDs = Object.keys(clients) as [ClientID, ...ClientID[]];
+
+const groupsScope = {
+  name: 'groups',
+  protocol: 'openid-connect',
+  attributes: { 'include.in.token.scope': 'true' },
+  protocolMappers: [
+    {
+      name: 'groups',
+      protocol: 'openid-connect',
+      protocolMapper: 'oidc-group-membership-mapper',
+      config: {
+        'claim.name': 'groups',
+        'full.path': 'false',
+        'id.token.claim': 'true',
+        'access.token.claim': 'true',
+        'userinfo.token.claim': 'true',
+      },
+    },
+  ],
+};
+
+/** A realm as docs/install-keycloak.md says, with the groups `dev` and `oncall`. */
+export class Realm {
+  readonly keycloak: Keycloak;
+  readonly name: string;
+  readonly issuer: string;
+
+  private constructor(keycloak: Keycloak, name: string) {
+    this.keycloak = keycloak;
+    this.name = name;
+    this.issuer = keycloak.issuer(name);
+  }
+
+  static async create(keycloak: Keycloak, name: string): Promise<Realm> {
+    await keycloak.admin('POST', '', {
+      realm: name,
+      enabled: true,
+      sslRequired: 'all',
+      revokeRefreshToken: true,
+      refreshTokenMaxReuse: 0,
+      groups: [{ name: 'dev' }, { name: 'oncall' }],
+    });
+    const realm = new Realm(keycloak, name);
+    const scope = await realm.create('client-scopes', groupsScope);
+    await realm.admin('PUT', `/default-optional-client-scopes/${scope}`);
+    for (const [clientId, settings] of Object.entries(clients)) await realm.create('clients', { clientId, ...settings });
+    return realm;
+  }
+
+  /** @param path below the realm */
+  admin(...[method, path, body]: Parameters<Keycloak['admin']>) {
+    return this.keycloak.admin(method, `/${this.name}${path}`, body);
+  }
+
+  /** @returns its id */
+  async create(kind: 'client-scopes' | 'clients' | 'users' | 'components', representation: unknown): Promise<string> {
+    const { headers } = await this.admin('POST', `/${kind}`, representation);
+    return headers.get('location')?.split('/').at(-1) ?? '';
+  }
+
+  /** The member that Keycloak has for it, by which its admin REST API finds it. */
+  async idOf(kind: 'clients' | 'groups', name: string): Promise<string> {
+    const query = kind === 'clients' ? 'clientId' : 'search';
+    const { text } = await this.admin('GET', `/${kind}?${query}=${name}`);
+    const [found] = z.array(z.object({ id: z.string() })).parse(JSON.parse(text));
+    if (found === undefined) throw new Error(`the realm ${this.name} has no ${name} among its ${kind}`);
+    return found.id;
+  }
+
+  async changeClient(clientId: ClientID, changes: Record<string, unknown>): Promise<void> {
+    await this.admin('PUT', `/clients/${await this.idOf('clients', clientId)}`, { clientId, ...changes });
+  }
+
+  async changeComponent(id: string, config: Record<string, unknown>): Promise<void> {
+    const component = z.looseObject({ config: z.looseObject({}) }).parse(JSON.parse((await this.admin('GET', `/components/${id}`)).text));
+    await this.admin('PUT', `/components/${id}`, { ...component, config: { ...component.config, ...config } });
+  }
+
+  async leaveGroup({ id }: Person, group: string): Promise<void> {
+    await this.admin('DELETE', `/users/${id}/groups/${await this.idOf('groups', group)}`);
+  }
+
+  /** Somebody with that name, an address of this realm and the password above. */
+  async person(
+    username: string,
+    { groups = [], emailVerified = true }: { groups?: readonly string[]; emailVerified?: boolean } = {},
+  ): Promise<Person> {
+    const email = `${username}@${this.name}.test`;
+    const id = await this.create('users', {
+      ...{ username, email, emailVerified, groups, firstName: username, lastName: 'Doe', enabled: true },
+      credentials: [{ type: 'password', value: password, temporary: false }],
+    });
+    return { id, username, email };
+  }
+}
+
+export interface Person {
+  id: string;
+  username: string;
+  email: string;
+}

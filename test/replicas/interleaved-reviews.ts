@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { isAllowed, may, namespace, question, resources, reviews } from './callers.ts';
+import { type Installation, type TokenHolder, tokenHolders } from './installation.ts';
+
+/** Of each replica; all callers use all of them, many requests under way on each. */
+const connections = 4;
+const pipelining = 8;
+const workers = 2 * connections * pipelining;
+
+/** What a binding that comes and goes allows. */
+const changing = 'replicationcontrollers';
+const changeEveryMs = 7_000;
+/** `kubernetes.accessCache` */
+const staleMs = 5_000;
+
+export interface ReviewReport {
+  asked: number;
+  seconds: number;
+  /** One line for each answer that was another's, or none. */
+  wrong: string[];
+  /** How often a binding changed meanwhile. */
+  changes: number;
+  /** MiB of each replica, at the start, at half and at the end. */
+  residentMiB: number[][];
+}
+
+/** A truth that changes: who was asked at what time may have been told either side of a change not long ago. */
+class Truth {
+  readonly #changes: { at: number; isTrue: boolean }[] = [{ at: Number.NEGATIVE_INFINITY, isTrue: false }];
+
+  get changes(): number {
+    return this.#changes.length - 1;
+  }
+
+  /** `from`: before the change was asked for. */
+  becomes(isTrue: boolean, from: number): void {
+    this.#changes.push({ at: from, isTrue });
+  }
+
+  /** Whether that may have been told between two times. */
+  mayBe(told: boolean, from: number, to: number): boolean {
+    return this.#changes.some(({ at, isTrue }, n) => isTrue === told && at <= to && (this.#changes[n + 1]?.at ?? to) >= from - staleMs);
+  }
+}
+
+/** Access reviews of five callers who may different things, mixed on the same connections to both replicas. */
+export async function interleavedReviews(
+  installation: Installation,
+  { count, maxSeconds }: { count: number; maxSeconds: number },
+): Promise<ReviewReport> {
+  const pools = installation.replicas.map(({ url }) => new Pool(url, { connections, pipelining }));
+  const callers = tokenHolders.map((person) => ({ person, token: installation.token(person), truth: new Truth() }));
+  const memory = () => Promise.all(installation.replicas.map((replica) => replica.residentMiB()));
+  const wrong: string[] = [];
+  const residentMiB = [await memory()];
+  const begun = performance.now();
+  let asked = 0;
+
+  const ask = async (n: number) => {
+    // Neither has a common divisor with the other, nor with the number of replicas.
+    const caller = callers[(n * 7) % callers.length];
+    const pool = pools[n % pools.length];
+    if (caller === undefined || pool === undefined) throw new Error('there is nobody to ask');
+    const { person, token, truth } = caller;
+    const index = Math.floor(n / 3) % resources.length;
+    const isChanging = n % 100 === 0;
+    const resource = isChanging ? changing : (resources[index] ?? '');
+    // A tenth is asked once and never again, so that it is not known yet.
+    const name = n % 10 === 5 ? `one-of-a-kind-${n}` : 'any';
+    const at = performance.now();
+    const { statusCode, body } = await pool.request({
+      method: 'POST',
+      path: reviews,
+      idempotent: true,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(question({ resource, namespace, name })),
+    });
+    const text = await body.text();
+    const isYes = statusCode === 201 ? isAllowed(text) : undefined;
+    const isRight = isChanging ? isYes !== undefined && truth.mayBe(isYes, at, performance.now()) : isYes === may(person, index);
+    if (!isRight) wrong.push(`${n} get ${resource} ${name} as ${person}: ${statusCode} ${text.slice(0, 300)}`);
+  };
+  const isOver = () => asked >= count || performance.now() - begun > maxSeconds * 1000;
+  const work = async () => {
+    while (!isOver()) {
+      asked += 1;
+      if (asked === Math.floor(count / 2)) residentMiB.push(await memory());
+      await ask(asked - 1);
+    }
+  };
+
+  const working = Promise.all(Array.from({ length: workers }, work));
+  const ended = working.then(
+    () => true,
+    () => true,
+  );
+  for (let turn = 0; ; turn += 1) {
+    if (await Promise.race([ended, sleep(changeEveryMs, false)])) break;
+    const { person, truth } = callers[turn % callers.length] ?? {};
+    if (person === undefined || truth === undefined) break;
+    const isTrue = Math.floor(turn / callers.length) % 2 === 0;
+    truth.becomes(isTrue, performance.now());
+    await change(installation, person, isTrue);
+  }
+  await working;
+  const seconds = (performance.now() - begun) / 1000;
+  residentMiB.push(await memory());
+  for (const { person, truth } of callers) if (truth.changes % 2 === 1) await change(installation, person, false);
+  for (const pool of pools) await pool.close();
+  return { asked, seconds, wrong, changes: callers.reduce((sum, { truth }) => sum + truth.changes, 0), residentMiB };
+}
+
+/** Gives somebody a right by a binding of its own, or takes it away. */
+async function change({ admin }: Installation, person: TokenHolder, isGiven: boolean): Promise<void> {
+  const metadata = { name: `${person}-${changing}`, namespace };
+  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+  if (!isGiven) return admin.remove(`${path}/rolebindings/${metadata.name}`);
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata };
+  await admin.apply(
+    { ...role, kind: 'Role', rules: [{ apiGroups: [''], resources: [changing], verbs: ['get'] }] },
+    {
+      ...role,
+      kind: 'RoleBinding',
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: person }],
+    },
+  );
+}

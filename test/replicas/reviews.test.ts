@@ -1,0 +1,17 @@
+import { expect } from 'chai';
+import { interleavedReviews } from './interleaved-reviews.ts';
+import { installation } from './shared.ts';
+
+const count = 20_000;
+
+describe('reviews of five callers on shared connections to two replicas', function () {
+  this.timeout(180_000);
+  it(`AUZ-01 each get the caller's own answer, ${count} times, while bindings change`, async () => {
+    const { asked, wrong, changes } = await interleavedReviews(await installation(), { count, maxSeconds: 100 });
+
+    expect(wrong).to.deep.equal([]);
+    // A machine with too much else to do may not come to the end, but has asked often enough to tell.
+    expect(asked).to.be.above(5_000);
+    expect(changes).to.be.above(0);
+  });
+});

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { HonestLoad } from './honest-load.ts';
+import type { Installation } from './installation.ts';
+import { type Restart, rollingRestart } from './rolling-restart.ts';
+import { installation } from './shared.ts';
+
+const rounds = 2;
+const perSecond = 100;
+
+describe('a rolling restart', function () {
+  this.timeout(180_000);
+  let service: Installation;
+  let load: HonestLoad;
+
+  before(async () => {
+    service = await installation();
+    load = await HonestLoad.prepare(service);
+  });
+  after(() => load?.close());
+
+  it(`loses none of ${perSecond} requests a second and breaks no log-in, ${rounds} times in a row`, async () => {
+    const restarts: Restart[] = [];
+    const { lost, kinds } = await load.during(
+      async () => {
+        for (let round = 0; round < rounds; round += 1) await rollingRestart(service, (restart) => restarts.push(restart));
+      },
+      { perSecond },
+    );
+
+    expect(lost).to.deep.equal([]);
+    expect(restarts.map(({ code }) => code)).to.deep.equal(Array.from({ length: rounds * 2 }, () => 0));
+    for (const { count } of Object.values(kinds)) expect(count).to.be.above(0);
+  });
+
+  it('ends open watches in order, and no sooner than needed', async () => {
+    const [replica] = service.replicas;
+    if (replica === undefined) throw new Error('there is no replica');
+    const watch = await fetch(`${replica.url}/apis/auth.platform.io/v1/users?watch=true`, {
+      headers: { authorization: `Bearer ${service.token('admin')}` },
+    });
+    expect(watch.status).to.equal(200);
+    const begun = performance.now();
+    // A reader that is cut off gets an error instead of a text.
+    const text = watch.text().catch(String);
+    const code = await service.stopReplica(replica);
+    const seconds = (performance.now() - begun) / 1000;
+    await service.startReplica();
+
+    expect(await text).to.match(/^(\{.*\}\n)+$/);
+    expect(code).to.equal(0);
+    // 25 s are what an open request may hold a replica up for.
+    expect(seconds).to.be.below(15);
+  });
+});

@@ -1,0 +1,16 @@
+import { after } from 'mocha';
+import { grantRights } from './callers.ts';
+import { Installation } from './installation.ts';
+
+let started: Promise<Installation> | undefined;
+
+/** One installation for all suites of a run, with the rights of `callers.ts`. Each suite leaves two ready replicas behind. */
+export function installation(): Promise<Installation> {
+  started ??= Installation.start().then(async (made) => {
+    await grantRights(made.admin);
+    return made;
+  });
+  return started;
+}
+
+after(async () => (await started)?.stop());

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { dirname, join } from 'node:path';
+
+export interface KubectlTarget {
+  url: string;
+  /** Path of the PEM bundle that verifies it; kubectl keeps its cache beside it. */
+  caFile: string;
+  token: string;
+}
+
+export interface Ran {
+  isDone: boolean;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the kubectl of this machine as whoever has that token. @throws Error if there is none */
+export function kubectl({ url, caFile, token }: KubectlTarget, ...args: string[]): Promise<Ran> {
+  const whereAndWho = ['--kubeconfig=/dev/null', `--server=${url}`, `--certificate-authority=${caFile}`, `--token=${token}`];
+  const settings = [`--cache-dir=${join(dirname(caFile), 'kubectl')}`, '--request-timeout=20s'];
+  return new Promise((resolve, reject) => {
+    execFile('kubectl', [...whereAndWho, ...settings, ...args], (error, stdout, stderr) => {
+      if (error?.code === 'ENOENT') reject(new Error('kubectl is not in PATH; how to install it: https://kubernetes.io/docs/tasks/tools/'));
+      else resolve({ isDone: error === null, stdout, stderr });
+    });
+  });
+}
