@@ -57,6 +57,8 @@ const side = createSessionSide({
   accounts: {
     get: () => undefined,
     find: () => undefined,
+    ofSubject: () => undefined,
+    administrators: () => [],
     isSynced: true,
     failure: () => undefined,
     onChange: () => () => undefined,

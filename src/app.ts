@@ -10,10 +10,13 @@ import { PasswordChange } from './accounts/password-change.ts';
 import { PasswordCheck } from './accounts/password-check.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { UserEvents } from './accounts/user-events.ts';
+import { createCertificates } from './certificates/certificates.ts';
 import { parseConfig } from './config/load.ts';
 import { basePathOf, type Config, identityURLOf, issuerOf } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
+import { createDirectory } from './directory/directory.ts';
 import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './http/about.ts';
+import { auditForbidden } from './http/access-denied.ts';
 import { Audit } from './http/audit.ts';
 import { Frame } from './http/frame.ts';
 import { Health } from './http/health.ts';
@@ -31,7 +34,8 @@ import { IdentityCache } from './kubernetes/identity.ts';
 import { KeyRing } from './kubernetes/key-ring.ts';
 import { RbacWatch } from './kubernetes/rbac-watch.ts';
 import { createLogin } from './login/login.ts';
-import { createUsers } from './users/users.ts';
+import { createRoles } from './roles/roles.ts';
+import { createUsers, watchUsers } from './users/users.ts';
 
 export interface AppOptions {
   config: Config;
@@ -87,19 +91,34 @@ export class App {
     const console = createConsole({ ...shared, environment });
     const client = apiServer.asService;
     const keyRing = new KeyRing({ client, namespace, secretName: config.login.keysSecret, log });
-    const users = createUsers({ ...shared, keyRing });
-    const { accounts } = users;
-    const events = config.audit.kubernetesEvents ? new UserEvents({ client, log }) : undefined;
-    const audit = new Audit({ write: writeAudit, events, log });
+    const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, ...clocks }) : undefined;
+    const audit = new Audit({ write: writeAudit, events, log, ...clocks });
+    const passwords = new Passwords();
+    const watched = watchUsers({ client, metrics, log });
+    const { accounts, records: seenRecords } = watched;
+    const directory = createDirectory({ ...shared, client, accounts, records: seenRecords, audit, ...clocks });
+    const directories = directory.passwords;
+    const accountParts = { ...shared, client, accounts, passwords, directories, config: config.users, audit, ...clocks };
+    const passwordCheck = new PasswordCheck(accountParts);
+    const passwordChange = new PasswordChange(accountParts);
     const recorder = new LoginRecorder({ client, accounts, config: config.users, log, ...clocks });
-    const login = createLogin({ ...shared, issuerURL: issuerOf(config), identities, keyRing, accounts, recorder, audit, ...clocks });
     const identityURL = identityURLOf(config);
-    const identity = identityURL && embeddedProvider(identityURL, { ...shared, client, accounts, keyRing, audit, ...clocks });
+    const identity =
+      identityURL &&
+      embeddedProvider(identityURL, { ...shared, client, accounts, keyRing, audit, passwordCheck, passwordChange, ...clocks });
+    const { provenAgain } = identity || {};
+    const records = { keyRing, accounts, recorder, audit, provenAgain };
+    const login = createLogin({ ...shared, issuerURL: issuerOf(config), identities, ...records, ...clocks });
+    const { keepSession } = login;
+    const ofPasswords = { passwords, passwordCheck, passwordChange };
+    const users = createUsers({ ...shared, watched, keyRing, rbac, ...ofPasswords, keepSession, audit, ...clocks });
     const reviews = createAccess({ access, apiServer });
+    const roles = createRoles({ ...shared, accounts, rbac });
+    const certificates = createCertificates({ ...shared, accounts, connection, audit, ...clocks });
 
     this.#apiServer = apiServer;
     const features = [console, users, login, ...(identity ? [identity] : [])];
-    this.#parts = [rbac, ...features, ...(events ? [events] : [])];
+    this.#parts = [rbac, ...features, directory, ...(events ? [events] : [])];
     this.#health.add({ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() });
     for (const check of features.flatMap(({ checks }) => checks)) this.#health.add(check);
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
@@ -109,7 +128,16 @@ export class App {
       ...(config.features.version ? [versionOperation(version)] : []),
       ...(config.features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),
     ];
-    const described = [...aboutOperations, ...login.operations, ...users.operations, ...reviews.operations, ...console.operations];
+    const described = [
+      ...aboutOperations,
+      ...login.operations,
+      ...directory.operations,
+      ...users.operations,
+      ...roles.operations,
+      ...certificates.operations,
+      ...reviews.operations,
+      ...console.operations,
+    ];
     const about = { version, serverURL: config.server.publicURL ?? '/' };
     // The static files take every path that is left, so the console comes last.
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
@@ -127,6 +155,7 @@ export class App {
     this.#public = new Listener(
       requestListener(this.#frame, {
         ...routing,
+        onForbidden: auditForbidden(audit),
         operations: this.operations,
         corsOrigins: server.corsOrigins,
         ...(identity && { before: identity.middleware }),
@@ -188,17 +217,7 @@ export class App {
 }
 
 /** The OpenID provider for local users: the rest knows it by its address only. */
-function embeddedProvider(
-  issuerURL: string,
-  parts: Omit<IdentityOptions, 'issuerURL' | 'config' | 'passwordCheck' | 'passwordChange'> & { config: Config },
-) {
+function embeddedProvider(issuerURL: string, parts: Omit<IdentityOptions, 'issuerURL' | 'config'> & { config: Config }) {
   const { config } = parts;
-  const accounts = { now: () => new Date(), ...parts, passwords: new Passwords(), config: config.users };
-  return createIdentity({
-    ...parts,
-    issuerURL,
-    config: { ...config, languages: config.console.languages },
-    passwordCheck: new PasswordCheck(accounts),
-    passwordChange: new PasswordChange(accounts),
-  });
+  return createIdentity({ ...parts, issuerURL, config: { ...config, languages: config.console.languages } });
 }

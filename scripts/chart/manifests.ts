@@ -16,7 +16,10 @@ const notice = '# Made from deploy/helm/atrium by `npm run manifests`.\n';
 /** Labels and annotations that only Helm needs. */
 const ofHelm = /^(helm\.sh\/|checksum\/|app\.kubernetes\.io\/managed-by$)/;
 const administratorFile = 'first-administrator.yaml';
+/** Applied by hand where client certificates are turned on. */
+const certificatesFile = 'certificates.yaml';
 const exampleURL = 'https://console.example.com';
+const exampleDirectory = { id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' };
 
 const namespaceObject = {
   apiVersion: 'v1',
@@ -27,8 +30,12 @@ const namespaceObject = {
 /** The files by their paths below deploy/manifests; `helm` is the path of the program. */
 export async function manifestFiles(helm: string): Promise<Map<string, string>> {
   const { 'config.yaml': config = '', 'crds.yaml': _, ...templates } = await renderedTemplates(helm);
-  // For either issuer: which one it is stands in config.yaml, and that is for others to write.
-  const rights = await renderedTemplates(helm, '--set=config.identity.enabled=true,config.login.issuer=https://issuer.example.com');
+  // Whatever config.yaml says, which is for others to write: either issuer, and directories.
+  const rights = await renderedTemplates(
+    helm,
+    '--set=config.identity.enabled=true,config.login.issuer=https://issuer.example.com,config.users.certificates.enabled=true',
+    `--set-json=config.users.ldap=${JSON.stringify([exampleDirectory])}`,
+  );
   const objects = { ...templates, 'rbac.yaml': `${stringify(namespaceObject)}---\n${rights['rbac.yaml']}` };
   const definitions = await definitionFiles();
   const administrator = await renderedTemplates(helm, '--set=admin.email=ada@example.com', `--show-only=templates/${administratorFile}`);
@@ -36,6 +43,7 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
     Object.entries({
       ...definitions,
       ...Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, `${notice}${text}`])),
+      [certificatesFile]: `${notice}${rights[certificatesFile]}`,
       'config.yaml': `${notice}${parse(config).data['config.yaml']}`,
       'kustomization.yaml': `${notice}${kustomization([...Object.keys(definitions), ...Object.keys(objects)].sort())}`,
       [`../example-overlay/${administratorFile}`]: `${notice}${administrator[administratorFile]}`,

@@ -18,7 +18,7 @@ export function valuesSchemaFile(): string {
     override({ zodSchema, jsonSchema }) {
       const { def } = zodSchema._zod;
       // What these say besides is lost in translation.
-      if ('protocol' in def && def.protocol instanceof RegExp) jsonSchema.pattern = '^https?://';
+      if ('protocol' in def && def.protocol instanceof RegExp) jsonSchema.pattern = def.protocol.source.replace(/\$$/, '://');
       if (jsonSchema.title === 'size')
         jsonSchema.anyOf = [
           { type: 'integer', minimum: 0 },

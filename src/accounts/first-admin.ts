@@ -5,11 +5,12 @@ import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { KeySecret } from '../kubernetes/key-secret.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { accountOf } from './account.ts';
-import { passwordProblem, problemTexts } from './password-policy.ts';
+import { passwordProblems, problemText } from './password-policy.ts';
 import { PasswordSecrets } from './password-secret.ts';
 import { Passwords } from './passwords.ts';
 import { phaseStatus } from './phase.ts';
 import { recordName } from './record-name.ts';
+import { localSubjectName } from './subject-name.ts';
 import { timestamp } from './timestamp.ts';
 import { createdByAnnotation, userLabels } from './user-labels.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
@@ -63,8 +64,13 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   const { client, namespace, email, secretName, password } = options;
   const name = recordName(email);
   if (name === undefined) throw new FirstAdminError(`${JSON.stringify(email)} is no e-mail address or login name (ASCII, one @ at most)`);
-  const problem = password === undefined ? undefined : passwordProblem(password, { email });
-  if (problem !== undefined) throw new FirstAdminError(`the password will not do: ${problemTexts[problem]}`);
+  const { passwordPolicy } = options.config.users;
+  const user = { email, username: options.displayName };
+  const problems = password === undefined ? [] : await passwordProblems(password, user, passwordPolicy);
+  if (problems.length > 0)
+    throw new FirstAdminError(
+      `the password will not do: it ${problems.map((problem) => problemText(problem, passwordPolicy)).join(', it ')}`,
+    );
   const { signal } = new AbortController();
   const told = new KeySecret({ client, namespace, name: secretName });
   const work = { ...options, name, records: new UserRecords(client), hashes: new PasswordSecrets(options), told, signal };
@@ -107,10 +113,9 @@ function newAdmin({ email, displayName, name }: Work) {
 
 function newStatus({ config, email, password }: Work, user: KubernetesObject): Record<string, unknown> {
   const now = new Date();
-  const { username, usernamePrefix = '-' } = config.login.claims;
+  const subjectName = localSubjectName(email, config.login.claims);
   const told = {
-    // As log-in at the embedded issuer will tell it; by another claim, only that knows.
-    ...(username === 'email' && { subjectName: (usernamePrefix === '-' ? '' : usernamePrefix) + email }),
+    ...(subjectName !== undefined && { subjectName }),
     activatedTime: timestamp(now),
     passwordChangedTime: timestamp(now),
     mustChangePassword: password === undefined,

@@ -31,6 +31,12 @@ export function countAttempt(status: Readonly<Record<string, unknown>>, now: Dat
   };
 }
 
+/** The count without one attempt: of a password that nobody could judge. */
+export function withoutAttempt({ failedLogins, failedLoginsSince }: Readonly<Record<string, unknown>>) {
+  const left = typeof failedLogins === 'number' ? failedLogins - 1 : 0;
+  return left <= 0 ? noFailures : { failedLogins: left, failedLoginsSince, lockedUntil: null };
+}
+
 /** After a right password. */
 export const noFailures = { failedLogins: null, failedLoginsSince: null, lockedUntil: null };
 

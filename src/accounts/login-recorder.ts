@@ -7,6 +7,7 @@ import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
 import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, phaseOf, phaseStatus } from './phase.ts';
+import { displayName, linkedIDs, recordedGroups } from './record-bounds.ts';
 import { recordName, shortHash } from './record-name.ts';
 import { timestamp } from './timestamp.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from './user-labels.ts';
@@ -43,13 +44,8 @@ export interface LoginRecorderOptions {
   now?: () => Date;
 }
 
-/** Bounds of the custom resource definition. */
-const maxDisplayName = 128;
+/** Bound of the custom resource definition. */
 const maxSubjectName = 512;
-const maxGroups = 512;
-const maxGroupName = 253;
-const maxLinkedIDs = 16;
-const maxLinkedID = 512;
 
 const freshnessTimeoutMs = 2_000;
 
@@ -146,29 +142,15 @@ function newUser(name: string, login: Login) {
 }
 
 /** What a log-in says of the spec. */
-function specOf({ displayName, connector, linkedID }: Login, old: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const username = clip(displayName ?? '');
+function specOf(login: Login, old: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { connector, linkedID } = login;
+  const username = displayName(login.displayName ?? '');
+  const ids = linkedID && linkedIDs(old.ids, linkedID);
   return {
     connector_type: /^[a-z0-9-]{0,63}$/.test(connector.type) ? connector.type : 'oidc',
     connector_id: isLabelValue(connector.id) ? connector.id : shortHash(connector.id),
-    connector_name: clip(connector.name),
+    connector_name: displayName(connector.name),
     ...(!old.username && username !== '' && { username }),
-    ...(linkedID && isLinkable(linkedID) && { ids: linked(old.ids, linkedID) }),
+    ...(ids && { ids }),
   };
 }
-
-const clip = (text: string): string => [...text.toWellFormed().slice(0, 4 * maxDisplayName)].slice(0, maxDisplayName).join('');
-
-const isLinkable = ({ type, id }: { type: string; id: string }) =>
-  type !== '' && type.length <= 63 && id !== '' && id.length <= maxLinkedID && id.isWellFormed();
-
-/** The newest are kept. */
-function linked(old: unknown, { type, id }: { type: string; id: string }): unknown[] {
-  const ids: unknown[] = Array.isArray(old) ? old : [];
-  const isKnown = ids.some((other) => isRecord(other) && other.type === type && other.id === id);
-  return isKnown ? ids : [...ids, { type, id }].slice(-maxLinkedIDs);
-}
-
-/** Never one of Kubernetes' own, whoever tells it. */
-const recordedGroups = (groups: readonly string[]): string[] =>
-  [...new Set(groups)].filter((group) => group !== '' && group.length <= maxGroupName && !group.startsWith('system:')).slice(0, maxGroups);

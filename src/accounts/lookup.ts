@@ -8,6 +8,10 @@ export interface AccountLookup {
   get(name: string): Account | undefined;
   /** By login string, in any case: the record that the name rule names if its whole email agrees, else one under another name. */
   find(login: string): Account | undefined;
+  /** By the user name that Kubernetes sees. */
+  ofSubject(subjectName: string): Account | undefined;
+  /** Administrators made at the installation or with kubectl: few. */
+  administrators(): readonly Account[];
   /** Whether the first list is complete. */
   readonly isSynced: boolean;
   /** Why the last attempt to follow them failed, e.g. `404 NotFound` while the resource is not installed. */
@@ -27,6 +31,8 @@ export function accountLookup(records: Records): AccountLookup {
   /** Names of records under another name than the rule's, by lower-cased email: few, made by hand. */
   const strays = new Map<string, Set<string>>();
   const listeners = new Set<(name: string) => void>();
+  /** Of records, by the user name that Kubernetes sees. */
+  const names = new Map<string, string>();
 
   const canonical = (email: string): Account | undefined => {
     const account = records.get(recordName(email) ?? '')?.account;
@@ -39,24 +45,37 @@ export function accountLookup(records: Records): AccountLookup {
   };
   const forget = (account: Account | undefined) => {
     if (account === undefined || account.isCanonical) return;
-    const names = strays.get(keyOf(account));
-    names?.delete(account.name);
-    if (names?.size === 0) strays.delete(keyOf(account));
+    const others = strays.get(keyOf(account));
+    others?.delete(account.name);
+    if (others?.size === 0) strays.delete(keyOf(account));
   };
   const keep = (account: Account | undefined) => {
     if (account === undefined || account.isCanonical) return;
-    const names = strays.get(keyOf(account));
-    if (names === undefined) strays.set(keyOf(account), new Set([account.name]));
-    else names.add(account.name);
+    const others = strays.get(keyOf(account));
+    if (others === undefined) strays.set(keyOf(account), new Set([account.name]));
+    else others.add(account.name);
   };
   const affected = ({ key, old, new: current }: Change<{ account: Account }>): Set<string> => {
     const canonicals = [old?.account, current?.account].filter((account) => account?.isCanonical === true);
     return new Set([key, ...canonicals.flatMap((account) => (account ? [...(strays.get(keyOf(account)) ?? [])] : []))]);
   };
 
+  const administrators = new Set<string>();
+
+  const nameAdministrator = ({ key, new: current }: Change<{ account: Account }>) => {
+    if (current?.account.isAdmin) administrators.add(key);
+    else administrators.delete(key);
+  };
+  const nameSubject = ({ old, new: current }: Change<{ account: Account }>) => {
+    if (old && names.get(old.account.subjectName) === old.account.name) names.delete(old.account.subjectName);
+    if (current && current.account.subjectName !== '') names.set(current.account.subjectName, current.account.name);
+  };
+
   records.onChange((change) => {
     forget(change.old?.account);
     keep(change.new?.account);
+    nameSubject(change);
+    nameAdministrator(change);
     for (const name of affected(change)) for (const listener of listeners) listener(name);
   });
 
@@ -66,6 +85,8 @@ export function accountLookup(records: Records): AccountLookup {
       const [first] = [...(strays.get(login.toLowerCase()) ?? [])].sort();
       return canonical(login) ?? (first === undefined ? undefined : get(first));
     },
+    ofSubject: (subjectName) => get(names.get(subjectName) ?? ''),
+    administrators: () => [...administrators].flatMap((name) => get(name) ?? []),
     get isSynced() {
       return records.isSynced;
     },

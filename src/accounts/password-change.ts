@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
-import { StatusError, serviceUnavailable } from '../http/status.ts';
+import { conflict, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isRecord } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
-import { type PasswordProblem, passwordProblem } from './password-policy.ts';
-import { PasswordSecrets, type StoredHash } from './password-secret.ts';
+import { type PasswordProblem, passwordProblems } from './password-policy.ts';
+import { PasswordSecrets } from './password-secret.ts';
 import type { Passwords } from './passwords.ts';
 import { phaseOf, phaseStatus } from './phase.ts';
 import { timestamp } from './timestamp.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
+import { userResource } from './user-resource.ts';
 
 /** Which password somebody has proved to know: what a `PasswordVerdict` says of it. */
 export interface ProvedPassword {
@@ -30,14 +31,14 @@ export interface PasswordChangeOptions {
   /** `kubernetes.namespace` */
   namespace: string;
   passwords: Passwords;
-  config: Pick<Config['users'], 'idleDays'>;
-  now: () => Date;
+  config: Pick<Config['users'], 'idleDays' | 'passwordPolicy'>;
+  now?: () => Date;
 }
 
 /** Each call has a deadline of its own: whoever hangs up must not leave a change half done. */
 const { signal } = new AbortController();
 
-/** Gives local users who have proved the old password a new one. */
+/** Gives local users new passwords, and ends what the old one has opened. */
 export class PasswordChange {
   readonly #options: PasswordChangeOptions;
   readonly #records: UserRecords;
@@ -50,81 +51,110 @@ export class PasswordChange {
   }
 
   /**
-   * Ends all sessions and tokens of the user, and resolves when new ones count.
-   *
-   * They end before the hash is replaced, so that a crash leaves none that the old password has made, and again after it, for those that
-   * the old one made in between.
+   * By whoever has proved the old one. Ends all sessions and tokens of the user, and resolves when new ones count.
    *
    * @throws StatusError 429, 503, 504
    */
   async change(proved: ProvedPassword, password: string): Promise<ChangeVerdict> {
-    const { passwords, now } = this.#options;
+    const { passwords, config } = this.#options;
     const stored = await this.#secrets.read(proved, signal);
     const account = await this.#accountOf(proved);
     if (stored === undefined || account === undefined || stored.changedAt !== proved.passwordChangedAt) return { outcome: 'overtaken' };
-    const problem = passwordProblem(password, account);
+    const [problem] = await passwordProblems(password, account, config.passwordPolicy);
     if (problem !== undefined) return { outcome: 'refused', problem };
     if ((await passwords.verify(password, stored.hash)) !== 'mismatch') return { outcome: 'refused', problem: 'SameAsOld' };
     const hash = await passwords.hash(password);
+    try {
+      const written = await this.#replace(
+        proved,
+        // Once another change has won, its sessions are not ours to end.
+        { mustChange: false, isWanted: async () => (await this.#secrets.read(proved, signal))?.changedAt === proved.passwordChangedAt },
+        (changedAt) => this.#secrets.replaceHash(proved.name, { ...stored, hash, changedAt: timestamp(changedAt) }, signal),
+      );
+      return { outcome: 'changed', account: accountOf(written) };
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 409) return { outcome: 'overtaken' };
+      throw error;
+    }
+  }
 
-    const ended = { sessionsNotBefore: timestamp(nextSecond(now())) };
-    // Once another change has won, its sessions are not ours to end.
-    if (!(await this.#writeStatus(proved, ended, () => this.#isCurrent(proved)))) return { outcome: 'overtaken' };
-    const since = nextSecond(now());
-    if (!(await this.#replace(proved.name, { ...stored, hash, changedAt: timestamp(since) }))) return { outcome: 'overtaken' };
-    const told = { sessionsNotBefore: timestamp(since), passwordChangedTime: timestamp(since), mustChangePassword: false };
-    const changed = await this.#writeStatus(proved, told);
-    if (changed === undefined) return { outcome: 'overtaken' };
-    // Tokens tell their time in whole seconds: one made earlier would count as made before the change.
-    await sleep(Math.max(0, since.getTime() - now().getTime()));
-    return { outcome: 'changed', account: changed };
+  /**
+   * By somebody who may set it, whatever it was; `mustChange` has the user change it before anything else.
+   *
+   * @throws StatusError 409 if the user was deleted meanwhile, or somebody else sets it too; 429, 503, 504
+   */
+  async reset(user: { name: string; uid: string }, password: string, { mustChange }: { mustChange: boolean }): Promise<KubernetesObject> {
+    const hash = await this.#options.passwords.hash(password);
+    return this.#replace(user, { mustChange }, (changedAt) => this.#secrets.put({ user, hash, changedAt }, signal));
+  }
+
+  /** Ends all sessions and tokens of the user, with what else is to be written into the status; resolves when new ones count. @throws StatusError 409, 503, 504 */
+  async endAccess(user: { name: string; uid: string }, status: Record<string, unknown> = {}): Promise<KubernetesObject> {
+    const since = nextSecond(this.#now());
+    const written = await this.writeStatus(user, { ...status, sessionsNotBefore: timestamp(since) });
+    await this.#until(since);
+    return written;
+  }
+
+  /**
+   * Merges into the status, with the phase that follows.
+   *
+   * @param isWanted asked between reading and writing, so that what it says holds for the version that is replaced
+   * @throws StatusError 409 if the user is gone or it is no longer wanted, 503, 504
+   */
+  async writeStatus(
+    { name, uid }: { name: string; uid: string },
+    changes: Record<string, unknown>,
+    isWanted = async () => true,
+  ): Promise<KubernetesObject> {
+    const written = await untilUncontested(async () => {
+      const object = await this.#records.read(name, signal);
+      if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid)
+        throw conflict(userResource, name, 'the user was deleted meanwhile');
+      if (!(await isWanted())) throw conflict(userResource, name, 'the password was changed meanwhile');
+      const status = { ...(isRecord(object.status) && object.status), ...changes };
+      const phase = phaseStatus({ ...object, status }, this.#now(), this.#options.config.idleDays);
+      return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
+    }, signal);
+    if (written === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
+    return written;
+  }
+
+  /**
+   * Access ends before the hash is replaced, so that a crash leaves none that the old password has made, and again after it, for what the
+   * old one made in between.
+   */
+  async #replace(
+    user: { name: string; uid: string },
+    { mustChange, isWanted }: { mustChange: boolean; isWanted?: () => Promise<boolean> },
+    write: (changedAt: Date) => Promise<void>,
+  ): Promise<KubernetesObject> {
+    const ended = { sessionsNotBefore: timestamp(nextSecond(this.#now())) };
+    // Before the hash: the password that somebody has set for another must never count without the duty to change it.
+    await this.writeStatus(user, { ...ended, ...(mustChange && { mustChangePassword: true }) }, isWanted);
+    const since = nextSecond(this.#now());
+    await write(since);
+    const time = timestamp(since);
+    const written = await this.writeStatus(user, { sessionsNotBefore: time, passwordChangedTime: time, mustChangePassword: mustChange });
+    await this.#until(since);
+    return written;
   }
 
   async #accountOf({ name, uid }: ProvedPassword): Promise<Account | undefined> {
     const object = await this.#records.read(name, signal);
     if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid) return undefined;
     const account = accountOf(object);
-    const { phase } = phaseOf(account, this.#options.now(), this.#options.config.idleDays);
+    const { phase } = phaseOf(account, this.#now(), this.#options.config.idleDays);
     return phase === 'Normal' ? account : undefined;
   }
 
-  async #isCurrent(proved: ProvedPassword): Promise<boolean> {
-    return (await this.#secrets.read(proved, signal))?.changedAt === proved.passwordChangedAt;
+  /** Tokens tell their time in whole seconds: one made earlier would count as made before. */
+  async #until(since: Date): Promise<void> {
+    await sleep(Math.max(0, since.getTime() - this.#now().getTime()));
   }
 
-  /** Whether the password was still the one that was proved. */
-  async #replace(name: string, replacement: StoredHash): Promise<boolean> {
-    try {
-      await this.#secrets.replaceHash(name, replacement, signal);
-      return true;
-    } catch (error) {
-      if (error instanceof StatusError && error.status.code === 409) return false;
-      throw error;
-    }
-  }
-
-  /**
-   * Undefined if the user is gone, or it is no longer wanted.
-   *
-   * @param isWanted asked between reading and writing, so that what it says holds for the version that is replaced
-   * @throws StatusError 503 if others write the record all the time
-   */
-  async #writeStatus(
-    { name, uid }: ProvedPassword,
-    changes: Record<string, unknown>,
-    isWanted = async () => true,
-  ): Promise<Account | undefined> {
-    const { now, config } = this.#options;
-    const written = await untilUncontested(async () => {
-      const object = await this.#records.read(name, signal);
-      if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid) return 'not to be written';
-      if (!(await isWanted())) return 'not to be written';
-      const status = { ...(isRecord(object.status) && object.status), ...changes };
-      const phase = phaseStatus({ ...object, status }, now(), config.idleDays);
-      return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
-    }, signal);
-    if (written === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
-    return written === 'not to be written' ? undefined : accountOf(written);
+  #now(): Date {
+    return this.#options.now?.() ?? new Date();
   }
 }
 

@@ -5,8 +5,9 @@ import type { Audit, AuditOrigin } from '../http/audit.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
+import type { DirectoryPasswords } from './directory-passwords.ts';
 import { LockEnds } from './lock-ends.ts';
-import { countAttempt, noFailures } from './lockout.ts';
+import { countAttempt, noFailures, withoutAttempt } from './lockout.ts';
 import type { AccountLookup } from './lookup.ts';
 import { PasswordSecrets, type StoredHash } from './password-secret.ts';
 import type { Passwords } from './passwords.ts';
@@ -28,7 +29,7 @@ export interface PasswordAttempt extends Partial<AuditOrigin> {
 type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';
 
 export type PasswordVerdict =
-  /** `passwordChangedAt` tells this password of the user from earlier and later ones. */
+  /** `passwordChangedAt` tells this password of the user from earlier and later ones; '' for one that is kept elsewhere. */
   | { outcome: 'ok'; account: Account; passwordChangedAt: string }
   /** `retryAfterSeconds` is about the client's address, not about the user, and may be told. */
   | { outcome: 'refused'; reason: Refusal; retryAfterSeconds?: number };
@@ -39,6 +40,8 @@ export interface PasswordCheckOptions {
   namespace: string;
   accounts: AccountLookup;
   passwords: Passwords;
+  /** Of users who come from directories. Left out: there are none. */
+  directories?: DirectoryPasswords | undefined;
   config: Config['users'];
   audit: Audit;
   log: Logger;
@@ -54,6 +57,9 @@ interface Counted {
   /** No other is to be had: if this one fails, the user stays locked. */
   readonly isLast?: boolean;
 }
+
+/** What the audit trail calls a wrong password: at a log-in, or when somebody wants to change it. */
+type FailureName = 'LoginFailed' | 'PasswordCheckFailed';
 
 interface Judged {
   readonly verdict: PasswordVerdict;
@@ -72,7 +78,7 @@ const failuresPerSource = 10;
 const refusalStepMs = 250;
 
 /**
- * Checks the passwords of local users, and locks who failed too often.
+ * Checks the passwords of local users, and of those whose directory is asked, and locks who failed too often.
  *
  * An attempt is counted on the record by compare-and-swap before the password is looked at, and taken back if it was right: however
  * many guesses come at once on however many replicas, no more are judged than `users.lockout.failures`. Somebody unknown, locked or
@@ -84,6 +90,8 @@ export class PasswordCheck {
   readonly #secrets: PasswordSecrets;
   readonly #sources: SourceLimit;
   readonly #turns = new Turns(turns);
+  /** Of their own, as a directory that hangs must not keep local users waiting. */
+  readonly #directoryTurns = new Turns(turns);
   readonly #locks: LockEnds;
   readonly #now: () => Date;
   readonly #clock: () => number;
@@ -105,24 +113,35 @@ export class PasswordCheck {
   }
 
   /**
-   * Writes `LoginFailed` and `UserLocked` to the audit trail; that somebody is logged in, whoever asked says.
+   * Writes the failure and `UserLocked` to the audit trail; that somebody is logged in, whoever asked says.
    *
    * @throws StatusError 429 when too many are being checked, 503, 504
    */
-  async check(attempt: PasswordAttempt, signal: AbortSignal): Promise<PasswordVerdict> {
+  async check(attempt: PasswordAttempt, signal: AbortSignal, failure: FailureName = 'LoginFailed'): Promise<PasswordVerdict> {
     const started = this.#clock();
     const exhausted = this.#sources.take(attempt.source);
     if (exhausted !== undefined)
-      return this.#record(attempt, { verdict: { outcome: 'refused', reason: 'TooManyFromSource', ...exhausted } });
-    const verdict = this.#record(attempt, await this.#inTurn(attempt, signal));
+      return this.#record(attempt, failure, { verdict: { outcome: 'refused', reason: 'TooManyFromSource', ...exhausted } });
+    const verdict = this.#record(attempt, failure, await this.#inTurn(attempt, signal));
     if (verdict.outcome === 'refused') await sleep(refusalStepMs - ((this.#clock() - started) % refusalStepMs), undefined, { signal });
     return verdict;
+  }
+
+  /**
+   * Whether that is the password already, for those who may set it anyway: nothing is counted.
+   *
+   * @throws StatusError 429, 503, 504
+   */
+  async isCurrent(user: { name: string; uid: string }, password: string, signal: AbortSignal): Promise<boolean> {
+    const stored = await this.#secrets.read(user, signal);
+    return stored !== undefined && (await this.#options.passwords.verify(password, stored.hash)) !== 'mismatch';
   }
 
   async #inTurn(attempt: PasswordAttempt, signal: AbortSignal): Promise<Judged> {
     let isFailure = false;
     try {
-      const judged = await this.#turns.run(() => {
+      const waiting = this.#mayBeOfDirectory(attempt.email) ? this.#directoryTurns : this.#turns;
+      const judged = await waiting.run(() => {
         signal.throwIfAborted();
         // Whoever hangs up must not get an attempt that is neither counted nor told of. Each call has a deadline of its own.
         return this.#judge(attempt, new AbortController().signal);
@@ -135,10 +154,14 @@ export class PasswordCheck {
   }
 
   async #judge({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<Judged> {
-    const { accounts, passwords } = this.#options;
-    const name = accounts.find(email)?.name ?? recordName(email) ?? shortHash(email);
+    const { accounts, passwords, directories } = this.#options;
+    const known = accounts.find(email);
+    if (known === undefined && accounts.isSynced) await directories?.provision(email, signal);
+    const name = known?.name ?? recordName(email) ?? shortHash(email);
     const counted = (await untilUncontested(() => this.#count(name, email, signal), signal)) ?? { refusal: 'Contested' };
     const { account, refusal = 'WrongPassword', isLast = false } = counted;
+    if (account?.connectorType === 'ldap' && counted.refusal === undefined)
+      return this.#askDirectory({ account, isLast }, password, signal);
     const stored = await this.#secrets.read({ name, uid: account?.uid ?? '' }, signal);
     if (account === undefined || stored === undefined || counted.refusal !== undefined) {
       await passwords.dummyVerify(password);
@@ -147,8 +170,37 @@ export class PasswordCheck {
     const match = await passwords.verify(password, stored.hash);
     if (match === 'mismatch') return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
     if (match === 'match-rehash') await this.#rehash(name, password, stored, signal);
-    const verdict = await untilUncontested(() => this.#succeed(account, stored, signal), signal);
+    const verdict = await untilUncontested(() => this.#succeed(account, { passwordChangedAt: stored.changedAt }, signal), signal);
     return { verdict: verdict ?? { outcome: 'refused', reason: 'Contested' }, account };
+  }
+
+  #mayBeOfDirectory(email: string): boolean {
+    const { accounts, directories } = this.#options;
+    return directories !== undefined && accounts.find(email)?.connectorType !== 'local';
+  }
+
+  /** @throws StatusError 503 if it gives no answer: then the attempt does not count */
+  async #askDirectory({ account, isLast }: { account: Account; isLast: boolean }, password: string, signal: AbortSignal): Promise<Judged> {
+    const { directories, passwords } = this.#options;
+    const { connectorID, email } = account;
+    try {
+      // As much work as for a local user, so that the time does not tell who is one.
+      const [proof] = await Promise.all([directories?.check({ connectorID, email, password }, signal), passwords.dummyVerify(password)]);
+      if (proof === undefined) return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
+      const status = { groups: proof.groups };
+      const verdict = await untilUncontested(() => this.#succeed(account, { passwordChangedAt: '', status }, signal), signal);
+      return { verdict: verdict ?? { outcome: 'refused', reason: 'Contested' }, account };
+    } catch (error) {
+      await untilUncontested(() => this.#takeBack(account, signal), signal);
+      throw error;
+    }
+  }
+
+  /** Undefined if somebody else has written in between. */
+  async #takeBack({ name, uid }: Account, signal: AbortSignal): Promise<true | undefined> {
+    const object = await this.#records.read(name, signal);
+    if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid) return true;
+    return (await this.#writeStatus(object, withoutAttempt(statusOf(object)), signal)) && true;
   }
 
   /** Undefined if somebody else has written in between. */
@@ -159,7 +211,7 @@ export class PasswordCheck {
     const object = isOver ? { ...found, status: { ...statusOf(found), ...noFailures } } : found;
     const account = accountOf(object);
     if (account.email.toLowerCase() !== email.toLowerCase()) return { refusal: 'UnknownUser' };
-    if (account.connectorType !== 'local') return { account, refusal: 'NotLocal' };
+    if (!this.#isJudgedHere(account)) return { account, refusal: 'NotLocal' };
     const { lockout, idleDays } = this.#options.config;
     const { phase } = phaseOf(account, this.#now(), idleDays);
     if (phase !== 'Normal') return { account, refusal: phase };
@@ -172,7 +224,7 @@ export class PasswordCheck {
   /** Takes the count back, and the lock with it. Undefined if somebody else has written in between. */
   async #succeed(
     { name, uid, sessionsNotBefore }: Account,
-    { changedAt }: StoredHash,
+    { passwordChangedAt, status = {} }: { passwordChangedAt: string; status?: Record<string, unknown> },
     signal: AbortSignal,
   ): Promise<PasswordVerdict | undefined> {
     const object = await this.#records.read(name, signal);
@@ -183,8 +235,12 @@ export class PasswordCheck {
     if (phase !== 'Normal') return { outcome: 'refused', reason: phase };
     // Meanwhile the password was changed: the right one was the old one.
     if (account.sessionsNotBefore !== sessionsNotBefore) return { outcome: 'refused', reason: 'WrongPassword' };
-    const written = await this.#writeStatus(object, noFailures, signal);
-    return written && { outcome: 'ok', account: accountOf(written), passwordChangedAt: changedAt };
+    const written = await this.#writeStatus(object, { ...noFailures, ...status }, signal);
+    return written && { outcome: 'ok', account: accountOf(written), passwordChangedAt };
+  }
+
+  #isJudgedHere({ connectorType, connectorID }: Account): boolean {
+    return connectorType === 'local' || (connectorType === 'ldap' && this.#options.directories?.has(connectorID) === true);
   }
 
   #writeStatus(object: KubernetesObject, changes: Record<string, unknown>, signal: AbortSignal): Promise<KubernetesObject | undefined> {
@@ -202,7 +258,11 @@ export class PasswordCheck {
     }
   }
 
-  #record({ requestId, source, userAgent }: PasswordAttempt, { verdict, account, isLocking = false }: Judged): PasswordVerdict {
+  #record(
+    { requestId, source, userAgent }: PasswordAttempt,
+    failure: FailureName,
+    { verdict, account, isLocking = false }: Judged,
+  ): PasswordVerdict {
     if (verdict.outcome === 'ok') return verdict;
     const { audit } = this.#options;
     const event = {
@@ -211,7 +271,7 @@ export class PasswordCheck {
       ...(userAgent !== undefined && { userAgent }),
       ...(account && { target: { name: account.name, uid: account.uid } }),
     };
-    audit.record({ audit: 'LoginFailed', ...event, outcome: 'failure', reason: verdict.reason });
+    audit.record({ audit: failure, ...event, outcome: 'failure', reason: verdict.reason });
     if (isLocking) audit.record({ audit: 'UserLocked', ...event, outcome: 'success', reason: 'TooManyFailedLogins' });
     return verdict;
   }

@@ -18,6 +18,8 @@ const storedSecret = z.object({
   data: z.object({ hash: z.base64(), changedAt: z.base64().default('') }),
 });
 
+const storedVersion = z.object({ metadata: z.object({ resourceVersion: z.string() }), type: z.literal(secretType) });
+
 interface NewHash {
   user: { name: string; uid: string };
   /** As `Passwords.hash` gives it. */
@@ -86,6 +88,17 @@ export class PasswordSecrets {
       if (error instanceof StatusError && error.status.code === 409) return false;
       throw error;
     }
+  }
+
+  /** Creates it, or puts it in the place of whatever is there. @throws StatusError 409 if somebody else does so too, 503, 504 */
+  async put(password: NewHash, signal: AbortSignal): Promise<void> {
+    if (await this.create(password, signal)) return;
+    const { client, namespace } = this.#options;
+    const path = this.#path(password.user.name);
+    const { metadata } = storedVersion.parse(await client.request({ method: 'GET', path, call: 'get secrets', signal }));
+    const { data, metadata: given } = passwordSecret({ ...password, namespace });
+    const body = { metadata: { resourceVersion: metadata.resourceVersion, ownerReferences: given.ownerReferences }, data };
+    await client.request({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body, call: 'patch secrets', signal });
   }
 
   /** Replaces the hash if the Secret is still that version. @throws StatusError 409, 503, 504 */

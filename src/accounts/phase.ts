@@ -31,6 +31,14 @@ export function phaseOf(account: Account, now: Date, idleDays: number): AccountP
   return { phase: 'Normal', reason: '' };
 }
 
+/** When the phase may be another one although nothing is written, in milliseconds since 1970; undefined for never. */
+export function nextChangeOf({ validFrom, validUntil, lockedUntil, lastActive }: Account, now: Date, idleDays: number): number | undefined {
+  const idleFrom = idleDays > 0 ? lastActive + idleDays * daySeconds + 1 : undefined;
+  const times = [validFrom, validUntil, lockedUntil, idleFrom].filter((time) => time !== undefined).map((time) => time * 1000);
+  const ahead = times.filter((time) => time > now.getTime());
+  return ahead.length === 0 ? undefined : Math.min(...ahead);
+}
+
 /** The phase as the status of a record tells it, as a merge patch. */
 export function phaseStatus(object: KubernetesObject, now: Date, idleDays: number): Record<string, unknown> {
   const { phase, reason } = phaseOf(accountOf(object), now, idleDays);

@@ -10,6 +10,7 @@ const maxPauseMs = 20;
 
 interface Patch {
   labels?: Record<string, string>;
+  annotations?: Record<string, string | null>;
   spec?: Record<string, unknown>;
   status?: Record<string, unknown>;
 }
@@ -43,15 +44,26 @@ export class UserRecords {
    *
    * @returns undefined if it is not; @throws StatusError 503, 504
    */
-  patch({ metadata: { name, resourceVersion } }: KubernetesObject, { labels, ...parts }: Patch, signal: AbortSignal) {
+  patch({ metadata: { name, resourceVersion } }: KubernetesObject, { labels, annotations, ...parts }: Patch, signal: AbortSignal) {
     return this.#write({
       method: 'PATCH',
       path: resourcePath(userResource, { name, ...(parts.status && { subresource: 'status' }) }),
       contentType: 'application/merge-patch+json',
-      body: { metadata: { resourceVersion, ...(labels && { labels }) }, ...parts },
+      body: { metadata: { resourceVersion, ...(labels && { labels }), ...(annotations && { annotations }) }, ...parts },
       call: parts.status ? 'patch users/status' : 'patch users',
       signal,
     });
+  }
+
+  /** Deletes that very record; one that is gone already is as good. @throws StatusError 503, 504 */
+  async remove({ name, uid }: { name: string; uid: string }, signal: AbortSignal): Promise<void> {
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
+    const path = resourcePath(userResource, { name });
+    try {
+      await this.#client.request({ method: 'DELETE', path, body, call: 'delete users', signal });
+    } catch (error) {
+      if (!isRefusal(error, 404, 409)) throw error;
+    }
   }
 
   async #write(call: ApiCall): Promise<KubernetesObject | undefined> {

@@ -6,6 +6,7 @@ import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { identitySection, loginSection } from './login-sections.ts';
 import { duration, isUnique, path, size } from './units.ts';
+import { usersSection } from './users-section.ts';
 
 const port = () => z.number().int().min(0).max(65_535);
 const dnsLabel = () =>
@@ -93,6 +94,9 @@ const kubernetes = z.strictObject({
     ),
   accessCache: duration().prefault('5s').describe('How long an access decision may be used again (denials at most 1s); 0s turns it off.'),
   requestTimeout: duration().prefault('10s').describe('Deadline of one call to the API server, then 504.'),
+  publicURL: publicURL()
+    .optional()
+    .describe('Address of the API server as people reach it, for the kubeconfig files that they are given. Default: the one used here.'),
 });
 
 const language = z.strictObject({
@@ -167,33 +171,12 @@ const consoleSection = z.strictObject({
     .prefault({}),
 });
 
-const users = z.strictObject({
-  autoProvision: z.boolean().default(true).describe('A User is made for whoever logs in and has none; otherwise they are refused.'),
-  idleDays: z
-    .number()
-    .int()
-    .min(0)
-    .default(90)
-    .describe('Days without a log-in after which a user is disabled (administrators are not); 0 is never.'),
-  lockout: z
-    .strictObject({
-      failures: z.number().int().min(1).default(5).describe('Wrong passwords after which a user is locked.'),
-      window: duration().prefault('24h').describe('Within which they count.'),
-      duration: duration().prefault('20m').describe('How long the lock lasts.'),
-    })
-    .prefault({}),
-  v1List: z
-    .strictObject({
-      deprecatedAt: z.iso.date().default('2026-01-01').describe('Since when `GET /auth/v1/users` is deprecated.'),
-      sunset: z.iso.date().optional().describe('When `GET /auth/v1/users` will be removed, if that is known.'),
-    })
-    .prefault({}),
-});
-
 const feature = (what: string) => z.boolean().default(true).describe(what);
 
 const features = z.strictObject({
   openapi: feature('`GET /openapi/v3`.'),
+  pubkey: feature('`GET /auth/v1/pubkey`, and encrypted passwords.'),
+  me: feature('`GET /auth/v1/me`.'),
   version: feature('`GET /version`.'),
   metrics: feature('`GET /metrics` on the public port, for those who may get that path.'),
 });
@@ -213,7 +196,7 @@ export const configSchema = z.strictObject({
   console: consoleSection.prefault({}).describe('What the console is told and given.'),
   login: loginSection.prefault({}).describe('Logging people in by OpenID Connect.'),
   identity: identitySection.prefault({}).describe('The embedded OpenID provider for local users.'),
-  users: users.prefault({}).describe('User records.'),
+  users: usersSection.prefault({}).describe('User records.'),
   features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
   log: log.prefault({}).describe('The process log.'),
   audit: audit.prefault({}).describe('The audit trail.'),

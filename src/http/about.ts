@@ -100,7 +100,7 @@ export const metricsOperation = (metrics: Metrics, mayScrape: (caller: Caller, s
     tag: 'operations',
     summary: 'Metrics, for those who may get that path',
     credential: 'required',
-    answers: metricsText,
+    answers: { ...metricsText, 403: { description: 'The API server says that the caller may not get that path.' } },
     async handle({ ctx, caller, signal }) {
       if (!(await mayScrape(caller, signal))) throw forbiddenPath({ user: caller.identity.name, verb: 'get', path: '/metrics' });
       await sendMetrics(ctx, metrics);

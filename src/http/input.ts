@@ -17,7 +17,7 @@ function causeReason(issue: Issue): string {
 }
 
 /** `['spec', 'ids', 0, 'id']` as `spec.ids[0].id`. */
-const fieldPath = (path: readonly PropertyKey[]): string =>
+export const fieldPath = (path: readonly PropertyKey[]): string =>
   path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : text ? `${text}.${String(key)}` : String(key)), '');
 
 /** The violations that a schema found, as causes of a Status. */

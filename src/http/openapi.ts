@@ -49,8 +49,16 @@ const transport: Record<number, string> = {
   504: 'Something behind the service took too long.',
 };
 
+const rest = /\/\{\*(\w+)\}/;
+
 /** Express-like paths of the router as OpenAPI templates. */
-const template = (path: string) => path.replace(/\/\{\*(\w+)\}/, '/{$1}').replace(/:(\w+)/g, '{$1}');
+const template = (path: string) => path.replace(rest, '/{$1}').replace(/:(\w+)/g, '{$1}');
+
+/** Parameters of the path. The rest of a path is none to its handler, and one to the document. */
+function pathParameters(path: string, params: z.ZodObject): z.ZodObject {
+  const name = rest.exec(path)?.[1];
+  return name === undefined ? params : params.extend({ [name]: z.string().describe('All of the path.') });
+}
 
 const response = ({ description, content, headers }: AnswerDescription): ZodOpenApiResponseObject => ({
   description,
@@ -64,7 +72,7 @@ const response = ({ description, content, headers }: AnswerDescription): ZodOpen
 
 const failure = (description: string): AnswerDescription => ({ description, content: { 'application/json': status } });
 
-function describe(operation: Operation): ZodOpenApiOperationObject {
+function describe(operation: Operation, path: string): ZodOpenApiOperationObject {
   const readsCredentials = operation.credential !== 'none';
   const failures = { ...transport, ...(readsCredentials && { 401: 'No credential where one is needed, or one that is not accepted.' }) };
   const answers: Record<string, AnswerDescription> = {
@@ -78,8 +86,8 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     ...(operation.description && { description: operation.description }),
     ...(operation.deprecated && { deprecated: true }),
     security: security(operation),
-    requestParams: { path: operation.params, query: operation.query },
-    ...(operation.body && { requestBody: { required: true, content: { 'application/json': { schema: operation.body } } } }),
+    requestParams: { path: pathParameters(path, operation.params), query: operation.query },
+    ...requestBody(operation),
     responses: Object.fromEntries(
       // Whatever an operation says of a failure, its body is a Status.
       Object.entries(answers).map(([code, answer]) => [
@@ -88,6 +96,13 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
       ]),
     ) as ZodOpenApiOperationObject['responses'],
   };
+}
+
+function requestBody({ body, bodyTypes = ['application/json'], describedBody }: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  const schemas = describedBody ?? (body && Object.fromEntries(bodyTypes.map((type) => [type, body])));
+  if (schemas === undefined) return {};
+  const required = Object.values(schemas).every((schema) => !schema.safeParse(undefined).success);
+  return { requestBody: { required, content: Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }])) } };
 }
 
 function security({ credential }: Operation): Record<string, string[]>[] {
@@ -102,7 +117,7 @@ export function openApiDocument(operations: readonly Operation[], { version, ser
     operation.paths.forEach((path, index) => {
       const key = template(path);
       // An operation id is unique in a document: the second path of an operation gets a numbered one.
-      const described = { ...describe(operation), operationId: index === 0 ? operation.id : `${operation.id}_${index + 1}` };
+      const described = { ...describe(operation, path), operationId: index === 0 ? operation.id : `${operation.id}_${index + 1}` };
       paths[key] = { ...paths[key], [operation.method.toLowerCase()]: described };
     });
   }

@@ -76,6 +76,10 @@ interface OperationBase {
   /** Success answers, and the 4xx that the operation's own logic gives; transport statuses are added everywhere. */
   answers: Record<number, AnswerDescription>;
   deprecated?: boolean;
+  /** Media types of the body. Default: JSON. */
+  bodyTypes?: readonly [string, ...string[]];
+  /** What the OpenAPI document says of a body that the handler checks or reads, after the caller's rights; by media type. */
+  describedBody?: Readonly<Record<string, z.ZodType>>;
   /** Answered also to a user whose password is due. Operations that anybody may call need not say so. */
   openToPasswordDue?: true;
   /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */

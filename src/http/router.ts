@@ -1,10 +1,11 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
+import { z } from 'zod';
 import type { Authenticator } from './authenticator.ts';
 import { checkLength, readJson } from './body.ts';
 import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
 import type { Bearer, Caller, Operation } from './operation.ts';
-import { methodNotAllowed, passwordDue, unauthorized, unknownPath } from './status.ts';
+import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from './status.ts';
 import { TokenGuard } from './token-guard.ts';
 
 /** What the frame keeps of a request while it is under way. */
@@ -27,6 +28,8 @@ export interface RouterOptions {
   corsOrigins: readonly string[];
   /** Tells the frame that this request may outlive the request deadline. */
   onLongRunning: (ctx: Context) => void;
+  /** Told of each 403 that the caller of an operation gets. */
+  onForbidden?: ((ctx: Context, caller: Caller, error: StatusError) => void) | undefined;
 }
 
 /** Below these an unknown path is a 404 Status; everything else belongs to the static files. */
@@ -35,7 +38,7 @@ export const reservedPath = /^\/(api|apis|auth|openapi|plugins)(\/|$)/;
 /** What `/{*subpath}` stands for. */
 const unreservedPath = /^\/(?!(?:api|apis|auth|openapi|plugins)(?:\/|$)).*$/;
 
-const jsonTypes = ['application/json'];
+const jsonTypes = ['application/json'] as const;
 
 export const stateOf = (ctx: Context): RequestState => ctx.state as RequestState;
 
@@ -43,6 +46,8 @@ export const stateOf = (ctx: Context): RequestState => ctx.state as RequestState
 export function routeOperations(options: RouterOptions): Middleware {
   const guard = new TokenGuard();
   const router = new Router({ sensitive: true, strict: true });
+  /** Methods by paths without parameters: `/users/sync` is nobody's `/users/:name`, whatever the method. */
+  const literal = new Map<string, string[]>();
   for (const operation of options.operations) {
     for (const path of operation.paths) {
       const isRest = path.startsWith('/{*');
@@ -50,10 +55,11 @@ export function routeOperations(options: RouterOptions): Middleware {
       const { methods } = router.register(isRest ? unreservedPath : path, [operation.method], handler, { pathAsRegExp: isRest });
       // The router answers HEAD wherever it answers GET.
       if (operation.answersHead === false) methods.splice(methods.indexOf('HEAD'), 1);
+      if (!/[:{]/.test(path)) literal.set(path, [...(literal.get(path) ?? []), ...methods]);
     }
   }
   const allowedOn = (path: string): string[] => {
-    const methods = new Set(router.match(path, 'GET').path.flatMap((layer) => layer.methods));
+    const methods = new Set(literal.get(path) ?? router.match(path, 'GET').path.flatMap((layer) => layer.methods));
     return methods.size === 0 ? [] : [...methods, 'OPTIONS'].sort();
   };
   const dispatch = router.routes();
@@ -61,12 +67,14 @@ export function routeOperations(options: RouterOptions): Middleware {
   return async (ctx) => {
     checkLength(ctx.req, options.bodyLimit);
     allowOrigin(ctx, options.corsOrigins);
-    await dispatch(ctx as Parameters<typeof dispatch>[0], async () => {
+    const refuse = async () => {
       const allowed = allowedOn(ctx.path);
       if (allowed.length === 0) throw unknownPath();
       if (ctx.method !== 'OPTIONS') throw methodNotAllowed(ctx.method, allowed);
       answerOptions(ctx, allowed);
-    });
+    };
+    if (literal.get(ctx.path)?.includes(ctx.method) === false) await refuse();
+    else await dispatch(ctx as Parameters<typeof dispatch>[0], refuse);
   };
 }
 
@@ -97,7 +105,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   const serve = async (ctx: RoutedContext, caller: Caller | Bearer | undefined): Promise<void> => {
     const params = parseParams(operation.params, ctx.params);
     const query = parseQuery(operation.query, repeatable, ctx.URL.searchParams);
-    const body = operation.body && (await readBody(ctx, operation.body, options.bodyLimit));
+    const body = operation.body && (await readBody(ctx, operation, options.bodyLimit));
     await operation.handle({ ctx, caller, params, query, body, signal: stateOf(ctx).signal });
   };
 
@@ -111,7 +119,10 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     if (operation.credential === 'forwarded') return guard.judge(state.source, bearer.hash, () => serve(ctx, bearer));
     const caller = await guard.judge(state.source, bearer.hash, () => options.authenticator.identify(bearer, state.signal));
     state.userName = caller.identity.name;
-    return serve(ctx, caller);
+    return serve(ctx, caller).catch((error: unknown) => {
+      if (error instanceof StatusError && error.status.code === 403) options.onForbidden?.(ctx, caller, error);
+      throw error;
+    });
   };
 }
 
@@ -125,8 +136,8 @@ async function readCredential(ctx: Context, operation: Operation, authenticator:
   return bearer;
 }
 
-async function readBody(ctx: Context, schema: NonNullable<Operation['body']>, limit: number): Promise<unknown> {
-  const result = schema.safeParse(await readJson(ctx.req, { limit, mediaTypes: jsonTypes }));
+async function readBody(ctx: Context, { body: schema, bodyTypes = jsonTypes }: Operation, limit: number): Promise<unknown> {
+  const result = (schema ?? z.undefined()).safeParse(await readJson(ctx.req, { limit, mediaTypes: bodyTypes }));
   if (!result.success) throw badInput(result.error.issues);
   return result.data;
 }

@@ -154,9 +154,14 @@ export const alreadyExists = (target: GroupResource, name: string) =>
     details: { name, ...(target.group && { group: target.group }), kind: target.resource },
   });
 
-export const conflict = (target: GroupResource, name: string, why: string) =>
+export const conflict = (target: GroupResource, name: string, why: string, retryAfterSeconds?: number) =>
   new StatusError(409, 'Conflict', `Operation cannot be fulfilled on ${qualified(target)} "${name}": ${why}`, {
-    details: { name, ...(target.group && { group: target.group }), kind: target.resource },
+    details: {
+      name,
+      ...(target.group && { group: target.group }),
+      kind: target.resource,
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    },
   });
 
 /** 410: a `continue` or `resourceVersion` that is too old; the caller starts again. */
@@ -189,7 +194,7 @@ export const internalError = (text = 'the request could not be completed', optio
 export const notImplemented = (what: string) => new StatusError(501, 'NotImplemented', `the embedded cluster does not implement ${what}`);
 
 /** Which part behind us is meant, in the words that callers get to see. */
-export type Dependency = 'kubernetes' | 'identity provider';
+export type Dependency = 'kubernetes' | 'identity provider' | 'directory';
 
 /** 503: a dependency is out of reach or answers nonsense. */
 export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions & { retryAfterSeconds?: number } = {}) => {

@@ -10,20 +10,24 @@ export const subjectOf = ({ uid, name }: Account): string => `${uid}.${name}`;
 interface AccountRules {
   accounts: AccountLookup;
   idleDays: number;
+  /** Ids of the directories whose passwords count here, too. */
+  directories: ReadonlySet<string>;
   /** The client at which a password that is due can be changed. */
   consoleClientID: string;
   now: () => Date;
 }
 
 /** What a session or token of somebody still counts for: asked at every use of one. */
-export function accountFinder({ accounts, idleDays, consoleClientID, now }: AccountRules): FindAccount {
+export function accountFinder({ accounts, idleDays, directories, consoleClientID, now }: AccountRules): FindAccount {
+  const isOurs = ({ connectorType, connectorID }: Account) =>
+    connectorType === 'local' || (connectorType === 'ldap' && directories.has(connectorID));
   // Who has to change a password does so at the next log-in; what the console has already goes on, and is let through to little else there.
   const isOfConsole = (clientID: string | undefined, token: unknown) =>
     clientID === undefined || (clientID === consoleClientID && token !== undefined);
   return async (ctx, subject, token) => {
     if (!accounts.isSynced) throw unavailable(new Error('the users are not listed yet'));
     const account = accounts.get(subject.slice(subject.indexOf('.') + 1));
-    if (account === undefined || subjectOf(account) !== subject || account.connectorType !== 'local') return undefined;
+    if (account === undefined || subjectOf(account) !== subject || !isOurs(account)) return undefined;
     // Locked stops the next log-in only, or a stranger could end somebody's session.
     const { phase } = phaseOf(account, now(), idleDays);
     if (phase === 'Invalid' || phase === 'Disabled') return undefined;

@@ -51,6 +51,12 @@ export interface IdentityOptions {
 export interface Identity {
   /** To be put inside the frame, before the router: answers everything below `/identity`. */
   middleware: Middleware;
+  /**
+   * Whoever holds that refresh token has just given the password again: what it renews counts from now on.
+   *
+   * @throws StatusError 503, 504
+   */
+  provenAgain(ctx: Context, refreshToken: string): Promise<void>;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
@@ -71,7 +77,8 @@ export function createIdentity(options: IdentityOptions): Identity {
   const publicURL = issuerURL.slice(0, -prefix.length);
   const path = `${basePath}${prefix}`;
   const { loginPage } = config.identity;
-  const { lockout, idleDays } = config.users;
+  const { lockout, idleDays, ldap } = config.users;
+  const directories = new Set(ldap.map(({ id }) => id));
   const consoleClientID = config.login.clientID;
   const limit = (failures: number) => new SourceLimit({ failures, windowMs: deviceWindowMs, clock: () => performance.now() });
 
@@ -80,8 +87,9 @@ export function createIdentity(options: IdentityOptions): Identity {
     consoleURL: `${publicURL}/`,
     choose: languageChoice(config.languages),
   });
+  const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now });
   const adapter = adapterFor({
-    records: new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now }),
+    records,
     browser: new BrowserRecords({
       seal: keyRing.sealFor('identity cookies'),
       prefix: `${cookiePrefix(protocol === 'https:')}r_`,
@@ -102,7 +110,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       path,
       isFrontChannel: config.login.responseMode === 'id_token',
       adapter,
-      findAccount: accountFinder({ accounts, idleDays, consoleClientID, now }),
+      findAccount: accountFinder({ accounts, idleDays, directories, consoleClientID, now }),
       views,
       deviceCodes: { perSource: limit(deviceCodesPerSource), inAll: limit(deviceCodesInAll) },
       now,
@@ -114,6 +122,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     origin,
     consoleClientID,
     passwordDue: new PasswordDue({ ...options, seal: keyRing.sealFor('identity password due') }),
+    minLength: config.users.passwordPolicy.minLength,
     lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
   };
   const sweep = new RecordSweep({ client, namespace, log, now });
@@ -123,6 +132,13 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (ctx.path !== prefix && !ctx.path.startsWith(`${prefix}/`)) return next();
       await inRequestScope(ctx, () => answer(ctx, keeper, logIn));
     },
+    provenAgain: (ctx, refreshToken) =>
+      inRequestScope(ctx, async () => {
+        const found = await records.find('RefreshToken', refreshToken);
+        const seconds = Math.floor(now().getTime() / 1000);
+        if (found?.exp !== undefined)
+          await records.save('RefreshToken', refreshToken, { ...found, authTime: seconds }, found.exp - seconds);
+      }),
     checks: [{ name: 'identity', critical: false, isAwaited: true, failure: () => keeper.failure() }],
     start() {
       keeper.start();

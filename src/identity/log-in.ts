@@ -26,6 +26,8 @@ export interface LogInParts {
   accounts: AccountLookup;
   passwordCheck: Pick<PasswordCheck, 'check'>;
   passwordDue: Pick<PasswordDue, 'prove' | 'change'>;
+  /** `users.passwordPolicy.minLength` */
+  minLength: number;
   audit: Audit;
 }
 
@@ -87,7 +89,7 @@ async function changePassword(parts: LogInParts, visit: Visit, form: URLSearchPa
 
 function askForPassword(parts: LogInParts, visit: Visit, form: { email: string; proof: string; problem?: NewPasswordProblem }): void {
   const formTargets = originsOf(visit.interaction.params.redirect_uri);
-  parts.views.send(visit.ctx, newPasswordPage(textsOf(parts, visit), { ...form, formTargets }));
+  parts.views.send(visit.ctx, newPasswordPage(textsOf(parts, visit), { ...form, minLength: parts.minLength, formTargets }));
 }
 
 async function succeed(parts: LogInParts, visit: Visit, account: Account): Promise<void> {

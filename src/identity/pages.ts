@@ -1,4 +1,4 @@
-import { minCharacters, type PasswordProblem } from '../accounts/password-policy.ts';
+import type { PasswordProblem } from '../accounts/password-policy.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
 import type { Page } from './page.ts';
@@ -75,11 +75,12 @@ interface NewPasswordForm {
   /** Says that the old one was right. */
   proof: string;
   problem?: NewPasswordProblem;
+  minLength: number;
   formTargets: readonly string[];
 }
 
 /** In place of a log-in with a password that is due. */
-export function newPasswordPage(texts: Texts, { email, proof, problem, formTargets }: NewPasswordForm): Page {
+export function newPasswordPage(texts: Texts, { email, proof, problem, minLength, formTargets }: NewPasswordForm): Page {
   const marks = problem !== undefined && html` aria-invalid="true"`;
   const field = (name: string, label: string, focus: Html | false) => html`<label for="${name}">${label}</label>
 <input id="${name}" name="${name}" type="password" autocomplete="new-password" maxlength="1024" required aria-describedby="rule${problem !== undefined && ' problem'}"${focus}${marks}>`;
@@ -95,7 +96,7 @@ ${hidden('proof', proof)}
 <input type="text" name="email" autocomplete="username" value="${email}" readonly hidden>
 ${field('new_password', texts.newPassword, html` autofocus`)}
 ${field('new_password_again', texts.newPasswordAgain, false)}
-<p class="faint" id="rule">${texts.newPasswordRule(minCharacters)}</p>
+<p class="faint" id="rule">${texts.newPasswordRule(minLength)}</p>
 <button>${texts.setPassword}</button>
 <button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
 </form>`,

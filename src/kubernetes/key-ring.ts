@@ -5,19 +5,23 @@ import { KeySeal, type Seal, type SealKey, sealedWith } from '../http/seal.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from './api-server.ts';
 import { KeySecret, type SecretContent } from './key-secret.ts';
+import { createPasswordKeys, type PasswordKeys, parsePasswordKeys } from './password-keys.ts';
 import { createSigningKeys, parseSigningKeys, type SigningKeys } from './signing-keys.ts';
 
 /** The entries of the Secret. */
 const sealEntry = 'seal.jwks';
 const signingEntry = 'identity.jwks';
+const passwordEntry = 'password.jwks';
 
 const makers = {
   [sealEntry]: async () =>
     JSON.stringify({ keys: [{ kty: 'oct', kid: randomBytes(6).toString('hex'), k: randomBytes(32).toString('base64url') }] }),
   [signingEntry]: async () => JSON.stringify({ keys: await createSigningKeys() }),
+  [passwordEntry]: async () => JSON.stringify({ keys: await createPasswordKeys() }),
 };
 type Entry = keyof typeof makers;
 
+/** What is needed later than at the start, or never, is added when it is asked for. */
 const newEntries = async () => ({ [sealEntry]: await makers[sealEntry](), [signingEntry]: await makers[signingEntry]() });
 
 /** RFC 7517 section 5 and RFC 7518 section 6.4; `k` is 32 bytes. */
@@ -47,7 +51,8 @@ interface KeyRingOptions {
  * (RFC 7517) of symmetric keys, `{"keys":[{"kty":"oct","kid":"…","k":"<32 bytes, base64url>"}]}`. The first key seals; every key opens.
  * To rotate, put a new key at the end, wait until all replicas have it, then move it to the front and leave its predecessor behind it
  * for as long as what it sealed is wanted. A sealed text of a key that is not known makes a replica read the Secret again, at most
- * every ten seconds. The entry `identity.jwks` holds the private keys of the embedded issuer, and is rotated alike. Other entries of the
+ * every ten seconds. The entry `identity.jwks` holds the private keys of the embedded issuer, `password.jwks` those that
+ * browsers encrypt passwords for; they are rotated alike. Other entries of the
  * Secret and further members of a sealing key are left to others.
  */
 export class KeyRing {
@@ -120,15 +125,13 @@ export class KeyRing {
    *
    * @throws StatusError 503 if the Secret can be neither read nor completed, or holds something else in their place
    */
-  async signingKeys(): Promise<SigningKeys> {
-    const content = await this.#freshContent();
-    try {
-      const { entries } = await this.#completed(content, signingEntry);
-      return parseSigningKeys(entries[signingEntry] ?? '');
-    } catch (error) {
-      // What a parser says would quote the keys.
-      throw serviceUnavailable('kubernetes', { cause: error instanceof StatusError ? error : new Error(unusable(signingEntry)) });
-    }
+  signingKeys(): Promise<SigningKeys> {
+    return this.#keysIn(signingEntry, parseSigningKeys);
+  }
+
+  /** The private keys that passwords are encrypted for, in the same way; the first is handed out. @throws StatusError 503 likewise */
+  passwordKeys(): Promise<PasswordKeys> {
+    return this.#keysIn(passwordEntry, parsePasswordKeys);
   }
 
   /** Keys for cookies that are signed and not sealed: the first signs, every key verifies. @throws StatusError 503 if there are none */
@@ -137,6 +140,17 @@ export class KeyRing {
     return this.#keys.map(({ secret }) =>
       Buffer.from(hkdfSync('sha256', secret, '', 'atrium cookie signatures', 32)).toString('base64url'),
     );
+  }
+
+  async #keysIn<T>(entry: Entry, parse: (text: string) => T): Promise<T> {
+    const content = await this.#freshContent();
+    try {
+      const { entries } = await this.#completed(content, entry);
+      return parse(entries[entry] ?? '');
+    } catch (error) {
+      // What a parser says would quote the keys.
+      throw serviceUnavailable('kubernetes', { cause: error instanceof StatusError ? error : new Error(unusable(entry)) });
+    }
   }
 
   async #freshContent(): Promise<SecretContent> {

@@ -21,7 +21,7 @@ import {
   phaseRefused,
 } from './callback-errors.ts';
 import { type ClaimRules, identityOf, loginOf, plainGroupsOf } from './claims.ts';
-import { connectorOf } from './connector.ts';
+import { type ConnectorRules, connectorOf } from './connector.ts';
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
 import type { Issuer } from './issuer.ts';
@@ -45,8 +45,8 @@ export interface CallbackOptions {
   recorder: LoginRecorder;
   /** Asks the API server whose a token is. Undefined if it never gets to see tokens, but acts on our word. */
   identify: Authenticator['identify'] | undefined;
-  /** Whether the issuer is our own. */
-  isEmbedded: boolean;
+  /** Where people come from who log in. */
+  source: ConnectorRules;
   /** `users.idleDays` */
   idleDays: number;
   log: Logger;
@@ -201,12 +201,12 @@ export class Callback {
 
   /** The user's record, made or updated. @throws StatusError 401 if they may not log in after all, 503 */
   async #record({ login, identity, claims }: Arrival, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
-    const { recorder, rules, isEmbedded, now } = this.#options;
+    const { recorder, rules, source, now } = this.#options;
     const recorded = await recorder.record(
       {
         login,
         displayName: displayNameOf(claims),
-        ...connectorOf(claims, { isEmbedded }),
+        ...connectorOf(claims, source),
         groups: plainGroupsOf(claims, rules),
         subjectName: identity.name,
       },

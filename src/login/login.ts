@@ -15,6 +15,7 @@ import { Info } from './info.ts';
 import { createRelyingParty } from './relying-party.ts';
 import { type LoginHandlers, type LoginOperationsOptions, loginOperations } from './routes.ts';
 import { sessionOperations } from './session-routes.ts';
+import type { KeepSession, SessionSideOptions } from './session-side.ts';
 import { userInfoOf } from './user-info.ts';
 
 export interface LoginOptions {
@@ -28,6 +29,8 @@ export interface LoginOptions {
   keyRing: KeyRing;
   accounts: AccountLookup;
   recorder: LoginRecorder;
+  /** Told when the holder of a refresh token has given the password again; undefined for an issuer that is not ours. */
+  provenAgain?: SessionSideOptions['provenAgain'];
   audit: Audit;
   log: Logger;
   metrics: Metrics;
@@ -42,6 +45,7 @@ export interface LoginOptions {
 export interface Login {
   operations: Operation[];
   authenticator: Authenticator;
+  keepSession: KeepSession;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
@@ -81,6 +85,7 @@ function withoutLogin(
   return {
     operations: [...loginOperations({ ...routes, ...handlers }), ...sessionOperations(handlers)],
     authenticator: tokensOnly(identify),
+    async keepSession() {},
     checks: [],
     start() {},
     async stop() {},

@@ -14,7 +14,7 @@ import { PerMinute } from './limits.ts';
 import type { LoginOptions } from './login.ts';
 import type { LoginHandlers } from './routes.ts';
 import type { SessionHandlers } from './session-routes.ts';
-import { createSessionSide } from './session-side.ts';
+import { createSessionSide, type KeepSession } from './session-side.ts';
 import { TokenVerifier } from './token-verifier.ts';
 import { type Person, userInfoOf } from './user-info.ts';
 
@@ -32,6 +32,7 @@ export interface RelyingPartyOptions extends LoginOptions {
 interface RelyingParty {
   handlers: LoginHandlers & SessionHandlers;
   authenticator: Authenticator;
+  keepSession: KeepSession;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
@@ -73,7 +74,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
     accounts,
     recorder: options.recorder,
     identify: isImpersonated ? undefined : options.identify,
-    isEmbedded,
+    source: { isEmbedded, directories: users.ldap },
     idleDays,
     log,
     now,
@@ -96,6 +97,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
       info: async (caller, signal) => shown(await info.of(caller, signal)),
     },
     authenticator: sessionSide.authenticator,
+    keepSession: sessionSide.keepSession,
     checks: [{ name: 'identity-provider', critical: false, failure: () => issuer.failure() }, ...sessionSide.checks],
     start: () => sessionSide.start(),
     async stop() {

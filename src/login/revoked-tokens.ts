@@ -1,14 +1,12 @@
-import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { revokedTokenName, revokedTokenResource } from '../accounts/revoked-subject.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
-
-const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
 
 /** A refresh token that nobody has proven to be theirs is recorded only while there are fewer of them: anybody can make one up. */
 const maxUnproven = 10_000;
@@ -99,13 +97,13 @@ export class RevokedTokens {
 
   /** Whether a bearer or refresh token was revoked. */
   has(token: string): boolean {
-    const kind = this.#cache.get(nameOf(token))?.kind;
+    const kind = this.#cache.get(revokedTokenName(token))?.kind;
     return kind === 'Bearer' || kind === 'Refresh';
   }
 
   /** Whether what began at that time (milliseconds since 1970) under a user name of Kubernetes is revoked, because that user was deleted since. */
   hasSubject(subjectName: string, beganAt: number): boolean {
-    const notBefore = this.#cache.get(nameOf(subjectName))?.notBefore;
+    const notBefore = this.#cache.get(revokedTokenName(subjectName))?.notBefore;
     return notBefore !== undefined && beganAt < notBefore;
   }
 
@@ -125,7 +123,7 @@ export class RevokedTokens {
 
   /** Whether a `state` was used, as far as this replica has heard. */
   isUsed(state: string): boolean {
-    return this.#cache.get(nameOf(state))?.kind === 'Flow';
+    return this.#cache.get(revokedTokenName(state))?.kind === 'Flow';
   }
 
   /**
@@ -154,7 +152,7 @@ export class RevokedTokens {
     const body = {
       apiVersion: 'auth.platform.io/v1',
       kind: 'RevokedToken',
-      metadata: { name: nameOf(token) },
+      metadata: { name: revokedTokenName(token) },
       spec: { kind, expiration: wholeSeconds(expiresAt), ...(user !== undefined && { user }) },
     };
     const path = resourcePath(revokedTokenResource);
@@ -171,9 +169,6 @@ export class RevokedTokens {
     return true;
   }
 }
-
-/** Tokens, states and names of users do not get into each other's way: the first two are random. */
-const nameOf = (text: string) => `rt-${hash('sha256', text).slice(0, 40)}`;
 
 /** A token may count until the end of the second that its end lies in. */
 const wholeSeconds = (time: Date) => new Date(Math.ceil(time.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z');

@@ -26,11 +26,14 @@ const input = z.object({
 const formLimit = 16 * 1024;
 const tag = 'login';
 
+const crossSite: AnswerDescription = { description: 'the cookie of a session came with a request of another site' };
+
 export function sessionOperations({ refresh, logout }: SessionHandlers): Operation[] {
   const refreshed: Record<number, AnswerDescription> = {
     200: { description: 'the new tokens, or how long the session goes on', content: { 'application/json': renewPayload } },
     400: { description: 'no `refresh_token` that could be one, or that of another session' },
     401: { description: 'the session is over' },
+    403: crossSite,
   };
   const loggedOut: Record<number, AnswerDescription> = {
     200: {
@@ -40,6 +43,7 @@ export function sessionOperations({ refresh, logout }: SessionHandlers): Operati
     },
     400: refreshed[400] ?? { description: '' },
     401: { description: 'it was over before' },
+    403: crossSite,
   };
   return [
     get({ id: 'HandleRefresh', path: '/api/v1/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
@@ -81,6 +85,7 @@ const post = ({ path, handle, ...rest }: Route): Operation =>
     tag,
     description: 'As GET, with the token as field `refresh_token` of a form, which keeps it out of addresses.',
     credential: 'none',
+    describedBody: { 'application/x-www-form-urlencoded': input },
     async handle({ ctx, signal }) {
       const { refresh_token: refreshToken } = input.parse(parseQuery(input, new Set(), await readForm(ctx.req, formLimit)));
       ctx.body = await handle(ctx, refreshToken, signal);

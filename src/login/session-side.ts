@@ -1,3 +1,4 @@
+import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { Config } from '../config/schema.ts';
@@ -5,6 +6,7 @@ import type { Audit } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
+import type { Bearer } from '../http/operation.ts';
 import type { Seal } from '../http/seal.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { AccountState } from './account-state.ts';
@@ -53,6 +55,8 @@ export interface SessionSideOptions {
   identify: Authenticator['identify'];
   /** Shared with login, callback and redirect. */
   limit: PerMinute;
+  /** Told when the holder of a refresh token has given the password again; undefined for an issuer that is not ours. */
+  provenAgain?: ((ctx: Context, refreshToken: string) => Promise<void>) | undefined;
   audit: Audit;
   log: Logger;
   metrics: Metrics;
@@ -67,10 +71,14 @@ export interface SessionSide {
   revokedTokens: RevokedTokens;
   authenticator: Authenticator;
   handlers: SessionHandlers;
+  keepSession: KeepSession;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
 }
+
+/** Gives a session that has just ended with a change of one's own password a successor: same tokens, new secret. Never throws. */
+export type KeepSession = (ctx: Context, caller: Bearer, signal: AbortSignal) => Promise<void>;
 
 export function createSessionSide(options: SessionSideOptions): SessionSide {
   const { login, issuer, issuerTokens, verifier, rules, log } = options;
@@ -118,6 +126,19 @@ export function createSessionSide(options: SessionSideOptions): SessionSide {
     handlers: {
       refresh: (ctx, refreshToken, signal) => refresh.answer(ctx, refreshToken, signal),
       logout: (ctx, refreshToken, signal) => logout.answer(ctx, refreshToken, signal),
+    },
+    async keepSession(ctx, { session: name }, signal) {
+      if (name === undefined) return;
+      try {
+        const session = await sessions.current(name);
+        if (session === undefined) return;
+        const { user, userUID, subjectName } = session.row;
+        const { tokens } = session.secrets;
+        if (tokens.refreshToken !== undefined) await options.provenAgain?.(ctx, tokens.refreshToken);
+        await sessions.create(ctx, { tokens, user, userUID, subjectName }, signal);
+      } catch (error) {
+        log.warn({ err: error }, 'the session of somebody who changed their password could not be kept');
+      }
     },
     checks: [
       { name: 'sessions', critical: false, isAwaited: true, failure: () => store.failure() },

@@ -1,25 +1,26 @@
 /**
- * Who is calling: by bearer token, or nobody; then, if Impersonate-* headers ask for it and RBAC allows it, somebody else.
+ * Who is calling: by client certificate, by bearer token, or nobody; then, if Impersonate-* headers ask for it and RBAC allows it, somebody else.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { badRequest, StatusError } from '../http/status.ts';
 import type { Backend } from './backend.ts';
+import { certificateUser } from './client-certificates.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
 import type { UserInfo } from './tokens.ts';
 
 const anonymous: UserInfo = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] };
 const extraPrefix = 'impersonate-extra-';
 
-/** @throws StatusError 401 for a token that nobody vouches for. */
-export async function authenticate(headers: IncomingHttpHeaders, backend: Backend): Promise<UserInfo> {
-  const { authorization } = headers;
-  if (authorization === undefined) return anonymous;
+/** @throws StatusError 401 for a certificate or token that nobody vouches for. */
+export async function authenticate({ socket, headers: { authorization = '' } }: IncomingMessage, backend: Backend): Promise<UserInfo> {
+  const certified = certificateUser(socket, backend.now());
+  if (certified !== undefined && certified !== 'refused') return certified;
   const token = /^Bearer +(\S+)$/i.exec(authorization.trim())?.[1];
-  if (!token) return anonymous;
-  const user = await backend.authenticator.verify(token);
+  if (!token && certified === undefined) return anonymous;
+  const user = token && (await backend.authenticator.verify(token));
   if (!user || isGone(backend, user)) throw new StatusError(401, 'Unauthorized', 'Unauthorized');
   return user;
 }

@@ -108,6 +108,29 @@ export const clusterRoleSchema = kindSchema('Rights everywhere, or in a namespac
 
 export const bindingSchema = kindSchema('Gives the rights of a role to subjects.', { subjects: { ...subjects, nullable: true }, roleRef });
 
+const condition = shape({
+  type: text,
+  status: text,
+  reason: text,
+  message: text,
+  lastUpdateTime: { ...text, nullable: true },
+  lastTransitionTime: { ...text, nullable: true },
+});
+
+export const certificateRequestSchema = kindSchema('Asks a signer for a certificate; somebody who may has to approve it.', {
+  spec: shape({
+    request: text,
+    signerName: text,
+    expirationSeconds: int32,
+    usages: list(text),
+    username: text,
+    uid: text,
+    groups: list(text),
+    extra: map(list(text)),
+  }),
+  status: shape({ conditions: list(condition), certificate: text }),
+});
+
 export const definitionSchema = kindSchema('Adds a resource to the API.', {
   spec: {
     type: 'object',

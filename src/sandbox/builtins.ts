@@ -1,8 +1,10 @@
 /** The built-in kinds: names, defaults and the checks that clients notice. */
 
+import { type FieldError, invalidValue } from '../http/field-error.ts';
 import { dnsLabelProblems, subdomainProblems } from '../http/label-syntax.ts';
 import {
   bindingSchema,
+  certificateRequestSchema,
   clusterRoleSchema,
   configMapSchema,
   definitionSchema,
@@ -13,9 +15,9 @@ import {
   secretSchema,
   serviceAccountSchema,
 } from './builtin-schemas.ts';
+import { certificateRequestRules } from './certificate-requests.ts';
 import { ageColumn, columnsOf, nameColumn } from './columns.ts';
 import { prepareConfigMap, prepareSecret, validateConfigMap, validateSecret } from './config-kinds.ts';
-import { type FieldError, invalidValue } from './field-error.ts';
 import { pathSegmentProblems } from './metadata.ts';
 import { isJsonObject, type KubernetesObject, type StoredObject, valueAt } from './objects.ts';
 import { prepareBinding, validateBinding, validateClusterRole, validateRole } from './rbac-kinds.ts';
@@ -36,6 +38,7 @@ function builtin(given: Given): ResourceType {
     namespaced: true,
     isCustom: false,
     hasStatus: false,
+    subresources: [],
     hasGeneration: false,
     allowsUnconditionalUpdate: true,
     allowsCreateOnUpdate: false,
@@ -148,6 +151,20 @@ export function builtinTypes(definition: Pick<ResourceType, 'prepare' | 'validat
       columns: columnsOf('clusterrolebindings'),
       prepare: prepareBinding,
       validate: validateBinding,
+    }),
+    builtin({
+      group: 'certificates.k8s.io',
+      resource: 'certificatesigningrequests',
+      kind: 'CertificateSigningRequest',
+      shortNames: ['csr'],
+      namespaced: false,
+      hasStatus: true,
+      subresources: ['approval'],
+      openAPISchema: certificateRequestSchema,
+      columns: columnsOf('certificatesigningrequests'),
+      selectableFields: ['spec.signerName'],
+      nameProblems: pathSegmentProblems,
+      ...certificateRequestRules,
     }),
     builtin({
       group: 'apiextensions.k8s.io',

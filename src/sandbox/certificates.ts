@@ -1,4 +1,4 @@
-/** The certificate authority of the embedded cluster and the server certificate that it signs. */
+/** The certificate authority of the embedded cluster and the certificates that it signs. */
 
 import 'reflect-metadata';
 import { X509Certificate as NodeCertificate, webcrypto } from 'node:crypto';
@@ -9,6 +9,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const dayMs = 24 * 60 * 60 * 1000;
 const authorityDays = 3650;
 const serverDays = 365;
+const backdateMs = 5 * 60 * 1000;
 
 /** PEM texts. */
 export interface Authority {
@@ -35,28 +36,53 @@ export async function createAuthority(now: Date): Promise<Authority> {
 
 /** A certificate for the loopback addresses, the in-cluster names and `host`. */
 export async function createServerCertificate(authority: Authority, host: string, now: Date): Promise<Authority> {
-  x509.cryptoProvider.set(webcrypto);
-  const issuer = new x509.X509Certificate(authority.certificate);
-  const signingKey = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(authority.key), algorithm, false, ['sign']);
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const names = [...new Set(['localhost', 'kubernetes', 'kubernetes.default.svc', '127.0.0.1', '::1', host])].filter(
     (name) => name !== '0.0.0.0',
   );
-  const certificate = await x509.X509CertificateGenerator.create({
+  const certificate = await signed(authority, {
     subject: 'CN=kube-apiserver',
-    issuer: issuer.subject,
     notBefore: new Date(now.getTime() - dayMs),
     notAfter: new Date(now.getTime() + serverDays * dayMs),
-    signingAlgorithm: algorithm,
     publicKey: keys.publicKey,
-    signingKey,
     extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
       new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value }))),
     ],
   });
-  return { certificate: certificate.toString('pem'), key: await keyText(keys.privateKey) };
+  return { certificate, key: await keyText(keys.privateKey) };
+}
+
+interface ClientCertificate {
+  subject: x509.Name;
+  publicKey: x509.PublicKey;
+  seconds: number;
+  now: Date;
+}
+
+/** PEM. Begins a little earlier, for clocks that are behind. */
+export const createClientCertificate = (authority: Authority, { subject, publicKey, seconds, now }: ClientCertificate): Promise<string> =>
+  signed(authority, {
+    subject,
+    notBefore: new Date(now.getTime() - backdateMs),
+    notAfter: new Date(now.getTime() + seconds * 1000),
+    publicKey,
+    extensions: [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])],
+  });
+
+type Content = Required<Pick<x509.X509CertificateCreateWithKeyParams, 'subject' | 'notBefore' | 'notAfter' | 'publicKey' | 'extensions'>>;
+
+async function signed(authority: Authority, { extensions, ...content }: Content): Promise<string> {
+  x509.cryptoProvider.set(webcrypto);
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(authority.key), algorithm, false, ['sign']);
+  const certificate = await x509.X509CertificateGenerator.create({
+    ...content,
+    issuer: new x509.X509Certificate(authority.certificate).subjectName,
+    extensions: [new x509.BasicConstraintsExtension(false, undefined, true), ...extensions],
+    signingAlgorithm: algorithm,
+    signingKey,
+  });
+  return certificate.toString('pem');
 }
 
 async function keyText(key: webcrypto.CryptoKey): Promise<string> {

@@ -8,6 +8,7 @@ import { badRequest } from '../http/status.ts';
 import { type Backend, findObject, type WriteContext } from './backend.ts';
 import { bootstrapObjects } from './bootstrap.ts';
 import { builtinTypes } from './builtins.ts';
+import { CertificateSigner } from './certificate-signer.ts';
 import { createServerCertificate } from './certificates.ts';
 import { clusterKeys } from './cluster-keys.ts';
 import { customResourceType, definitionRules } from './custom-resources.ts';
@@ -48,6 +49,7 @@ interface Parts {
   backend: Backend;
   server: ApiServer;
   lifecycle: Lifecycle;
+  signer: CertificateSigner;
   journal: Journal | undefined;
   certificateAuthority: string;
   url: string;
@@ -73,11 +75,12 @@ export class Cluster {
     for (const issuer of issuers) backend.authenticator.trust(issuer);
     for (const object of bootstrapObjects) applyObject(backend, object, { replaces: false });
     const lifecycle = new Lifecycle(backend);
+    const signer = new CertificateSigner(backend, authority);
     // Nobody watched while this was made; version 1 is then as old as in any other cluster.
     store.compact();
-    const server = await ApiServer.start(backend, { host, port, certificate, log });
+    const server = await ApiServer.start(backend, { host, port, certificate, clientAuthority: authority.certificate, log });
     const url = `https://${host.includes(':') ? `[${host}]` : host.replace(/^0\.0\.0\.0$/, '127.0.0.1')}:${server.port}`;
-    return new Cluster({ backend, server, lifecycle, journal, certificateAuthority: authority.certificate, url, isNew });
+    return new Cluster({ backend, server, lifecycle, signer, journal, certificateAuthority: authority.certificate, url, isNew });
   }
 
   get url(): string {
@@ -140,10 +143,11 @@ export class Cluster {
   }
 
   async stop(): Promise<void> {
-    const { backend, server, lifecycle, journal } = this.#parts;
+    const { backend, server, lifecycle, signer, journal } = this.#parts;
     await server.stop();
     await backend.authenticator.stop();
     lifecycle.stop();
+    signer.stop();
     journal?.close();
   }
 }

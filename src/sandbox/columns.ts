@@ -1,5 +1,6 @@
 /** What `kubectl get` shows of an object: the columns of the built-in kinds and those that a definition names by JSONPath. */
 
+import { certificateRequestState } from './certificate-requests.ts';
 import { isJsonObject, type KubernetesObject, valueAt } from './objects.ts';
 import type { Column } from './resources.ts';
 
@@ -88,6 +89,17 @@ const builtinColumns: Readonly<Record<string, readonly Column[]>> = {
   clusterroles: [nameColumn, createdColumn],
   rolebindings: bindingColumns,
   clusterrolebindings: bindingColumns,
+  certificatesigningrequests: [
+    nameColumn,
+    ageColumn,
+    column('SignerName', text('spec', 'signerName')),
+    column('Requestor', text('spec', 'username')),
+    column('RequestedDuration', (object) => {
+      const seconds = valueAt(object, ['spec', 'expirationSeconds']);
+      return typeof seconds === 'number' ? humanDuration(seconds * 1000) : '<none>';
+    }),
+    column('Condition', certificateRequestState),
+  ],
   customresourcedefinitions: [nameColumn, createdColumn],
 };
 

@@ -6,10 +6,10 @@
  */
 
 import { z } from 'zod';
+import { type FieldError, invalidValue, notSupported, required } from '../http/field-error.ts';
 import { dnsLabelProblems, subdomainProblems } from '../http/label-syntax.ts';
 import { notImplemented } from '../http/status.ts';
 import { ageColumn, definedColumn, dottedPath, isSupportedPath, nameColumn } from './columns.ts';
-import { type FieldError, invalidValue, notSupported, required } from './field-error.ts';
 import { isJsonObject, type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
 import { type ResourceRegistry, type ResourceType, storedVerbs } from './resources.ts';
 import { compileSchema } from './schema.ts';
@@ -196,6 +196,7 @@ export function customResourceType(object: StoredObject): ResourceType | undefin
     namespaced: spec.scope === 'Namespaced',
     isCustom: true,
     hasStatus: served.subresources?.status !== undefined,
+    subresources: [],
     hasGeneration: true,
     allowsUnconditionalUpdate: false,
     allowsCreateOnUpdate: false,

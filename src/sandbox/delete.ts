@@ -5,10 +5,10 @@
  */
 
 import { z } from 'zod';
+import { type FieldError, notSupported } from '../http/field-error.ts';
 import { badRequest, conflict, invalid, type Status, StatusError } from '../http/status.ts';
 import { type Backend, getObject, type Target } from './backend.ts';
 import { cleanupFinalizer } from './custom-resources.ts';
-import { type FieldError, notSupported } from './field-error.ts';
 import { keyOf, type StoredObject, timestamp } from './objects.ts';
 import { collectionOf, type ResourceType } from './resources.ts';
 
@@ -30,8 +30,9 @@ export interface DeleteOptions {
   isDryRun: boolean;
 }
 
-/** Options from the body, else from the query. @throws StatusError 400 or 422 */
-export function deleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
+/** Options from the body; from the query only if there is none. @throws StatusError 400 or 422 */
+export function deleteOptions(given: URLSearchParams, body: unknown): DeleteOptions {
+  const query = body === undefined ? given : new URLSearchParams();
   const parsed = bodySchema.safeParse(body ?? {});
   if (!parsed.success) throw badRequest('the body is no DeleteOptions');
   const { propagationPolicy, orphanDependents, preconditions, dryRun } = parsed.data;

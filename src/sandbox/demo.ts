@@ -81,6 +81,8 @@ const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 /** The very files that an installation applies. */
 async function readManifests(directory: URL): Promise<KubernetesObject[]> {
   const crds = (await readdir(new URL('crds/', directory))).sort().map((name) => `crds/${name}`);
-  const texts = await Promise.all([...crds, 'rbac.yaml', 'roles.yaml'].map((file) => readFile(new URL(file, directory), 'utf8')));
+  const texts = await Promise.all(
+    [...crds, 'rbac.yaml', 'certificates.yaml', 'roles.yaml'].map((file) => readFile(new URL(file, directory), 'utf8')),
+  );
   return texts.flatMap((text) => parseAllDocuments(text).map((document): KubernetesObject => document.toJS()));
 }

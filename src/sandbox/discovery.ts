@@ -24,7 +24,8 @@ interface Described {
 function describedResources(registry: ResourceRegistry): Described[] {
   const stored = registry.all().map((type): Described => {
     const subresources: Described['subresources'] = [];
-    if (type.hasStatus) subresources.push({ name: 'status', group: type.group, kind: type.kind, verbs: ['get', 'patch', 'update'] });
+    for (const name of [...(type.hasStatus ? ['status'] : []), ...type.subresources])
+      subresources.push({ name, group: type.group, kind: type.kind, verbs: ['get', 'patch', 'update'] });
     if (type.resource === 'serviceaccounts' && type.group === '') {
       subresources.push({ name: 'token', group: 'authentication.k8s.io', kind: 'TokenRequest', verbs: ['create'] });
     }

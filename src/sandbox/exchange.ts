@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import getRawBody from 'raw-body';
 import { entityTooLarge, StatusError } from '../http/status.ts';
+import { warningHeaders } from '../http/warning.ts';
 import type { Backend } from './backend.ts';
 import { parseJson } from './decode.ts';
 import type { JsonObject } from './objects.ts';
@@ -69,5 +70,5 @@ export function sendText({ request, response }: Pick<Exchange, 'request' | 'resp
 
 /** A warning header; kubectl shows its text. */
 export function addWarning({ response }: Pick<Exchange, 'response'>, text: string): void {
-  response.appendHeader('Warning', `299 - ${JSON.stringify(text)}`);
+  response.appendHeader('Warning', warningHeaders([text]));
 }

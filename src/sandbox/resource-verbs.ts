@@ -1,10 +1,10 @@
 /** What happens for each verb on a resource. */
 
+import { notSupported } from '../http/field-error.ts';
 import { badRequest, invalid, notFound, notImplemented } from '../http/status.ts';
 import { getObject, type Target, type WriteContext } from './backend.ts';
 import { deleteObject, deleteOptions, deletionAnswer } from './delete.ts';
 import { addWarning, bodyBytes, bodyObject, type Exchange, requiredObject, sendJson } from './exchange.ts';
-import { notSupported } from './field-error.ts';
 import { listObjects, reached } from './list.ts';
 import { revisionOf } from './list-options.ts';
 import { pathSegmentProblems } from './metadata.ts';
@@ -19,11 +19,7 @@ import { watchObjects } from './watch.ts';
 import { createObject, updateObject } from './write.ts';
 
 /** Upstream has these, we do not: said plainly instead of 404. */
-const notHere = new Set([
-  'certificates.k8s.io/certificatesigningrequests',
-  'events.k8s.io/events',
-  'admissionregistration.k8s.io/validatingadmissionpolicies',
-]);
+const notHere = new Set(['events.k8s.io/events', 'admissionregistration.k8s.io/validatingadmissionpolicies']);
 
 /** Answers a request about a resource, which the caller is allowed to make. */
 export async function answerResource(exchange: Exchange): Promise<void> {
@@ -53,13 +49,16 @@ async function answerObject(exchange: Exchange, target: Target, subresource: str
   const { type } = target;
   if (subresource === 'token' && type.resource === 'serviceaccounts') return createToken(exchange, target);
   if (subresource === 'finalize' && type.resource === 'namespaces') throw notImplemented('namespaces/finalize');
-  if (subresource && !(subresource === 'status' && type.hasStatus)) throw type.isCustom ? notFound(type, target.name) : pathUnknown();
+  if (subresource && !hasSubresource(type, subresource)) throw type.isCustom ? notFound(type, target.name) : pathUnknown();
   if (verb === 'get') return get(exchange, target);
   if (verb === 'update') return update(exchange, target, subresource);
   if (verb === 'patch') return patch(exchange, target, subresource);
   if (verb === 'delete' && !subresource) return remove(exchange, target);
   throw type.isCustom ? verbRefused(verb, type) : methodRefused();
 }
+
+const hasSubresource = ({ hasStatus, subresources }: ResourceType, name: string) =>
+  name === 'status' ? hasStatus : subresources.includes(name);
 
 function checkSegment(what: string, name: string): void {
   const problems = pathSegmentProblems(name);

@@ -1,10 +1,12 @@
 /** Which resources the API serves: the built-in ones, and those that CustomResourceDefinitions add while it runs. */
 
+import type { FieldError } from '../http/field-error.ts';
 import type { GroupResource } from '../http/status.ts';
-import type { FieldError } from './field-error.ts';
 import type { JsonObject, KubernetesObject, StoredObject } from './objects.ts';
+import type { AccessAttributes } from './rbac.ts';
 import type { CompiledSchema } from './schema.ts';
 import type { MergedLists } from './strategic-patch.ts';
+import type { UserInfo } from './tokens.ts';
 
 /** A column of `kubectl get`; `priority` above 0 shows with `-o wide` only. */
 export interface Column {
@@ -14,6 +16,14 @@ export interface Column {
   description?: string;
   priority: number;
   cell(object: KubernetesObject, now: Date): unknown;
+}
+
+/** A write as the rules of a kind see it. */
+export interface WriteRequest {
+  user: UserInfo;
+  subresource: string | undefined;
+  now: Date;
+  may(access: AccessAttributes): boolean;
 }
 
 export interface ResourceType extends GroupResource {
@@ -26,6 +36,8 @@ export interface ResourceType extends GroupResource {
   /** Defined by a CustomResourceDefinition. */
   isCustom: boolean;
   hasStatus: boolean;
+  /** Beside `status`: parts of the object that are changed apart from the rest, `prepare` knows how. */
+  subresources: readonly string[];
   /** Counts changes of what is neither metadata nor status in `metadata.generation`. */
   hasGeneration: boolean;
   /** An update may leave the resource version out, and so overwrite whatever is there. */
@@ -42,8 +54,10 @@ export interface ResourceType extends GroupResource {
   verbs: readonly string[];
   nameProblems(name: string): string[];
   /** Fills in what upstream fills in before validation; may change `object`, never `old`. */
-  prepare?(object: KubernetesObject, old?: StoredObject): void;
-  validate?(object: KubernetesObject, old?: StoredObject): FieldError[];
+  prepare?(object: KubernetesObject, old: StoredObject | undefined, request: WriteRequest): void;
+  validate?(object: KubernetesObject, old: StoredObject | undefined, request: WriteRequest): FieldError[];
+  /** What upstream's admission refuses. @throws StatusError 403 */
+  admit?(object: StoredObject, old: StoredObject | undefined, request: WriteRequest): void;
 }
 
 export const storedVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const;

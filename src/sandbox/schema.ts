@@ -4,8 +4,9 @@
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
+
+import { type FieldError, invalidValue } from '../http/field-error.ts';
 import { compileRules, runRules } from './cel.ts';
-import { type FieldError, invalidValue } from './field-error.ts';
 import { parseSchema, type Schema, unenforceable } from './schema-definition.ts';
 import { childPath, isObject, validateUniqueness, validateValue } from './schema-values.ts';
 

@@ -19,6 +19,8 @@ export interface ServerOptions {
   host: string;
   port: number;
   certificate: Authority;
+  /** PEM; whose client certificates count. */
+  clientAuthority: string;
   log: (message: string) => void;
 }
 
@@ -27,11 +29,20 @@ export class ApiServer {
   readonly #backend: Backend;
   readonly #log: (message: string) => void;
 
-  private constructor(backend: Backend, { certificate, log }: ServerOptions) {
+  private constructor(backend: Backend, { certificate, clientAuthority, log }: ServerOptions) {
     this.#backend = backend;
     this.#log = log;
     this.#server = createServer(
-      { cert: certificate.certificate, key: certificate.key, maxHeaderSize: maximumHeaderBytes, requestTimeout: requestTimeoutMs },
+      {
+        cert: certificate.certificate,
+        key: certificate.key,
+        // Asked for, not required: most come with a token.
+        ca: clientAuthority,
+        requestCert: true,
+        rejectUnauthorized: false,
+        maxHeaderSize: maximumHeaderBytes,
+        requestTimeout: requestTimeoutMs,
+      },
       (request, response) => void this.#handle(request, response),
     );
   }
@@ -70,7 +81,7 @@ export class ApiServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const backend = this.#backend;
     const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
-    const caller = await authenticate(request.headers, backend);
+    const caller = await authenticate(request, backend);
     const user = impersonate(request, caller, backend.rbac);
     const attributes = attributesOf(info);
     const decision = backend.rbac.authorize(user, attributes);

@@ -1,8 +1,8 @@
 /** Resources that are asked and not stored: reviews and token requests. */
 
+import { invalidValue } from '../http/field-error.ts';
 import { invalid, notImplemented } from '../http/status.ts';
 import { type Backend, getObject } from './backend.ts';
-import { invalidValue } from './field-error.ts';
 import { timestamp, valueAt } from './objects.ts';
 import { createReview, createSelfSubjectReview, createTokenReview } from './reviews.ts';
 import type { UserInfo } from './tokens.ts';

@@ -7,15 +7,15 @@
 
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { invalidValue } from '../http/field-error.ts';
 import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '../http/status.ts';
 import { type Backend, findObject, getObject, type Target, type WriteContext } from './backend.ts';
 import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';
 import { refuseEscalation } from './escalation.ts';
-import { invalidValue } from './field-error.ts';
 import { metadataErrors } from './metadata.ts';
 import { type JsonObject, type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
 import { unclassified } from './refusals.ts';
-import { collectionOf, type ResourceType } from './resources.ts';
+import { collectionOf, type ResourceType, type WriteRequest } from './resources.ts';
 
 const nameCharacters = 'bcdfghjklmnpqrstvwxz2456789';
 const generatedNameAttempts = 8;
@@ -31,12 +31,21 @@ export function createObject(context: WriteContext, { type, namespace }: Omit<Ta
   requireNamespace(backend, type, stored);
   refuseWhileTerminating(backend, type);
   if (type.isCustom && type.hasStatus) delete stored.status;
-  finish(type, stored);
+  const request = writeRequest(context);
+  finish(type, stored, undefined, request);
   if (findObject(backend, { type, namespace, name: stored.metadata.name })) throw alreadyExists(type, stored.metadata.name);
   refuseEscalation(context, type, stored);
+  type.admit?.(stored, undefined, request);
   if (context.isDryRun) return withoutVersion(stored);
   return backend.store.put(collectionOf(type), stored);
 }
+
+const writeRequest = ({ backend, user }: WriteContext, subresource?: string): WriteRequest => ({
+  user,
+  subresource,
+  now: backend.now(),
+  may: (access) => backend.rbac.authorize(user, access).allowed,
+});
 
 /** What was never written has no version. */
 function withoutVersion(object: StoredObject): StoredObject {
@@ -73,9 +82,11 @@ export function updateObject(
     return { object: createObject(context, target, { ...object }), isCreated: true };
   }
   checkVersion(type, object, old, isPatch);
-  const updated = subresource === 'status' ? withStatusOf(type, object, old) : withSpecOf(type, object, old);
-  attempt(() => finish(type, updated, old));
+  const updated = subresource ? withStatusOf(type, object, old) : withSpecOf(type, object, old);
+  const request = writeRequest(context, subresource);
+  attempt(() => finish(type, updated, old, request));
   refuseEscalation(context, type, updated, old);
+  type.admit?.(updated, old, request);
   return { object: store(context, type, updated, old), isCreated: false };
 }
 
@@ -208,7 +219,7 @@ function checkVersion(type: ResourceType, { metadata }: KubernetesObject, old: S
   }
 }
 
-/** The status endpoint takes the status and nothing else. */
+/** The status endpoint, and others like it, take the status and nothing else. */
 function withStatusOf(type: ResourceType, { status, metadata }: KubernetesObject, old: StoredObject): StoredObject {
   const { status: _old, ...rest } = structuredClone(old);
   const { labels, annotations } = metadata;
@@ -244,10 +255,11 @@ function withSpecOf(type: ResourceType, object: KubernetesObject, old: StoredObj
 }
 
 /** Defaults, then every check, then the generation. Changes `object`. */
-function finish(type: ResourceType, object: StoredObject, old?: StoredObject): void {
+function finish(type: ResourceType, object: StoredObject, old: StoredObject | undefined, request: WriteRequest): void {
   type.schema.applyDefaults(object);
-  type.prepare?.(object, old);
-  const causes = [...metadataErrors(type, object, old), ...type.schema.validate(object, old), ...(type.validate?.(object, old) ?? [])];
+  type.prepare?.(object, old, request);
+  const own = type.validate?.(object, old, request) ?? [];
+  const causes = [...metadataErrors(type, object, old), ...type.schema.validate(object, old), ...own];
   if (causes.length > 0) throw invalid({ group: type.group, kind: type.kind, name: object.metadata.name }, causes);
   if (old && type.hasGeneration && !isDeepStrictEqual(versionedPart(type, object), versionedPart(type, old))) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;

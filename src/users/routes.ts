@@ -1,28 +1,36 @@
 /**
- * The custom resource User, to be read: the API server's own list and get, passed through, and the lists and records out of a watch
- * cache, with filters, order and pages that the API server does not have. Who may see what, the API server decides. What a user is,
- * the custom resource definition says; logging in is the business of `login`.
+ * The custom resource User: the API server's own list and get, passed through, and the lists and records out of a watch cache, with
+ * filters, order and pages that the API server does not have; writes are in write-routes.ts. Who may see and do what, the API server
+ * decides. What a user is, the custom resource definition says; logging in is the business of `login`.
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
+import { type DeleteOperationsOptions, deleteOperations } from './delete-routes.ts';
 import { type NativeOperationsOptions, nativeUserOperations } from './native.ts';
+import { type OwnOperationsOptions, ownOperations } from './own-routes.ts';
 import { userListSchema, userName, userSchema } from './resource.ts';
 import { listQuery } from './schema.ts';
 import type { UserService } from './service.ts';
+import { type WriteOperationsOptions, writeOperations } from './write-routes.ts';
 
-export interface UserOperationsOptions extends NativeOperationsOptions {
+export interface UserOperationsOptions
+  extends NativeOperationsOptions,
+    OwnOperationsOptions,
+    WriteOperationsOptions,
+    DeleteOperationsOptions {
   service: UserService;
   v1List: Config['users']['v1List'];
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
 }
 
-export const userOperations = ({ apiServer, access, accessCacheMs, service, v1List, basePath }: UserOperationsOptions): Operation[] => [
-  ...nativeUserOperations({ apiServer, access, accessCacheMs }),
-  ...listOperations(service, deprecationHeaders(v1List, basePath)),
-  getOperation(service),
+export const userOperations = (options: UserOperationsOptions): Operation[] => [
+  ...nativeUserOperations(options),
+  ...listOperations(options.service, deprecationHeaders(options.v1List, options.basePath)),
+  getOperation(options.service),
+  ...writeOperations(options),
+  ...deleteOperations(options),
+  ...ownOperations(options),
 ];
 
 const json = 'application/json';
@@ -101,6 +109,7 @@ function getOperation(service: UserService): Operation {
     tag,
     summary: 'Shows a user: oneself, or one that the caller may get',
     credential: 'required',
+    openToPasswordDue: true,
     params: nameParams,
     answers: {
       200: { description: 'The user.', content: { [json]: userSchema }, headers: { ETag: 'The resource version.' } },

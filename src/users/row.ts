@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Account, accountOf } from '../accounts/account.ts';
 import { userApiVersion } from '../accounts/user-resource.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { isKubernetesObject, isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 
 /** What many users have in common; users with equal traits share one object. */
 interface Traits {
@@ -131,6 +131,12 @@ export function userRow(object: KubernetesObject): UserRow {
     lastLoginSeconds: seconds(status.lastLoginTime),
     account: accountOf(object),
   };
+}
+
+/** The object that the row was made of, but for its managed fields. */
+export function storedObject(row: UserRow | undefined): KubernetesObject | undefined {
+  const object: unknown = row && JSON.parse(row.text);
+  return isKubernetesObject(object) ? object : undefined;
 }
 
 /** Gives for equal texts the same one. */

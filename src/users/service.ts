@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache';
+import type { AccountLookup } from '../accounts/lookup.ts';
 import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import type { Caller } from '../http/operation.ts';
-import { badParameter, notFound, serviceUnavailable, timedOut } from '../http/status.ts';
+import { badParameter, notFound, passwordDue, serviceUnavailable, timedOut } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ContinueTokens } from './continue-token.ts';
-import { queryKey } from './query.ts';
+import { parseQuery, queryKey } from './query.ts';
 import type { UserRow } from './row.ts';
 import type { ListParameters } from './schema.ts';
 import { indexAfter, type Position, positionOf } from './sort.ts';
@@ -25,6 +26,8 @@ interface Page {
 export interface UserServiceOptions {
   /** All users, by name. */
   users: WatchCache<UserRow>;
+  /** The same, as log-in sees them. */
+  accounts: Pick<AccountLookup, 'ofSubject'>;
   index: UserIndex;
   access: AccessReviews;
   continueTokens: ContinueTokens;
@@ -47,7 +50,7 @@ export class UserService {
     const { users, access } = this.#options;
     await access.require(caller, { ...userResource, verb: 'list' }, signal);
     await this.#requireUsers(signal);
-    await this.#waitFor(parameters.resourceVersion, signal);
+    await this.#waitFor(parameters, signal);
     const key = pageKey(parameters);
     const kept = key === undefined ? undefined : this.#pages.get(key);
     if (kept?.resourceVersion === users.resourceVersion) return kept.bytes;
@@ -60,11 +63,29 @@ export class UserService {
   async get(name: string, caller: Caller, signal: AbortSignal): Promise<UserRow> {
     const { users, access } = this.#options;
     await this.#requireUsers(signal);
-    const isSelf = (row: UserRow | undefined) => row !== undefined && row.subjectName !== '' && row.subjectName === caller.identity.name;
-    if (!isSelf(users.get(name))) await access.require(caller, { ...userResource, verb: 'get', name }, signal);
+    if (!isSelf(users.get(name), caller)) {
+      if (caller.mustChangePassword) throw passwordDue();
+      await access.require(caller, { ...userResource, verb: 'get', name }, signal);
+    }
     const row = users.get(name);
     if (row === undefined) throw notFound(userResource, name);
     return row;
+  }
+
+  /** The caller's record. @throws StatusError 404 if there is none, 503 */
+  async own(caller: Caller, signal: AbortSignal): Promise<UserRow> {
+    const { users, accounts } = this.#options;
+    await this.#requireUsers(signal);
+    const name = caller.user ?? accounts.ofSubject(caller.identity.name)?.name ?? '';
+    const row = users.get(name);
+    if (row === undefined || !isSelf(row, caller)) throw notFound(userResource, name);
+    return row;
+  }
+
+  /** All users as they are then. @throws StatusError 503 */
+  async all(signal: AbortSignal): Promise<Iterable<UserRow>> {
+    await this.#requireUsers(signal);
+    return this.#options.users.values();
   }
 
   async #page(parameters: ListParameters): Promise<Page> {
@@ -94,8 +115,11 @@ export class UserService {
       throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${users.failure() ?? 'not listed yet'}`) });
   }
 
-  async #waitFor(resourceVersion: string, signal: AbortSignal): Promise<void> {
+  async #waitFor(parameters: ListParameters, signal: AbortSignal): Promise<void> {
+    const { resourceVersion } = parameters;
     if (resourceVersion === '' || resourceVersion === '0') return;
+    // What is wrong with the rest is said at once, and not after a wait, or instead of its end.
+    await this.#positionAfter(parameters, parseQuery(parameters).fingerprint);
     if (!(await this.#options.users.waitFor(resourceVersion, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
   }
 
@@ -105,6 +129,9 @@ export class UserService {
     return this.#options.continueTokens.read(token, fingerprint);
   }
 }
+
+const isSelf = (row: UserRow | undefined, { identity }: Caller): boolean =>
+  row !== undefined && row.subjectName !== '' && row.subjectName === identity.name;
 
 /** Says that the API server does not know the resource. */
 const isNotInstalled = (failure: string | undefined) => failure?.startsWith('404') ?? false;

@@ -34,7 +34,15 @@ const document = z.looseObject({
   openapi: z.string().startsWith('3.1'),
   paths: z.record(
     z.string(),
-    z.record(z.string(), z.looseObject({ operationId: z.string(), responses: z.record(z.string(), z.unknown()) })),
+    z.record(
+      z.string(),
+      z.looseObject({
+        operationId: z.string(),
+        parameters: z.array(z.looseObject({ name: z.string(), in: z.string() })).default([]),
+        requestBody: z.looseObject({ content: z.record(z.string(), z.object({ schema: z.looseObject({}) })) }).optional(),
+        responses: z.record(z.string(), z.unknown()),
+      }),
+    ),
   ),
 });
 
@@ -62,14 +70,47 @@ describe('what the service tells about itself', () => {
   it('answers each described path and method with a described status, and no other method', async () => {
     for (const [path, item] of Object.entries(described.paths)) {
       for (const method of methods) {
-        const response = await server.request(filledIn(path), { method: method.toUpperCase() });
-        const operation = item[method];
-        if (operation === undefined) expect(response.status, `${method} ${path}`).to.equal(405);
-        else expect(Object.keys(operation.responses), `${method} ${path} answered ${response.status}`).to.include(String(response.status));
-        expect(response.status, `${method} ${path}`).to.be.below(500);
-        await response.body?.cancel();
+        for (const caller of [{}, { as: 'nobody' }] as const) {
+          const response = await server.request(filledIn(path), { method: method.toUpperCase(), ...caller });
+          const operation = item[method];
+          if (operation === undefined) expect(response.status, `${method} ${path}`).to.equal(405);
+          else
+            expect(Object.keys(operation.responses), `${method} ${path} answered ${response.status}`).to.include(String(response.status));
+          expect(response.status, `${method} ${path}`).to.be.below(500);
+          await response.body?.cancel();
+        }
       }
     }
+  });
+
+  it('describes every parameter that stands in a path', () => {
+    for (const [path, item] of Object.entries(described.paths)) {
+      const named = path.match(/(?<=\{)\w+(?=\})/g) ?? [];
+      for (const { parameters } of Object.values(item)) {
+        const ofPath = parameters.filter((parameter) => parameter.in === 'path');
+        expect(
+          ofPath.map(({ name }) => name),
+          path,
+        ).to.have.members(named);
+      }
+    }
+  });
+
+  it('describes bodies in the media types that they are read in', () => {
+    const bodyOf = (path: string, method: string) => described.paths[path]?.[method]?.requestBody?.content ?? {};
+    const form = 'application/x-www-form-urlencoded';
+
+    for (const path of ['/api/v1/token/refresh', '/api/v2/token/refresh', '/api/v2/token/logout'])
+      expect(bodyOf(path, 'post')[form]?.schema.required, path).to.deep.equal(['refresh_token']);
+    const patch = bodyOf('/auth/v1/users/{name}', 'patch');
+    expect(patch['application/json-patch+json']?.schema).to.include({ type: 'array' });
+    expect(patch['application/merge-patch+json']?.schema).to.include({ type: 'object' });
+    expect(patch['application/json']?.schema).to.include({ type: 'object' });
+  });
+
+  it('describes that session cookies from another site are refused', () => {
+    for (const path of ['/api/v1/token/refresh', '/api/v2/token/refresh', '/api/v2/token/logout'])
+      for (const method of ['get', 'post']) expect(described.paths[path]?.[method]?.responses, `${method} ${path}`).to.have.property('403');
   });
 
   it('gives the description as YAML to those who prefer it, and 304 to those who have it', async () => {

@@ -60,7 +60,9 @@ async function preparedObjects(): Promise<Manifest[]> {
       kind: 'ClusterRole',
       metadata: { name: 'callers' },
       rules: [
-        { apiGroups: ['auth.platform.io'], resources: ['users'], verbs: ['get', 'list'] },
+        { apiGroups: ['auth.platform.io'], resources: ['users'], verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+        { apiGroups: ['auth.platform.io'], resources: ['users/sync', 'users/roles'], verbs: ['get', 'update'] },
+        { apiGroups: ['auth.platform.io'], resources: ['users/authorize'], verbs: ['create'] },
         { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
         { nonResourceURLs: ['/metrics'], verbs: ['get'] },
       ],

@@ -3,7 +3,7 @@ import { recordName } from '../../src/accounts/record-name.ts';
 export interface OperationRequest {
   /** Its operation id. */
   id: string;
-  method?: 'POST';
+  method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   body?: unknown;
 }
@@ -11,6 +11,8 @@ export interface OperationRequest {
 export interface CallerRequest extends OperationRequest {
   /** What the API server is asked as the caller, beside who they are. */
   asks: readonly string[];
+  /** Default 200 and 201. */
+  codes?: readonly number[];
 }
 
 /** Of a user that is there. */
@@ -43,6 +45,34 @@ export const callerRequests: readonly CallerRequest[] = [
     body: rulesReview,
     asks: ['create selfsubjectrulesreviews'],
   },
+  {
+    id: 'CreateUser',
+    method: 'POST',
+    path: '/auth/v1/users?dryRun=All',
+    body: { spec: { email: 'new@example.com', password: 'correct horse battery' } },
+    asks: [mayThey, 'create users'],
+  },
+  {
+    id: 'PatchUser',
+    method: 'PATCH',
+    path: `/auth/v1/users/${someUser}`,
+    body: { spec: { mobile: '110' } },
+    asks: [mayThey, 'patch users'],
+  },
+  { id: 'DeleteUser', method: 'DELETE', path: `/auth/v1/users/${someUser}?dryRun=All`, asks: [mayThey, 'delete users'], codes: [204] },
+  {
+    id: 'DeleteUsers',
+    method: 'DELETE',
+    path: '/auth/v1/users?dryRun=All',
+    body: { names: [someUser] },
+    asks: [mayThey, 'delete users'],
+  },
+  { id: 'SyncUsers', method: 'PUT', path: '/auth/v1/users/sync', body: {}, asks: [mayThey] },
+  { id: 'GetUsersSync', path: '/auth/v1/users/sync', asks: [mayThey], codes: [200, 404] },
+  { id: 'GetMe', path: '/auth/v1/me', asks: [], codes: [200, 404] },
+  { id: 'ListUsersRoles', path: `/auth/v1/usersroles?name=${someUser}`, asks: [mayThey] },
+  // A service account gets no certificate: its name is one of Kubernetes itself.
+  { id: 'Authorize', method: 'POST', path: '/auth/v1/authorize', body: {}, asks: [mayThey], codes: [201, 403] },
   { id: 'HandleConfigMapImage', path: '/api/v1/cm/private/logo.svg', asks: [mayThey] },
   { id: 'HandleConsolePlugins', path: '/api/v1/console-plugins', asks: [mayThey] },
   { id: 'HandleEnvVars', path: '/api/v1/envs', asks: [mayThey] },
@@ -59,6 +89,7 @@ export const anonymousRequests: readonly OperationRequest[] = [
   { id: 'Livez_2', path: '/healthz' },
   { id: 'Readyz', path: '/readyz' },
   { id: 'Version', path: '/version' },
+  { id: 'GetPasswordKey', path: '/auth/v1/pubkey' },
   { id: 'HandleConfigMapImage', path: '/api/v1/cm/public/logo.svg' },
   { id: 'HandleConsolePlugins', path: '/api/v1/console-plugins' },
   { id: 'HandleEnvVars', path: '/api/v1/envs' },

@@ -18,6 +18,22 @@ export const byItself: readonly string[] = [
   ...watched.flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
   'get secrets',
   'create secrets',
+  'update secrets',
+  // The states of users, by one replica.
+  'get leases',
+  'create leases',
+  'update leases',
+  'patch users',
+  'patch users/status',
+  'create events',
+];
+/** What is not the caller's to read or write where they change users (api.md 1.4). */
+export const forUsers: readonly string[] = [
+  'get users',
+  'create certificatesigningrequests',
+  'update certificatesigningrequests/approval',
+  'get certificatesigningrequests',
+  'delete certificatesigningrequests',
 ];
 /** An image, read once the API server has said that the caller may. */
 export const forImages: readonly string[] = ['get configmaps'];

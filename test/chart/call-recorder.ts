@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Agent, request } from 'undici';
+import { z } from 'zod';
 import { requestInfo } from '../../src/sandbox/request-info.ts';
 
 /** What the API server has to allow an account for one of its calls to go through. */
@@ -53,14 +54,15 @@ export class CallRecorder {
 
   async #relay(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = '', url = '', headersDistinct: headers } = incoming;
-    if (headers.authorization?.[0] === this.#authorization) this.needs.push(...needsOf(incoming));
+    const body: Buffer = Buffer.concat(await incoming.toArray());
+    if (headers.authorization?.[0] === this.#authorization) this.needs.push(...needsOf(incoming, body));
     const { host: _, connection: __, 'transfer-encoding': ___, 'content-length': ____, ...passed } = headers;
     const stopped = new AbortController();
     outgoing.on('close', () => stopped.abort());
     const answer = await request(`${this.#target.url}${url}`, {
       method: method as 'GET',
-      headers: { ...passed, ...lengthOf(incoming) },
-      body: ['GET', 'HEAD'].includes(method) ? null : incoming,
+      headers: passed,
+      body: ['GET', 'HEAD'].includes(method) ? null : body,
       dispatcher: this.#agent,
       signal: stopped.signal,
       bodyTimeout: 0,
@@ -71,11 +73,12 @@ export class CallRecorder {
   }
 }
 
-const lengthOf = ({ headers }: IncomingMessage) => (headers['content-length'] ? { 'content-length': headers['content-length'] } : {});
-
+const approval = 'certificatesigningrequests.certificates.k8s.io/approval';
 const impersonated = { 'impersonate-user': 'users', 'impersonate-group': 'groups', 'impersonate-uid': 'uids.authentication.k8s.io' };
 
-function needsOf({ method = '', url = '', headersDistinct: headers }: IncomingMessage): Need[] {
+const signingRequest = z.object({ spec: z.object({ signerName: z.string() }) });
+
+function needsOf({ method = '', url = '', headersDistinct: headers }: IncomingMessage, body: Buffer): Need[] {
   if (headers['impersonate-user'] !== undefined) {
     return Object.entries(impersonated).flatMap(([header, resource]) =>
       (headers[header] ?? []).map((name) => ({ verb: 'impersonate', resource, namespace: '', name })),
@@ -83,8 +86,17 @@ function needsOf({ method = '', url = '', headersDistinct: headers }: IncomingMe
   }
   const { isResource, verb, group = '', resource = '', subresource, namespace = '', name = '', path } = requestInfo(method, url);
   if (!isResource) return [{ verb, resource: path, namespace: '', name: '' }];
-  return [{ verb, resource: `${qualified(resource, group)}${subresource ? `/${subresource}` : ''}`, namespace, name }];
+  const need = { verb, resource: `${qualified(resource, group)}${subresource ? `/${subresource}` : ''}`, namespace, name };
+  return need.resource === approval ? [need, signerOf(body)] : [need];
 }
+
+/** Admission asks for this when a request is approved. */
+const signerOf = (body: Buffer): Need => ({
+  verb: 'approve',
+  resource: 'signers.certificates.k8s.io',
+  namespace: '',
+  name: signingRequest.parse(JSON.parse(body.toString())).spec.signerName,
+});
 
 export const qualified = (resource: string, group: string) => (group === '' ? resource : `${resource}.${group}`);
 

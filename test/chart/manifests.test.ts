@@ -38,17 +38,28 @@ describe('deploy/manifests', () => {
     expect(applied.join('\n')).not.to.match(/helm\.sh|managed-by|checksum\/|Release/);
   });
 
-  it('grant what an issuer of either kind asks for, and no more', async () => {
+  it('grant what an issuer of either kind and a directory ask for, and no more', async () => {
     const account = { name: 'atrium', namespace: serviceNamespace };
     const granted = (objects: ReturnType<typeof objectsOf>) => grantsOf(objects, account).map(textOf);
     const server = { publicURL: 'https://console.example.com' };
-    const own = await render({ 'config.server': server });
+    const ldap = [{ id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' }];
+    const own = await render({ 'config.server': server, 'config.users.ldap': ldap });
     const elsewhere = await render({ 'config.server': server, 'config.login.issuer': 'https://issuer.example.com' });
     const plain = objectsOf(`${files.get('rbac.yaml')}---\n${files.get('impersonation.yaml')}`);
-    // By name is not needed where every name is granted.
-    const wanted = new Set([...granted(own), ...granted(elsewhere)]);
-    wanted.delete('get secrets atrium-keys in atrium-system');
 
-    expect(granted(plain)).to.have.members([...wanted]);
+    expect(granted(plain)).to.have.members([...new Set([...granted(own), ...granted(elsewhere)])]);
+  });
+
+  it('keep the rights to certificates in a file that is applied by hand', async () => {
+    const account = { name: 'atrium', namespace: serviceNamespace };
+    const granted = grantsOf(objectsOf(files.get('certificates.yaml') ?? ''), account).map(textOf);
+
+    expect(granted).to.have.members([
+      ...['create', 'get', 'delete'].map((verb) => `${verb} certificatesigningrequests.certificates.k8s.io`),
+      'update certificatesigningrequests.certificates.k8s.io/approval',
+      'approve signers.certificates.k8s.io kubernetes.io/kube-apiserver-client',
+    ]);
+    expect(files.get('kustomization.yaml')).not.to.include('certificates.yaml');
+    expect(files.get('config.yaml')).to.match(/certificates:\s+enabled: false/);
   });
 });

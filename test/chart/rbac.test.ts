@@ -7,9 +7,10 @@ import { configMap, mayGetConfigMap } from '../console/objects.ts';
 import { Browser } from '../identity/browser.ts';
 import { RelyingParty } from '../identity/relying-party.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { logout, refresh, session } from '../login/session-support.ts';
+import { cookieName, logout, refresh, session } from '../login/session-support.ts';
 import { eventually } from '../support/cluster-admin.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
+import { administer, asker, askForSync, authorize, bind, changeOwnPassword, synchronise } from './administer.ts';
 import { textOf } from './call-recorder.ts';
 import { namespace } from './chart.ts';
 import { RecordedService } from './rbac-service.ts';
@@ -21,19 +22,26 @@ const always = {
   'watch users.auth.platform.io': 'to follow users',
   'get users.auth.platform.io': 'to see whom a log-in is of',
   'patch users.auth.platform.io': 'to keep what a log-in tells of its user',
-  'patch users.auth.platform.io/status': 'to keep when somebody logged in',
+  'delete users.auth.platform.io': 'to take back a user whose making failed, and to delete a selection',
+  'patch users.auth.platform.io/status': 'to keep when somebody logged in, and to end what a password has opened',
+  'list groups.auth.platform.io': 'to find those that a deleted user is in',
+  'patch groups.auth.platform.io': 'to take a deleted user out',
+  'list userbindings.auth.platform.io': 'to find those that name a deleted user',
+  'patch userbindings.auth.platform.io': 'to take a deleted user out',
+  'delete userbindings.auth.platform.io': 'to leave none without a subject behind',
   'list revokedtokens.auth.platform.io': 'to know what counts no longer',
   'watch revokedtokens.auth.platform.io': 'to know what counts no longer',
   'create revokedtokens.auth.platform.io': 'to let an answer of the issuer count once',
+  'patch revokedtokens.auth.platform.io': 'to end what a user was issued who is deleted again',
   'delete revokedtokens.auth.platform.io': 'to forget what has expired',
   'list roles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
   'watch roles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
-  'list rolebindings.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
-  'watch rolebindings.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'list rolebindings.rbac.authorization.k8s.io': 'to know who is bound to what',
+  'watch rolebindings.rbac.authorization.k8s.io': 'to know who is bound to what',
   'list clusterroles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
   'watch clusterroles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
-  'list clusterrolebindings.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
-  'watch clusterrolebindings.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
+  'list clusterrolebindings.rbac.authorization.k8s.io': 'to know who is bound to what',
+  'watch clusterrolebindings.rbac.authorization.k8s.io': 'to know who is bound to what',
   'list consoleplugins.console.platform.io': 'to leave disabled plugins out',
   'watch consoleplugins.console.platform.io': 'to leave disabled plugins out',
   'list configmaps in atrium-system': 'to follow images, plugins and the environment',
@@ -45,8 +53,14 @@ const always = {
   'create sessions.auth.platform.io in atrium-system': 'to log somebody in',
   'patch sessions.auth.platform.io in atrium-system': 'to renew tokens',
   'delete sessions.auth.platform.io in atrium-system': 'to log somebody out',
-  'create secrets in atrium-system': 'to make the keys',
+  'get secrets in atrium-system': 'to read the keys, and to check passwords',
+  'create secrets in atrium-system': 'to make the keys, and to keep the password of a new user',
+  'patch secrets in atrium-system': 'to set a password anew',
   'update secrets atrium-keys in atrium-system': 'to complete the keys',
+  'create leases.coordination.k8s.io in atrium-system': 'to be the replica that keeps the states of users',
+  'get leases.coordination.k8s.io atrium-user-states in atrium-system': 'to see which replica keeps the states of users',
+  'update leases.coordination.k8s.io atrium-user-states in atrium-system': 'to go on keeping the states of users',
+  'get leases.coordination.k8s.io atrium-user-sync in atrium-system': 'to see whether somebody synchronises',
   'create events in atrium-system': 'to tell of a plugin that cannot be served',
   'create events in default': 'to tell of users',
 };
@@ -60,8 +74,6 @@ const impersonation = {
 const embedded = {
   ...always,
   ...impersonation,
-  'get secrets in atrium-system': 'to check passwords',
-  'patch secrets in atrium-system': 'to hash a password anew at the cost of today',
   'get identityrecords.auth.platform.io in atrium-system': 'to find what was issued',
   'list identityrecords.auth.platform.io in atrium-system': 'to find what has expired',
   'create identityrecords.auth.platform.io in atrium-system': 'to issue',
@@ -75,13 +87,19 @@ const external = {
   ...always,
   ...impersonation,
   'create users.auth.platform.io': 'to make the user of a first log-in',
-  'get secrets atrium-keys in atrium-system': 'to read the keys',
+  'update leases.coordination.k8s.io atrium-user-sync in atrium-system': 'to be the replica that synchronises',
+  'create certificatesigningrequests.certificates.k8s.io': 'to ask for a client certificate',
+  'update certificatesigningrequests.certificates.k8s.io/approval': 'to approve the request',
+  'approve signers.certificates.k8s.io kubernetes.io/kube-apiserver-client': 'to approve it for that signer',
+  'get certificatesigningrequests.certificates.k8s.io': 'to fetch the certificate',
+  'delete certificatesigningrequests.certificates.k8s.io': 'to leave no request behind',
 };
 
 const jane = { email: 'jane@example.com', password: 'correct horse battery' };
+const unreachable = { id: 'staff', name: 'Staff', url: 'ldap://127.0.0.1:1', baseDN: 'dc=example,dc=com' };
 const keysPath = `/api/v1/namespaces/${namespace}/secrets/atrium-keys`;
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
-const userInfo = z.object({ ext: z.object({ token: z.object({ refresh_token: z.string() }) }) });
+const userInfo = z.object({ ext: z.object({ csrf_token: z.string(), token: z.object({ refresh_token: z.string() }) }) });
 
 describe('the rights of the service, with the embedded issuer', () => {
   let service: RecordedService;
@@ -90,10 +108,15 @@ describe('the rights of the service, with the embedded issuer', () => {
     await addJane(service);
     await service.replica({ isFirst: true });
     const visit = new Browser(service.url, [service.url]);
-    const handle = await logInByPage(service, visit);
+    const { token: handle, csrf_token: csrf } = await logInByPage(service, visit);
     await useConsole(service, (path) => visit.get(`${service.url}${path}`).then(({ response }) => response.status));
     expect((await visit.get(`${service.url}/api/v2/token/refresh?refresh_token=${handle.refresh_token}`)).response.status).to.equal(200);
     await useCodeTwice(service);
+    const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '', csrf });
+    await bind(service.account.admin, jane.email, 'atrium-users-admin');
+    await administer(service, ask);
+    await askForSync(ask);
+    await changeOwnPassword(ask, jane.email, jane.password);
     await oddRequests(service);
     await service.sweep({ identityRecords: true });
     await completeKeys(service, ['identity.jwks']);
@@ -103,15 +126,24 @@ describe('the rights of the service, with the embedded issuer', () => {
   itIsGrantedJust(embedded, () => service.account);
 });
 
-describe('the rights of the service, with an issuer elsewhere', () => {
+describe('the rights of the service, with an issuer elsewhere, a directory and client certificates', () => {
   let service: RecordedService;
   let provider: TestProvider;
   before(async () => {
     provider = await TestProvider.start();
-    service = await RecordedService.start({ login: { issuer: provider.issuer }, kubernetes: { credentials: 'impersonate' } });
+    service = await RecordedService.start({
+      login: { issuer: provider.issuer },
+      kubernetes: { credentials: 'impersonate' },
+      users: { ldap: [unreachable], certificates: { enabled: true } },
+    });
     await service.replica({ isFirst: true });
-    const { browser, handle } = await session(service);
+    const { browser, handle, secret, csrf } = await session(service);
     await useConsole(service, (path) => browser.request(path).then(({ status }) => status));
+    const ask = asker(service, { secret, csrf });
+    for (const role of ['atrium-users-admin', 'atrium-certificates']) await bind(service.account.admin, jane.email, role);
+    await administer(service, ask);
+    await synchronise(ask);
+    await authorize(ask);
     expect((await refresh(browser, handle)).status).to.equal(200);
     await service.account.admin.apply(aUser('john@example.com'));
     provider.person = { ...provider.person, sub: 'john-1', email: 'john@example.com' };
@@ -140,7 +172,7 @@ async function addJane({ account: { admin } }: RecordedService): Promise<void> {
   await admin.apply(passwordSecret({ user, namespace, hash: formatHash({ ...cost, salt, tag }), changedAt: new Date() }));
 }
 
-/** @returns what renews the session */
+/** @returns what renews the session, and what its requests bear */
 async function logInByPage({ url }: RecordedService, visit: Browser) {
   const { auth_url } = z
     .object({ auth_url: z.url() })
@@ -148,7 +180,7 @@ async function logInByPage({ url }: RecordedService, visit: Browser) {
   const { url: back } = await visit.submit(await visit.get(auth_url), jane);
   const { response, body } = await visit.get(`${url}/api/v2/token/callback${back.search}`);
   expect(response.status, body).to.equal(200);
-  return userInfo.parse(JSON.parse(body)).ext.token;
+  return userInfo.parse(JSON.parse(body)).ext;
 }
 
 /** An image that only Jane may see, and a plugin that cannot be served. */

@@ -22,6 +22,7 @@ const wrong: [Values, string][] = [
   [{ 'config.server.publicURL': 'console.example.com' }, "at '/config/server/publicURL'"],
   [{ 'config.server.bodyLimit': '1 MB' }, "at '/config/server/bodyLimit'"],
   [{ 'config.login.issuer': 'ldap://example.com' }, "at '/config/login/issuer'"],
+  [{ 'config.users.ldap': [{ id: 'a', name: 'A', url: 'https://a.example.com', baseDN: 'dc=a' }] }, "at '/config/users/ldap/0/url'"],
   [{ 'config.login.session.idle': '12 hours' }, "at '/config/login/session/idle'"],
   [{ 'config.identity.loginPage.logo': '//evil.example' }, "at '/config/identity/loginPage/logo'"],
   [{ 'config.kubernetes.credentials': 'both' }, "at '/config/kubernetes/credentials'"],
@@ -60,7 +61,11 @@ describe('the chart', () => {
       server: { publicURL: 'https://console.example.com', bodyLimit: 65_536, shutdownGrace: '1m', trustedProxies: ['10.0.0.0/8'] },
       login: { issuer: 'https://issuer.example.com/realms/a', claims: { groupsPrefix: 'oidc:' }, tokenStorage: ['local'] },
       identity: { loginPage: { logo: '/api/v1/cm/logos/logo.svg' } },
-      users: { idleDays: 0, v1List: { sunset: '2027-01-31' } },
+      users: {
+        idleDays: 0,
+        v1List: { sunset: '2027-01-31' },
+        ldap: [{ id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' }],
+      },
     };
 
     expect(await renderText({ config })).to.include('terminationGracePeriodSeconds: 70');

@@ -164,6 +164,23 @@ describe('what else the chart renders', () => {
     expect(await impersonates({ 'config.kubernetes.credentials': 'passthrough' })).to.equal(false);
   });
 
+  it('lets the account approve certificates only where they are on, and at their signer only', async () => {
+    const rules = async (values: Values) => {
+      const objects = await render({ 'config.server': server, ...values });
+      return objects.filter(({ metadata }) => metadata.name === 'atrium-certificates-signer').flatMap(({ rules = [] }) => rules);
+    };
+    const on = { 'config.users.certificates.enabled': true };
+
+    expect(await rules({})).to.deep.equal([]);
+    expect(await rules({ ...on, 'config.users.certificates.signerName': 'example.com/people' })).to.deep.include({
+      apiGroups: ['certificates.k8s.io'],
+      resources: ['signers'],
+      resourceNames: ['example.com/people'],
+      verbs: ['approve'],
+    });
+    expect(await rules({ ...on, 'rbac.create': false })).to.deep.equal([]);
+  });
+
   it('narrows impersonation to the names that are given', async () => {
     const objects = await render({ 'rbac.impersonation.groups': ['dev', 'local:oncall'] });
 

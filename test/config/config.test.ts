@@ -52,6 +52,13 @@ describe('the configuration', () => {
     expect(problems['server.prot']).to.contain('is not a setting');
   });
 
+  it('refuses a directory whose search has half a credential, or whose TLS would begin twice', () => {
+    const url = 'ldaps://directory.example.com';
+    const connector = { id: 'corp', name: 'Corporation', url, baseDN: 'dc=example,dc=com', bindDN: 'cn=reader', startTLS: true };
+    const problems = problemsOf({ yaml: JSON.stringify({ users: { ldap: [connector] } }) });
+    expect(problems).to.have.all.keys('users.ldap[0].bindPasswordFile', 'users.ldap[0].startTLS');
+  });
+
   it('refuses a file that is no YAML mapping, or holds a key twice', () => {
     expect(problemsOf({ yaml: '- a\n- b' })['']).to.contain('must be a mapping');
     expect(problemsOf({ yaml: 'server: { port: 1 }\nserver: { port: 2 }' })['']).to.contain('unique');

@@ -73,6 +73,14 @@ describe('delete', () => {
     expect((await admin.get(`${configMaps}/spared`)).status).to.equal(200);
   });
 
+  it('looks at no query where there is a body', async () => {
+    await admin.post(configMaps, aConfigMap('deleted'));
+    const answer = await admin.delete(`${configMaps}/deleted?dryRun=All`, { kind: 'DeleteOptions', apiVersion: 'v1' });
+
+    expect(answer.status).to.equal(200);
+    expect((await admin.get(`${configMaps}/deleted`)).status).to.equal(404);
+  });
+
   it('waits for finalizers: the object stays, marked, until the last one is taken off', async () => {
     await admin.create(widgets, aWidget('held', {}, { finalizers: ['conformance.example.com/hold'] }));
     const answer = await admin.delete(`${widgets}/held`);

@@ -195,6 +195,10 @@ describe('the schema of a custom resource', () => {
       }
     });
 
+    it('are dropped, whatever they are called', async () => {
+      for (const name of ['größe', '㏮', 'a\nb', 'a\u0085b']) expect((await post({ [name]: 1 })).status, name).to.equal(201);
+    });
+
     it('are dropped in silence with fieldValidation=Ignore', async () => {
       const answer = await post({ misspelt: 1 }, { fieldValidation: 'Ignore' });
 

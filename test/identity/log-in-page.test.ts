@@ -99,6 +99,22 @@ describe('the log-in page', () => {
     expect(wrong.body).to.not.contain('a secret guess');
   });
 
+  it('USR-10 gives one answer to whoever is unknown, wrong, disabled or locked', async () => {
+    const guess = 'not even the right one';
+    await issuers.addPerson('wrong@example.com', 'the right one');
+    await issuers.addPerson('off@example.com', guess, { is_disabled: true });
+    await issuers.addPerson('shut@example.com', guess);
+    await issuers.change('shut@example.com', { status: { lockedUntil: new Date(Date.now() + 600_000).toISOString(), failedLogins: 5 } });
+    const answers = [];
+    for (const who of ['unknown', 'wrong', 'off', 'shut']) {
+      const { response, body } = await party().begin(issuers.browser(), { email: `${who}@example.com`, password: guess });
+      const headers = [...response.headers.keys()].sort().join();
+      answers.push(JSON.stringify([response.status, headers, body.replaceAll(`${who}@example.com`, 'SOMEBODY')]));
+    }
+    expect(answers[0]).to.contain('403');
+    expect(new Set(answers).size).to.equal(1);
+  });
+
   it('USR-11 locks after five wrong passwords, without a word of it', async () => {
     const person = { email: 'five@example.com', password: 'the right one' };
     await issuers.addPerson(person.email, person.password);

@@ -142,14 +142,18 @@ describe('claims that are kept', () => {
 describe('the source of a person', () => {
   it('is what the issuer says, but never the local one for an issuer outside', () => {
     const federated = (connector_id: string) => claims({ federated_claims: { connector_id, user_id: 'j' } });
-    expect(connectorOf(federated('github'), { isEmbedded: false })).to.deep.equal({
+    const outside = { isEmbedded: false, directories: [] };
+    const own = { isEmbedded: true, directories: [{ id: 'corp', name: 'Corporation' }] };
+    expect(connectorOf(federated('github'), outside)).to.deep.equal({
       connector: { type: 'oidc', id: 'github', name: 'github' },
       linkedID: { type: 'github', id: 'j' },
     });
-    expect(connectorOf(federated('local'), { isEmbedded: false }).connector.id).to.equal('oidc');
-    expect(connectorOf(claims(), { isEmbedded: false }).linkedID).to.deep.equal({ type: 'oidc', id: 'jane-1' });
-    expect(connectorOf(federated('github'), { isEmbedded: true })).to.deep.equal({
+    expect(connectorOf(federated('local'), outside).connector.id).to.equal('oidc');
+    expect(connectorOf(claims(), outside).linkedID).to.deep.equal({ type: 'oidc', id: 'jane-1' });
+    expect(connectorOf(federated('github'), own)).to.deep.equal({
       connector: { type: 'local', id: 'local', name: 'Local' },
     });
+    expect(connectorOf(federated('corp'), { ...own, isEmbedded: false }).connector.type).to.equal('oidc');
+    expect(connectorOf(federated('corp'), own)).to.deep.equal({ connector: { type: 'ldap', id: 'corp', name: 'Corporation' } });
   });
 });

@@ -42,7 +42,6 @@ describe('the embedded cluster', () => {
     const applyType = { 'content-type': 'application/apply-patch+yaml' };
     const calls: [method: string, path: string, body?: unknown, headers?: Record<string, string>][] = [
       ['PATCH', `${configMaps}/unapplied?fieldManager=me`, '{}', applyType],
-      ['GET', '/apis/certificates.k8s.io/v1/certificatesigningrequests'],
       ['GET', '/apis/events.k8s.io/v1/events'],
       ['PUT', '/api/v1/namespaces/default/finalize', {}],
       ['GET', '/openapi/v2'],

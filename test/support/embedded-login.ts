@@ -17,6 +17,8 @@ import { addLocalUser } from './local-user.ts';
 export interface EmbeddedLogin {
   /** https */
   url: string;
+  /** Of all replicas, the first one's is that of the issuer. */
+  urls: readonly string[];
   metricsURL: string;
   /** Path of the PEM bundle that verifies the service, and the cluster. */
   caFile: string;
@@ -24,9 +26,12 @@ export interface EmbeddedLogin {
   admin: ClusterAdmin;
   /** Of the log at level debug, and of the audit trail. */
   lines: string[];
-  request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body'>): Promise<Response>;
+  /** @param at another replica than the first */
+  request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body'>, at?: string): Promise<Response>;
   /** Up to UserInfo, with the browser that has the session, and the address that the issuer sent it back to. */
   logIn(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; status: number; body: string }>;
+  /** Up to the answer of the issuer, which nobody has taken yet. */
+  authorize(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; refusal: number }>;
   stop(): Promise<void>;
 }
 
@@ -36,10 +41,19 @@ export interface EmbeddedLoginOptions {
   password: string;
   /** How the cluster learns who somebody is. Default: as the demo's, it trusts the provider. */
   credentials?: 'passthrough' | 'impersonate';
+  /** Settings of users, as in the YAML file. */
+  users?: Record<string, unknown>;
+  replicas?: number;
 }
 
 /** The assembled service with its own provider, over https, since kube-apiserver trusts no other. */
-export async function startEmbeddedLogin({ emails, password, credentials = 'passthrough' }: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
+export async function startEmbeddedLogin({
+  emails,
+  password,
+  credentials = 'passthrough',
+  users = {},
+  replicas: count = 1,
+}: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
   const cluster = await apiServer();
   const admin = new ClusterAdmin(cluster, await cluster.token('admin'));
   await admin.install();
@@ -58,58 +72,72 @@ export async function startEmbeddedLogin({ emails, password, credentials = 'pass
   const authorization = `Bearer ${await admin.serviceToken()}`;
   const lines: string[] = [];
   const write = (line: string) => lines.push(line);
-  const app = new App({
-    config: parseConfig({
-      yaml: stringify({
-        server: { host: '127.0.0.1', port, metricsPort: 0, publicURL: url, tls },
-        kubernetes: { namespace, credentials },
-        login: { perMinute: 1_000_000, caFile },
-        console: { static: { directory: 'web/public' } },
-      }),
-    }),
-    connection: {
-      server: cluster.url,
-      tls: { ca: cluster.certificateAuthority },
-      namespace,
-      authorization: async () => authorization,
-      discardAuthorization() {},
-    },
-    environment: {},
-    log: createLog({ level: 'debug', format: 'json' }, { write }),
-    writeAudit: write,
-  });
-  const { metricsPort } = await app.start();
   const dispatcher = new Agent({ connect: { ca: cluster.certificateAuthority } });
-  const request: EmbeddedLogin['request'] = (path, init) => fetch(`${url}${path}`, { dispatcher, ...init });
-  const isReady = () =>
+  const request: EmbeddedLogin['request'] = (path, init, at = url) => fetch(`${at}${path}`, { dispatcher, ...init });
+  const isReady = (at = url) =>
     eventually(
-      async () => (await request('/readyz?verbose')).text(),
+      async () => (await request('/readyz?verbose', {}, at)).text(),
       (report) => !report.includes('[-]'),
     );
-  await isReady();
+  const startReplica = async (listenOn: number) => {
+    const app = new App({
+      config: parseConfig({
+        yaml: stringify({
+          server: { host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls },
+          kubernetes: { namespace, credentials },
+          login: { perMinute: 1_000_000, caFile },
+          console: { static: { directory: 'web/public' } },
+          users,
+        }),
+      }),
+      connection: {
+        server: cluster.url,
+        tls: { ca: cluster.certificateAuthority },
+        namespace,
+        authorization: async () => authorization,
+        discardAuthorization() {},
+      },
+      environment: {},
+      log: createLog({ level: 'debug', format: 'json' }, { write }),
+      writeAudit: write,
+    });
+    const ports = await app.start();
+    const replica = { app, url: `https://127.0.0.1:${ports.port}`, metricsURL: `http://127.0.0.1:${ports.metricsPort}` };
+    await isReady(replica.url);
+    return replica;
+  };
+  const first = await startReplica(port);
+  const replicas = [first];
+  while (replicas.length < count) replicas.push(await startReplica(0));
   if (credentials === 'passthrough') {
     await cluster.trustIssuer({ url: `${url}/identity`, audiences: ['atrium'] });
     await isReady();
   }
+  const authorize: EmbeddedLogin['authorize'] = async (email, given, parameters = '') => {
+    const browser = new Browser(url, [url], { dispatcher });
+    const { auth_url } = JSON.parse((await browser.get(`${url}/api/v2/token/login${parameters}`)).body);
+    const { url: back, response } = await browser.submit(await browser.get(auth_url), { email, password: given });
+    return { browser, back, refusal: response.status };
+  };
   return {
     url,
-    metricsURL: `http://127.0.0.1:${metricsPort}`,
+    urls: replicas.map((replica) => replica.url),
+    metricsURL: first.metricsURL,
     caFile,
     cluster,
     admin,
     lines,
     request,
-    async logIn(email, given, parameters = '') {
-      const browser = new Browser(url, [url], { dispatcher });
-      const { auth_url } = JSON.parse((await browser.get(`${url}/api/v2/token/login${parameters}`)).body);
-      const { url: back, response: refusal } = await browser.submit(await browser.get(auth_url), { email, password: given });
-      if (!back.searchParams.has('code')) return { browser, back, status: refusal.status, body: '' };
+    authorize,
+    async logIn(email, given, parameters) {
+      const { browser, back, refusal } = await authorize(email, given, parameters);
+      if (!back.searchParams.has('code')) return { browser, back, status: refusal, body: '' };
       const { response, body } = await browser.get(`${url}/api/v2/token/callback${back.search}`);
       return { browser, back, status: response.status, body };
     },
     async stop() {
       await dispatcher.close();
-      await app.stop();
+      for (const { app } of replicas) await app.stop();
       await admin.close();
       await cluster.stop();
       await rm(directory, { recursive: true });

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { App } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
-import { type ApiServerOptions, apiServer, type Person } from './api-server.ts';
+import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
@@ -10,6 +10,8 @@ interface RequestOptions extends Omit<RequestInit, 'body'> {
   /** Sent as bearer token of that person, or of a token made elsewhere. */
   as?: Person;
   token?: string;
+  /** Address of another replica. */
+  at?: string;
   /** Sent as JSON, unless it is text. */
   body?: unknown;
 }
@@ -27,8 +29,12 @@ export interface TestServer {
   relay: TcpProxy;
   /** Log lines written so far. */
   logLines: string[];
+  /** Lines of the audit trail. */
+  auditLines: string[];
   /** Path of the API server's audit log; the embedded cluster keeps none. */
   auditLog: string | undefined;
+  /** Starts another replica on the same cluster, which stops with the first, or earlier. */
+  replica(): Promise<{ url: string; stop(): Promise<void> }>;
   stop(): Promise<void>;
 }
 
@@ -38,6 +44,10 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers'> {
   environment?: Record<string, string>;
   /** In the cluster before the service starts, beside what an installation applies. */
   objects?: readonly Manifest[];
+  /** What the service takes for the time. */
+  now?: () => Date;
+  /** What stands between the service and the cluster, beside the relay. */
+  between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
 
 const baseline = {
@@ -48,54 +58,78 @@ const baseline = {
 };
 
 /** Starts the service as `atrium serve` does, with one or two settings changed, and waits until it is ready. */
-export async function startServer({ config = {}, environment = {}, objects = [], issuers = [] }: ServerOptions = {}): Promise<TestServer> {
+export async function startServer({
+  config = {},
+  environment = {},
+  objects = [],
+  issuers = [],
+  now,
+  between,
+}: ServerOptions = {}): Promise<TestServer> {
   const cluster = await apiServer({ issuers });
-  const relay = new TcpProxy(cluster.url);
+  const middle = await between?.(cluster);
+  const relay = new TcpProxy(middle?.url ?? cluster.url);
   await relay.start();
   const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
   await kubernetes.install();
   await kubernetes.apply(...objects);
   const token = await kubernetes.serviceToken();
   const logLines: string[] = [];
-  const app = new App({
-    config: parseConfig({ yaml: stringify(merge(baseline, config)) }),
-    connection: {
-      server: relay.url,
-      tls: { ca: cluster.certificateAuthority },
-      namespace: serviceNamespace,
-      authorization: async () => `Bearer ${token}`,
-      discardAuthorization() {},
-    },
-    environment,
-    log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
-  });
-  const { port, metricsPort } = await app.start();
-  const url = `http://127.0.0.1:${port}`;
-  const metricsURL = `http://127.0.0.1:${metricsPort}`;
-  await eventually(
-    async () => (await fetch(`${metricsURL}/readyz`)).status,
-    (status) => status === 200,
-  );
+  const auditLines: string[] = [];
+  const apps = new Set<App>();
+  const startApp = async () => {
+    const app = newApp();
+    apps.add(app);
+    const { port, metricsPort } = await app.start();
+    const metricsURL = `http://127.0.0.1:${metricsPort}`;
+    await eventually(
+      async () => (await fetch(`${metricsURL}/readyz`)).status,
+      (status) => status === 200,
+    );
+    const stop = async () => {
+      if (apps.delete(app)) await app.stop();
+    };
+    return { port, url: `http://127.0.0.1:${port}`, metricsURL, stop };
+  };
+  const newApp = () =>
+    new App({
+      config: parseConfig({ yaml: stringify(merge(baseline, config)) }),
+      connection: {
+        server: relay.url,
+        tls: { ca: cluster.certificateAuthority },
+        namespace: serviceNamespace,
+        authorization: async () => `Bearer ${token}`,
+        discardAuthorization() {},
+      },
+      environment,
+      ...(now && { now }),
+      log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
+      writeAudit: (line) => auditLines.push(line),
+    });
+  const { port, url, metricsURL } = await startApp();
   return {
+    replica: startApp,
     url,
     port,
     metricsURL,
     kubernetes,
     relay,
     logLines,
+    auditLines,
     auditLog: cluster.auditLog,
     token: (person) => cluster.token(person),
-    async request(path, { as, token: given, body, headers, ...rest } = {}) {
+    async request(path, { as, token: given, at = url, body, headers, ...rest } = {}) {
       const bearer = given ?? (as && (await cluster.token(as)));
       const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
       const all = new Headers(headers);
       if (bearer !== undefined) all.set('Authorization', `Bearer ${bearer}`);
       if (text !== undefined && !all.has('Content-Type')) all.set('Content-Type', 'application/json');
-      return fetch(`${url}${path}`, { redirect: 'manual', ...rest, headers: all, ...(text !== undefined && { body: text }) });
+      return fetch(`${at}${path}`, { redirect: 'manual', ...rest, headers: all, ...(text !== undefined && { body: text }) });
     },
     async stop() {
-      await app.stop();
+      for (const app of apps) await app.stop();
       await relay.cut();
+      await middle?.stop();
       await kubernetes.close();
       await cluster.stop();
     },

@@ -4,9 +4,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export class TcpProxy {
   readonly #target: URL;
   readonly #sockets = new Set<Socket>();
+  readonly #upstreams = new Set<Socket>();
   #server: Server;
   #port = 0;
   #isSilent = false;
+  #isHeld = false;
 
   constructor(target: string) {
     this.#target = new URL(target);
@@ -41,15 +43,31 @@ export class TcpProxy {
     for (const socket of this.#sockets) socket.pause().unpipe();
   }
 
+  /** From here on what is asked arrives, and the answers wait until they are released. */
+  holdAnswers(): void {
+    this.#isHeld = true;
+    for (const upstream of this.#upstreams) upstream.pause();
+  }
+
+  releaseAnswers(): void {
+    this.#isHeld = false;
+    for (const upstream of this.#upstreams) upstream.resume();
+  }
+
   #create(): Server {
     return createServer((client) => {
       this.#track(client);
       if (this.#isSilent) return;
       const upstream = connect(Number(this.#target.port), this.#target.hostname);
       this.#track(upstream);
+      this.#upstreams.add(upstream);
       client.pipe(upstream).pipe(client);
+      if (this.#isHeld) upstream.pause();
       client.on('close', () => upstream.destroy());
-      upstream.on('close', () => client.destroy());
+      upstream.on('close', () => {
+        this.#upstreams.delete(upstream);
+        client.destroy();
+      });
     });
   }
 

@@ -9,6 +9,7 @@ export interface UserParts {
   account?: string;
   connector_name?: string;
   is_disabled?: boolean;
+  is_admin?: boolean;
   phase?: string;
   subjectName?: string;
   groups?: string[];

@@ -175,6 +175,8 @@ describe('GET /auth/v2/users', () => {
     ['fieldSelector=__proto__=1', 'fieldSelector'],
     ['fieldSelector=metadata.name', 'fieldSelector'],
     ['resourceVersion=new', 'resourceVersion'],
+    ['resourceVersion=999999999&labelSelector=-', 'labelSelector'],
+    ['resourceVersion=999999999&continue=x', 'continue'],
     ['continue=x', 'continue'],
     ['continue=000000000000.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'continue'],
   ] as const) {

@@ -1,0 +1,23 @@
+/** What a directory says of somebody whose password was right. */
+interface DirectoryProof {
+  groups: readonly string[];
+}
+
+/** Directories that keep the passwords of their users to themselves. */
+export interface DirectoryPasswords {
+  /** Whether that is a directory which is asked. */
+  has(connectorID: string): boolean;
+  /**
+   * Asks the directory of that connector.
+   *
+   * @returns undefined if that is not their password, or there is nobody of that e-mail address
+   * @throws StatusError 503 if it gives no answer
+   */
+  check(attempt: { connectorID: string; email: string; password: string }, signal: AbortSignal): Promise<DirectoryProof | undefined>;
+  /**
+   * Makes the record of somebody who is new in a directory, as a synchronisation would.
+   *
+   * @returns false if no directory knows them, or records are not made at log-in; @throws StatusError 503
+   */
+  provision(email: string, signal: AbortSignal): Promise<boolean>;
+}

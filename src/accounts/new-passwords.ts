@@ -1,0 +1,56 @@
+import type { Config } from '../config/schema.ts';
+import { type FieldError, invalidValue } from '../http/field-error.ts';
+import type { PasswordEnvelopes } from './password-envelope.ts';
+import { passwordProblems, problemText } from './password-policy.ts';
+import type { Passwords } from './passwords.ts';
+
+export interface NewPasswordsOptions {
+  envelopes: PasswordEnvelopes;
+  passwords: Passwords;
+  policy: Config['users']['passwordPolicy'];
+}
+
+/** A password as it came: what it says, and why it will not do. */
+interface ReadPassword {
+  /** '' if it could not be read. */
+  password: string;
+  violations: FieldError[];
+}
+
+/** Passwords that people choose: opened, held against the policy, hashed. */
+export class NewPasswords {
+  readonly #options: NewPasswordsOptions;
+
+  constructor(options: NewPasswordsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param sent plain, or an envelope
+   * @param field of the body, for the violations
+   * @throws StatusError 503 while there is no key to open envelopes with
+   */
+  async read(sent: string, field: string, user: { email: string; username: string }): Promise<ReadPassword> {
+    const opened = await this.open(sent, field);
+    if (opened.violations.length > 0) return opened;
+    const problems = await passwordProblems(opened.password, user, this.#options.policy);
+    return { ...opened, violations: problems.map((problem) => invalidValue(field, '***', problemText(problem, this.#options.policy))) };
+  }
+
+  /** The same without the policy: of a password that there is already. */
+  async open(sent: string, field: string): Promise<ReadPassword> {
+    const { envelopes, policy } = this.#options;
+    const wrong = (detail: string) => ({ password: '', violations: [invalidValue(field, '***', detail)] });
+    if (!envelopes.isEnvelope(sent))
+      return policy.requireEncrypted ? wrong('must be encrypted with the key of GET /auth/v1/pubkey') : { password: sent, violations: [] };
+    const password = await envelopes.open(sent);
+    return password === undefined
+      ? wrong('cannot be decrypted: encrypt it anew with the key of GET /auth/v1/pubkey')
+      : { password, violations: [] };
+  }
+
+  /** @throws StatusError 429 when too many wait already */
+  hash(password: string): Promise<string> {
+    return this.#options.passwords.hash(password);
+  }
+}

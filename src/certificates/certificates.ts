@@ -1,0 +1,50 @@
+/** Certificates of authorization: client certificates for the Kubernetes API, for those who may have them. */
+import type { Account } from '../accounts/account.ts';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { certificateBody, userCertificate } from './schema.ts';
+import { CertificateService, type CertificateServiceOptions } from './service.ts';
+
+export interface CertificatesOptions extends CertificateServiceOptions {
+  audit: Audit;
+}
+
+/** The feature: its one operation. */
+export function createCertificates({ audit, ...options }: CertificatesOptions): { operations: Operation[] } {
+  const service = new CertificateService(options);
+  const authorize = operation({
+    id: 'Authorize',
+    method: 'POST',
+    paths: ['/auth/v1/authorize'],
+    tag: 'users',
+    summary: 'Issues a client certificate for the Kubernetes API, for oneself or for a user whom the caller may impersonate',
+    description: 'Kubernetes cannot recall a certificate: it outlives a disabled user until its end, and is therefore short.',
+    credential: 'required',
+    body: certificateBody,
+    answers: {
+      201: {
+        description: 'The certificate; the key, if the service made it, is in no later answer.',
+        content: { 'application/json': userCertificate },
+      },
+      403: { description: 'The API server says no, the cluster denies it, or the request names others.' },
+      404: { description: 'There is no such user.' },
+    },
+    async handle({ ctx, caller, body, signal }) {
+      const { certificate, account } = await service.issue(body.spec, caller, signal);
+      const { name, uid } = caller.identity;
+      audit.record({
+        audit: 'CertificateIssued',
+        ...auditOrigin(ctx),
+        actor: { name, uid },
+        ...targetOf(account),
+        outcome: 'success',
+        code: 201,
+      });
+      ctx.status = 201;
+      ctx.body = certificate;
+    },
+  });
+  return { operations: [authorize] };
+}
+
+const targetOf = (account: Account | undefined) => account && { target: { name: account.name, uid: account.uid } };

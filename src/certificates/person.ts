@@ -1,0 +1,78 @@
+import type { Account } from '../accounts/account.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { phaseOf } from '../accounts/phase.ts';
+import { userResource } from '../accounts/user-resource.ts';
+import type { Config } from '../config/schema.ts';
+import type { Caller } from '../http/operation.ts';
+import { notFound, StatusError, serviceUnavailable } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { CertificateRequest } from './schema.ts';
+
+/** Whose certificate it is to be. */
+export interface Person {
+  /** Undefined for a caller without a User record. */
+  account: Account | undefined;
+  subjectName: string;
+  groups: readonly string[];
+}
+
+interface PersonOptions {
+  access: AccessReviews;
+  accounts: AccountLookup;
+  config: Config;
+  now: Date;
+  signal: AbortSignal;
+}
+
+/**
+ * Whom a request is about, with the groups that the certificate names, if the caller may have one of theirs.
+ *
+ * @throws StatusError 403, 404, 503
+ */
+export async function personOf({ user, groups }: CertificateRequest, caller: Caller, options: PersonOptions): Promise<Person> {
+  const { access, accounts, config, now, signal } = options;
+  if (!accounts.isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${accounts.failure() ?? 'not listed yet'}`) });
+  const own = accounts.ofSubject(caller.identity.name);
+  const name = user ?? own?.name;
+  await access.require(caller, { ...userResource, subresource: 'authorize', verb: 'create', ...(name !== undefined && { name }) }, signal);
+  if (name === own?.name) return person(own, caller.identity.name, chosen(caller.identity.groups, groups), { config, now });
+
+  const account = accounts.get(name ?? '');
+  if (account === undefined) throw notFound(userResource, name ?? '');
+  const impersonation = { group: '', verb: 'impersonate' };
+  await access.require(caller, { ...impersonation, resource: 'users', name: account.subjectName || account.email }, signal);
+  const theirs = account.groups.map((group) => config.login.claims.groupsPrefix + group);
+  const found = person(account, account.subjectName, chosen(theirs, groups), { config, now });
+  await Promise.all(found.groups.map((group) => access.require(caller, { ...impersonation, resource: 'groups', name: group }, signal)));
+  return found;
+}
+
+/** 403 about the content of a request. */
+export const refused = (message: string) =>
+  new StatusError(403, 'Forbidden', message, { details: { group: userResource.group, kind: userResource.resource } });
+
+const isOfKubernetes = (name: string) => name.startsWith('system:');
+/** What this service keeps in groups of its own is in tokens, which end with the account; a certificate would go on. */
+const isLocal = (name: string) => name.startsWith('local:');
+
+/** @throws StatusError 403 for a name of Kubernetes itself, and for a user who could not log in */
+function person(
+  account: Account | undefined,
+  subjectName: string,
+  groups: readonly string[],
+  { config, now }: { config: Config; now: Date },
+): Person {
+  const { phase } = account ? phaseOf(account, now, config.users.idleDays) : { phase: 'Normal' };
+  if (phase === 'Disabled' || phase === 'Invalid') throw refused(`the user is ${phase}, and gets no certificate`);
+  if (subjectName === '') throw refused('the user has never logged in, and gets no certificate');
+  if (isOfKubernetes(subjectName)) throw refused(`${JSON.stringify(subjectName)} is a name of Kubernetes itself, and gets no certificate`);
+  return { account, subjectName, groups };
+}
+
+/** @throws StatusError 403 for groups that are not theirs, or that no certificate may name */
+function chosen(groups: readonly string[], asked: readonly string[] | undefined): readonly string[] {
+  const theirs = [...new Set(groups)].filter((group) => !isOfKubernetes(group) && !isLocal(group));
+  const foreign = asked?.find((group) => !theirs.includes(group));
+  if (foreign !== undefined) throw refused(`${JSON.stringify(foreign)} is no group that a certificate of this user may name`);
+  return asked === undefined ? theirs : [...new Set(asked)];
+}

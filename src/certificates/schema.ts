@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** Least that the API server takes (CertificateSigningRequest `spec.expirationSeconds`). */
+const leastSeconds = 600;
+
+/** Of 512 groups with long names, and a large key. */
+const maxRequestLength = 256 * 1024;
+
+/** All members may be left out: then it is a certificate for oneself, with a new key. */
+export const certificateBody = z
+  .strictObject({
+    apiVersion: z.literal('auth.platform.io/v1').optional(),
+    kind: z.literal('UserCertificate').optional(),
+    metadata: z.looseObject({}).optional(),
+    spec: z
+      .strictObject({
+        request: z
+          .string()
+          .min(1)
+          .max(maxRequestLength)
+          .optional()
+          .describe('Base64 of one PEM certificate request (PKCS #10). Without it a new key is made, and handed out once.'),
+        expirationSeconds: z
+          .int({ error: 'must be a whole number of seconds' })
+          .min(leastSeconds, `must be at least ${leastSeconds}`)
+          .default(3600)
+          .describe('More than `users.certificates.maxSeconds` counts as that.'),
+        user: z.string().min(1).optional().describe('Name of a User record. Default: the caller.'),
+        groups: z.array(z.string().min(1)).max(512).optional().describe('Some of the groups of that user. Default: all.'),
+        namespace: z
+          .string()
+          .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label')
+          .optional()
+          .describe('For the context of the kubeconfig only.'),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+export type CertificateRequest = z.output<typeof certificateBody>['spec'];
+
+const time = z.iso.datetime();
+
+export const userCertificate = z
+  .object({
+    apiVersion: z.literal('auth.platform.io/v1'),
+    kind: z.literal('UserCertificate'),
+    metadata: z.object({ name: z.string() }),
+    spec: z.object({ expirationSeconds: z.int(), user: z.string().optional().describe('Missing for a caller without a User record.') }),
+    status: z.object({
+      subject: z.object({ commonName: z.string(), organizations: z.array(z.string()) }),
+      certificate: z.string().describe('PEM.'),
+      key: z.string().optional().describe('PEM, PKCS #8; only if the service made it, and never again.'),
+      certificateAuthority: z.string().describe('PEM; verifies the API server.'),
+      serialNumber: z.string().describe('Hexadecimal.'),
+      notBefore: time,
+      notAfter: time,
+      kubeconfig: z.string().describe('YAML; without a key of ours it names the file client.key.'),
+    }),
+  })
+  .meta({ id: 'UserCertificate' });
+
+export type UserCertificate = z.output<typeof userCertificate>;

@@ -1,0 +1,98 @@
+import type { Account } from '../accounts/account.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { timestamp } from '../accounts/timestamp.ts';
+import type { Config } from '../config/schema.ts';
+import type { Caller } from '../http/operation.ts';
+import { badParameter, StatusError } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { Connection } from '../kubernetes/connection.ts';
+import { kubeconfigText } from './kubeconfig.ts';
+import { type Person, personOf, refused } from './person.ts';
+import type { CertificateRequest, UserCertificate } from './schema.ts';
+import { sign } from './signer.ts';
+
+export interface CertificateServiceOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  accounts: AccountLookup;
+  connection: Connection;
+  config: Config;
+  now?: () => Date;
+}
+
+interface Issued {
+  certificate: UserCertificate;
+  /** Whose it is; undefined for a caller without a User record. */
+  account: Account | undefined;
+}
+
+/** Client certificates for the Kubernetes API, from the signer of the cluster. They cannot be recalled: hence they are short. */
+export class CertificateService {
+  readonly #options: CertificateServiceOptions;
+
+  constructor(options: CertificateServiceOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 400, 403, 404, 503, 504 */
+  async issue(spec: CertificateRequest, caller: Caller, signal: AbortSignal): Promise<Issued> {
+    const { apiServer, config, now = () => new Date() } = this.#options;
+    const { enabled, signerName, maxSeconds } = config.users.certificates;
+    if (!enabled) throw turnedOff();
+    const person = await personOf(spec, caller, { ...this.#options, now: now(), signal });
+    // Only who asks for certificates pays for loading what reads and makes them.
+    const { readCertificate } = await import('./signing-request.ts');
+    const { request, key } = await requestOf(spec, person);
+    const user = person.account?.name;
+    const expirationSeconds = Math.min(spec.expirationSeconds, maxSeconds);
+    const { name, certificate } = await sign(apiServer.asService, { user, request, signerName, expirationSeconds }, signal);
+    const { subject, serialNumber, notBefore, notAfter } = readCertificate(certificate);
+    const { server, certificateAuthority } = this.#cluster();
+    const { subjectName } = person;
+    return {
+      account: person.account,
+      certificate: {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'UserCertificate',
+        metadata: { name },
+        spec: { expirationSeconds, ...(user !== undefined && { user }) },
+        status: {
+          subject: { commonName: subject.commonName, organizations: [...subject.organizations] },
+          certificate,
+          ...(key !== undefined && { key }),
+          certificateAuthority,
+          serialNumber,
+          notBefore: timestamp(notBefore),
+          notAfter: timestamp(notAfter),
+          kubeconfig: kubeconfigText({ server, certificateAuthority, user: subjectName, certificate, key, namespace: spec.namespace }),
+        },
+      },
+    };
+  }
+
+  #cluster(): { server: string; certificateAuthority: string } {
+    const { connection, config } = this.#options;
+    return { server: config.kubernetes.publicURL ?? connection.server, certificateAuthority: connection.tls.ca?.toString() ?? '' };
+  }
+}
+
+/** The request of the caller, or a new one with its key. @throws StatusError 400, 403 */
+async function requestOf({ request: text }: CertificateRequest, person: Person): Promise<{ request: string; key?: string }> {
+  const { judgeRequest, makeRequest } = await import('./signing-request.ts');
+  const { subjectName, groups } = person;
+  if (text === undefined) return makeRequest({ commonName: subjectName, organizations: groups });
+  const judged = await judgeRequest(text);
+  if ('problem' in judged) throw badParameter('spec.request', judged.problem);
+  const { request, subject } = judged;
+  if (subject.commonName !== subjectName) throw refused('the request names another user');
+  if (!subject.organizations.every((group) => groups.includes(group)))
+    throw refused('the request names groups that are not those of the user');
+  return { request };
+}
+
+/** 503: a signer is what is missing, as far as callers can tell. */
+const turnedOff = () =>
+  new StatusError(503, 'ServiceUnavailable', 'client certificates are turned off (users.certificates.enabled)', {
+    details: { retryAfterSeconds: 3600 },
+  });

@@ -1,0 +1,124 @@
+/** PKCS #10 certificate requests (RFC 2986): made here, or made by the caller and then judged. */
+import 'reflect-metadata';
+import { createPublicKey, webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+x509.cryptoProvider.set(webcrypto);
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const leastRsaBits = 2048;
+const leastRsaExponent = 65_537n;
+const curves = ['prime256v1', 'secp384r1', 'secp521r1'];
+const weakHash = /^(MD5|SHA-?1)$/i;
+const extensionRequest = '1.2.840.113549.1.9.14';
+const { digitalSignature, nonRepudiation, keyEncipherment, keyAgreement } = x509.KeyUsageFlags;
+const harmlessUsages = digitalSignature | nonRepudiation | keyEncipherment | keyAgreement;
+
+/** Whom a certificate is to name. */
+export interface Subject {
+  commonName: string;
+  organizations: readonly string[];
+}
+
+/** A request with a new P-256 key. PEM texts; the key is PKCS #8 and kept nowhere. */
+export async function makeRequest({ commonName, organizations }: Subject): Promise<{ request: string; key: string }> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const request = await x509.Pkcs10CertificateRequestGenerator.create(
+    {
+      // In this form a name is taken as it is; as a string it would be parsed, and could name somebody else.
+      name: new x509.Name([{ CN: [{ utf8String: commonName }] }, ...organizations.map((name) => ({ O: [{ utf8String: name }] }))]),
+      keys,
+      signingAlgorithm: algorithm,
+    },
+    webcrypto,
+  );
+  const key = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+  return { request: request.toString('pem'), key };
+}
+
+/** What a request of the caller says, or why it cannot be used. */
+export type Judged = { problem: string } | { request: string; subject: Subject };
+
+/** @param text base64 of one PEM block */
+export async function judgeRequest(text: string): Promise<Judged> {
+  if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text)) return { problem: 'must be base64 of a PEM block' };
+  const pem = Buffer.from(text, 'base64').toString('latin1');
+  const blocks = pem.match(/-----BEGIN [^-]+-----/g) ?? [];
+  if (blocks.length !== 1 || blocks[0] !== '-----BEGIN CERTIFICATE REQUEST-----')
+    return { problem: 'must be base64 of exactly one PEM block of type CERTIFICATE REQUEST' };
+  try {
+    const request = new x509.Pkcs10CertificateRequest(pem);
+    const problem = keyProblem(request) ?? extensionProblem(request) ?? (await signatureProblem(request));
+    if (problem !== undefined) return { problem };
+    const subject = subjectOf(request.subjectName);
+    return 'problem' in subject ? subject : { request: request.toString('pem'), subject };
+  } catch {
+    // What the parser says is about bytes.
+    return { problem: 'is no certificate request (PKCS #10)' };
+  }
+}
+
+async function signatureProblem(request: x509.Pkcs10CertificateRequest): Promise<string | undefined> {
+  const { hash } = request.signatureAlgorithm;
+  // Ed25519 has none of its own.
+  if (weakHash.test(hash?.name ?? '')) return 'is signed with a hash that is broken';
+  return (await request.verify(webcrypto)) ? undefined : 'is not signed with its own key';
+}
+
+function keyProblem(request: x509.Pkcs10CertificateRequest): string | undefined {
+  const key = createPublicKey({ key: Buffer.from(request.publicKey.rawData), format: 'der', type: 'spki' });
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key;
+  if (type === 'ed25519') return undefined;
+  if (type === 'ec')
+    return curves.includes(details.namedCurve ?? '') ? undefined : 'has a key on another curve than P-256, P-384 and P-521';
+  if (type !== 'rsa') return 'must have an RSA, P-256, P-384, P-521 or Ed25519 key';
+  const { modulusLength = 0, publicExponent = 0n } = details;
+  return modulusLength >= leastRsaBits && publicExponent >= leastRsaExponent
+    ? undefined
+    : 'has a weak RSA key: it takes 2048 bits and the exponent 65537, or more';
+}
+
+/** The certificate is for a client: whatever asks for more is not what it seems. */
+function extensionProblem({ attributes, extensions }: x509.Pkcs10CertificateRequest): string | undefined {
+  // Of several lists of extensions only the first would be looked at here, but all would be signed.
+  if (attributes.length > 1 || attributes.some(({ type }) => type !== extensionRequest))
+    return 'must have no attributes but one of extensions';
+  return extensions.every(isHarmless)
+    ? undefined
+    : 'must ask for nothing but client authentication: no alternative names, no certificate authority';
+}
+
+function isHarmless(extension: x509.Extension): boolean {
+  if (extension instanceof x509.BasicConstraintsExtension) return !extension.ca;
+  if (extension instanceof x509.KeyUsagesExtension) return (extension.usages & ~harmlessUsages) === 0;
+  if (extension instanceof x509.ExtendedKeyUsageExtension)
+    return extension.usages.every((usage) => usage === x509.ExtendedKeyUsage.clientAuth);
+  return extension instanceof x509.SubjectKeyIdentifierExtension;
+}
+
+function subjectOf(name: x509.Name): Subject | { problem: string } {
+  if (!isPlain(name)) return { problem: 'must name nothing but CN and O, as UTF8String or PrintableString' };
+  const names = name.getField('CN');
+  const [commonName] = names;
+  if (commonName === undefined || names.length !== 1) return { problem: 'must name one CN' };
+  return { commonName, organizations: name.getField('O') };
+}
+
+/** Whether every reader finds the same names in it: those of other string types are read as other letters by some. */
+function isPlain(name: x509.Name): boolean {
+  const parts = name.toJSON().map(Object.entries<string[]>);
+  if (parts.flat().some(([type]) => type !== 'CN' && type !== 'O')) return false;
+  const utf8 = (text: string): x509.JsonAttributeObject => ({ utf8String: text });
+  const shortest = (text: string) => (x509.Name.isPrintableString(text) ? { printableString: text } : utf8(text));
+  return [utf8, shortest].some((encode) => {
+    const again = parts.map((part) => Object.fromEntries(part.map(([type, texts]) => [type, texts.map(encode)])));
+    return Buffer.from(new x509.Name(again).toArrayBuffer()).equals(Buffer.from(name.toArrayBuffer()));
+  });
+}
+
+/** What a certificate (PEM) says; the serial number in hexadecimal. */
+export function readCertificate(pem: string): { subject: Subject; serialNumber: string; notBefore: Date; notAfter: Date } {
+  const { subjectName, serialNumber, notBefore, notAfter } = new x509.X509Certificate(pem);
+  const subject = { commonName: subjectName.getField('CN').at(-1) ?? '', organizations: subjectName.getField('O') };
+  return { subject, serialNumber, notBefore, notAfter };
+}

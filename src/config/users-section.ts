@@ -1,0 +1,125 @@
+/** The settings of User records: where they come from, when they count, and their passwords. */
+import { z } from 'zod';
+import { duration, isUnique, path } from './units.ts';
+
+const attribute = (what: string, fallback: string) =>
+  z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'must be the name of an LDAP attribute')
+    .default(fallback)
+    .describe(what);
+
+const ldapConnector = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be lower-case letters, digits and hyphens')
+      .refine((id) => id !== 'local', 'must not be local')
+      .describe('`spec.connector_id` of its users.'),
+    name: z.string().min(1).max(128).describe('`spec.connector_name` of its users.'),
+    url: z.url({ protocol: /^ldaps?$/, error: 'must be an ldap or ldaps URL' }).describe('Address of the directory.'),
+    caFile: path().optional().describe('PEM certificate authority of the directory, instead of those of the system.'),
+    startTLS: z.boolean().default(false).describe('Begin with plain ldap and go on in TLS (RFC 4513 section 3).'),
+    bindDN: z.string().min(1).optional().describe('Who searches. Default: nobody in particular.'),
+    bindPasswordFile: path().optional().describe('File with the password of `bindDN`.'),
+    baseDN: z.string().min(1).describe('Where the entries of users are.'),
+    filter: z.string().min(1).default('(objectClass=person)').describe('Which entries are users (RFC 4515).'),
+    attributes: z
+      .strictObject({
+        email: attribute('The login identity.', 'mail'),
+        username: attribute('The display name.', 'cn'),
+        account: attribute('The login name at the source.', 'uid'),
+        mobile: attribute('The mobile number.', 'mobile'),
+        id: attribute('What stays when an entry is renamed.', 'entryUUID'),
+      })
+      .prefault({}),
+    groups: z
+      .strictObject({
+        baseDN: z.string().min(1).describe('Where the entries of groups are.'),
+        filter: z.string().min(1).default('(objectClass=groupOfNames)').describe('Which entries are groups (RFC 4515).'),
+        name: attribute('The name of a group.', 'cn'),
+        member: attribute('What names the members of a group, by their DNs.', 'member'),
+      })
+      .optional()
+      .describe('Where the groups of users come from. Default: there are none.'),
+  })
+  .refine(({ bindDN, bindPasswordFile }) => (bindDN === undefined) === (bindPasswordFile === undefined), {
+    path: ['bindPasswordFile'],
+    error: 'must be given with bindDN, and only then',
+  })
+  .refine(({ url, startTLS }) => !startTLS || url.startsWith('ldap:'), {
+    path: ['startTLS'],
+    error: 'must be false where the url is ldaps',
+  });
+
+export const usersSection = z.strictObject({
+  autoProvision: z.boolean().default(true).describe('A User is made for whoever logs in and has none; otherwise they are refused.'),
+  idleDays: z
+    .number()
+    .int()
+    .min(0)
+    .default(90)
+    .describe('Days without a log-in after which a user is disabled (administrators are not); 0 is never.'),
+  lockout: z
+    .strictObject({
+      failures: z.number().int().min(1).default(5).describe('Wrong passwords after which a user is locked.'),
+      window: duration().prefault('24h').describe('Within which they count.'),
+      duration: duration().prefault('20m').describe('How long the lock lasts.'),
+    })
+    .prefault({}),
+  passwordPolicy: z
+    .strictObject({
+      minLength: z.number().int().min(1).max(128).default(8).describe('Fewest characters of a new password.'),
+      maxLength: z.number().int().min(1).max(128).default(128).describe('Most characters of a new password.'),
+      classes: z
+        .array(z.enum(['letter', 'digit', 'special']))
+        .refine(isUnique, 'must not hold one twice')
+        .default([])
+        .describe('Kinds of characters that must all occur; none is better (NIST SP 800-63B 3.1.1.2).'),
+      changeOnFirstLogin: z.boolean().default(false).describe('Whoever was created by somebody else changes the password first.'),
+      changeAfterReset: z.boolean().default(true).describe('Whoever had the password set by somebody else changes it first.'),
+      requireEncrypted: z.boolean().default(false).describe('Refuse passwords that are not sealed with the key of `GET /auth/v1/pubkey`.'),
+    })
+    .refine(({ minLength, maxLength }) => minLength <= maxLength, { path: ['minLength'], error: 'must not be above maxLength' })
+    .prefault({}),
+  certificates: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe('Whether `POST /auth/v1/authorize` hands out client certificates.'),
+      signerName: z
+        .string()
+        .regex(/^[a-z0-9.-]+\/[a-zA-Z0-9._-]+$/, 'must be a signer name such as example.com/people')
+        .default('kubernetes.io/kube-apiserver-client')
+        .describe('Signer of the CertificateSigningRequests.'),
+      maxSeconds: z
+        .number()
+        .int()
+        .min(600)
+        .max(31_536_000)
+        .default(86_400)
+        .describe('Longest lifetime of a certificate; more counts as this.'),
+    })
+    .prefault({}),
+  sync: z
+    .strictObject({
+      maxInvalidPercent: z
+        .number()
+        .int()
+        .min(0)
+        .max(100)
+        .default(50)
+        .describe("A synchronisation that would invalidate more of a connector's users is refused, unless forced."),
+      schedule: duration().optional().describe('Synchronise by itself so often. Default: only when asked.'),
+    })
+    .prefault({}),
+  ldap: z
+    .array(ldapConnector)
+    .refine((connectors) => isUnique(connectors.map(({ id }) => id)), 'must not hold an id twice')
+    .default([])
+    .describe('Directories that users come from, and whose passwords count at the embedded issuer.'),
+  v1List: z
+    .strictObject({
+      deprecatedAt: z.iso.date().default('2026-01-01').describe('Since when `GET /auth/v1/users` is deprecated.'),
+      sunset: z.iso.date().optional().describe('When `GET /auth/v1/users` will be removed, if that is known.'),
+    })
+    .prefault({}),
+});

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, isIP, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTLS, TLSSocket } from 'node:tls';
+import { Client } from 'ldapts';
+import type { Config } from '../config/schema.ts';
+import { DirectoryError, reasonOf } from './directory-error.ts';
+
+export type Connector = Config['users']['ldap'][number];
+
+const connectTimeoutMs = 5_000;
+const operationTimeoutMs = 30_000;
+const startTLS = '1.3.6.1.4.1.1466.20037';
+
+/**
+ * A client on one connection, as secure as configured or none. The library would connect anew, in plain and as nobody, when a connection
+ * has broken off; this one must not. TLS is done before the library gets the socket: what it has to say goes to nobody whose
+ * certificate was not looked at, and nothing that was sent in plain before StartTLS is taken for an answer (RFC 4511 4.14).
+ */
+export class Connection {
+  readonly client: Client;
+  readonly #socket: Socket;
+  readonly #signal: AbortSignal;
+  readonly #cut = () => this.#socket.destroy();
+
+  private constructor(socket: Socket, client: Client, signal: AbortSignal) {
+    this.#socket = socket;
+    this.client = client;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#cut);
+  }
+
+  /** @param signal cuts the connection when it aborts; @throws DirectoryError NotConfigured, Unreachable */
+  static async open({ url, caFile, startTLS: startsTLS }: Connector, signal: AbortSignal): Promise<Connection> {
+    const { protocol, hostname, port } = new URL(url);
+    const host = hostname.replace(/^\[|\]$/g, '') || 'localhost';
+    const isSecure = protocol === 'ldaps:';
+    const address = { host, port: Number(port) || (isSecure ? 636 : 389) };
+    const tls: ConnectionOptions = {
+      host,
+      minVersion: 'TLSv1.2',
+      ...(isIP(host) === 0 && { servername: host }),
+      ...(caFile !== undefined && { ca: await authority(caFile) }),
+    };
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(connectTimeoutMs)]);
+    let socket: Socket | undefined;
+    try {
+      socket = isSecure ? connectTLS({ ...tls, ...address }) : connect(address);
+      await ready(socket, isSecure ? 'secureConnect' : 'connect', deadline);
+      if (startsTLS && !isSecure) {
+        await askForTLS(socket);
+        socket = connectTLS({ ...tls, socket });
+        await ready(socket, 'secureConnect', deadline);
+      }
+    } catch (error) {
+      socket?.destroy();
+      throw new DirectoryError('Unreachable', `the directory is out of reach: ${reasonOf(error)}`, { cause: error });
+    }
+    return new Connection(socket, clientOn(socket), signal);
+  }
+
+  async close(): Promise<void> {
+    this.#signal.removeEventListener('abort', this.#cut);
+    await this.client.unbind().catch(() => undefined);
+    this.#socket.destroy();
+  }
+}
+
+async function authority(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new DirectoryError('NotConfigured', 'caFile cannot be read', { cause: error });
+  }
+}
+
+async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<void> {
+  // Until the library listens, and after: an error without a listener would end the process.
+  socket.on('error', () => undefined);
+  await once(socket, event, { signal });
+}
+
+/** @throws whatever the library throws when the server will not; nothing may be said in plain then */
+async function askForTLS(socket: Socket): Promise<void> {
+  await clientOn(socket).exop(startTLS);
+  // The library's ears are closed: what else came in plain is lost with them.
+  socket.removeAllListeners('data');
+}
+
+/** The address is the socket's; the library only tells from its scheme which of the two to take. */
+const clientOn = (socket: Socket): Client =>
+  socket instanceof TLSSocket
+    ? new Client({ url: 'ldaps://directory', timeout: operationTimeoutMs, createSecureConnection: onlyOnce(socket) })
+    : new Client({ url: 'ldap://directory', timeout: operationTimeoutMs, createConnection: onlyOnce(socket) });
+
+function onlyOnce<S>(socket: S): () => S {
+  let isTaken = false;
+  return () => {
+    if (isTaken) throw new Error('the connection is over');
+    isTaken = true;
+    return socket;
+  };
+}

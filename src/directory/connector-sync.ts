@@ -1,0 +1,159 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { StatusError } from '../http/status.ts';
+import type { Connector } from './connection.ts';
+import type { DirectoryUsers, Membership } from './directory-users.ts';
+import type { ConnectorResult, SyncError } from './schema.ts';
+
+/** How an entry, a name or a whole directory failed; the message is for whoever may synchronise. */
+type Failure = Pick<SyncError, 'reason' | 'message'>;
+
+/** What a directory lists, read to the end. */
+export interface Listing {
+  /** How many entries there were, those included that cannot be users. */
+  fetched: number;
+  members: readonly Membership[];
+  errors: readonly SyncError[];
+  /** Whether the directory, asked for them by name, has any of these after all. */
+  hasAny(emails: readonly string[]): Promise<boolean>;
+}
+
+export interface SyncRules {
+  maxInvalidPercent: number;
+  isDryRun: boolean;
+  isForced: boolean;
+}
+
+const atOnce = 8;
+const maxErrors = 20;
+const maxEntry = 256;
+/** Members looked at between two turns of the event loop. */
+const slice = 100;
+
+const incomplete: Failure = { reason: 'Incomplete', message: 'the directory listed nobody' };
+const refusals = {
+  NameTaken: 'the name of the record belongs to a user with another e-mail address',
+  Administrator: 'an administrator is never linked',
+};
+
+/**
+ * Makes the records agree with what a directory lists. A directory that fails a guard changes nothing.
+ *
+ * @param signal stops it between two users when it aborts
+ */
+export class ConnectorSync {
+  readonly #users: DirectoryUsers;
+  readonly #connector: Connector;
+  readonly #rules: SyncRules;
+  readonly #signal: AbortSignal;
+  readonly #result: ConnectorResult;
+
+  constructor(users: DirectoryUsers, connector: Connector, { rules, signal }: { rules: SyncRules; signal: AbortSignal }) {
+    this.#users = users;
+    this.#connector = connector;
+    this.#rules = rules;
+    this.#signal = signal;
+    this.#result = emptyResult(connector);
+  }
+
+  /** @returns what became of it so far, also when it fails in the middle; @throws the signal's reason */
+  async run({ fetched, members, errors, hasAny }: Listing): Promise<ConnectorResult> {
+    const { isDryRun, isForced, maxInvalidPercent } = this.#rules;
+    const result = this.#result;
+    result.fetched = fetched;
+    for (const error of errors) this.#fail(error);
+    const emails = new Set(members.map(({ person }) => person.email.toLowerCase()));
+    const { names, counting } = this.#users.vanished(this.#connector, emails);
+    if (fetched === 0 && !isForced) return this.#end(incomplete);
+    if (!isForced && names.length * 100 > counting * maxInvalidPercent)
+      return this.#end({
+        reason: 'TooManyInvalid',
+        message: `${names.length} of ${counting} users would be invalidated, more than ${maxInvalidPercent} percent`,
+      });
+    // Some servers end a list early without saying so: who is asked for by name shows it.
+    if (names.length > 0 && (await hasAny(names.map((name) => this.#users.emailOf(name)))))
+      return this.#end({ ...incomplete, message: 'the directory left out entries that it has' });
+    if (isDryRun) return this.#preview(members, names);
+    try {
+      await this.#forEach(members, (member) => this.#apply(member));
+      await this.#forEach(names, async (name) => {
+        if (await this.#users.invalidate(name, this.#connector, this.#signal)) result.invalidated += 1;
+      });
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      if (!(error instanceof StatusError)) throw error;
+      return this.#end({ reason: 'NotWritten', message: 'kubernetes did not take a change; the next synchronisation goes on' });
+    }
+    return result;
+  }
+
+  async #preview(members: readonly Membership[], vanished: readonly string[]): Promise<ConnectorResult> {
+    await this.#forEach(members, async (member) => {
+      const change = this.#users.preview(member, this.#connector);
+      if (change.outcome === 'failed') this.#refuse(member, change.reason);
+      else this.#result[change.outcome] += 1;
+    });
+    this.#result.invalidated = vanished.length;
+    return this.#result;
+  }
+
+  async #apply(member: Membership): Promise<void> {
+    const outcome = await this.#users.apply(member, this.#connector, this.#signal);
+    if (typeof outcome === 'string') this.#result[outcome] += 1;
+    else this.#refuse(member, outcome.reason);
+  }
+
+  #refuse({ person: { dn } }: Membership, reason: keyof typeof refusals): void {
+    this.#fail({ reason, message: refusals[reason], entry: dn });
+  }
+
+  #fail(error: SyncError): void {
+    this.#result.failed += 1;
+    if (this.#result.errors.length < maxErrors) this.#result.errors.push({ ...error, entry: error.entry?.slice(0, maxEntry) });
+  }
+
+  #end(failure: Failure): ConnectorResult {
+    return failed(this.#result, failure);
+  }
+
+  /** A few at one time. The first that throws ends them all. */
+  async #forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+    const left = items.values();
+    let done = 0;
+    let hasFailed = false;
+    const worker = async () => {
+      for (const item of left) {
+        if (hasFailed) return;
+        this.#signal.throwIfAborted();
+        await work(item).catch((error: unknown) => {
+          hasFailed = true;
+          throw error;
+        });
+        done += 1;
+        if (done % slice === 0) await turn();
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+  }
+}
+
+export const emptyResult = ({ id }: Pick<Connector, 'id'>): ConnectorResult => ({
+  connector_id: id,
+  connector_type: 'ldap',
+  status: 'Success',
+  fetched: 0,
+  created: 0,
+  updated: 0,
+  unchanged: 0,
+  linked: 0,
+  restored: 0,
+  invalidated: 0,
+  failed: 0,
+  errors: [],
+});
+
+/** The failure of the whole comes first. */
+export const failed = (result: ConnectorResult, failure: Failure): ConnectorResult => ({
+  ...result,
+  status: 'Failed',
+  errors: [failure, ...result.errors].slice(0, maxErrors),
+});

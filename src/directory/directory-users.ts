@@ -1,0 +1,159 @@
+import { accountOf } from '../accounts/account.ts';
+import { conditionsOf } from '../accounts/conditions.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { phaseOf, phaseStatus } from '../accounts/phase.ts';
+import { recordName } from '../accounts/record-name.ts';
+import { timestamp } from '../accounts/timestamp.ts';
+import { createdByAnnotation, labelsToChange, userLabels } from '../accounts/user-labels.ts';
+import { UserRecords, untilUncontested } from '../accounts/user-records.ts';
+import { userApiVersion } from '../accounts/user-resource.ts';
+import { serviceUnavailable } from '../http/status.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import type { Connector } from './connection.ts';
+import type { Person } from './person.ts';
+import { changeOf, isOf, type Outcome, type Refusal, type UserChange } from './user-change.ts';
+
+/** All User records, as this replica has seen the cluster. */
+export interface SeenRecords {
+  names(): Iterable<string>;
+  get(name: string): KubernetesObject | undefined;
+}
+
+export interface DirectoryUsersOptions {
+  client: ServiceClient;
+  accounts: AccountLookup;
+  records: SeenRecords;
+  /** `users.idleDays` */
+  idleDays: number;
+  now: () => Date;
+}
+
+/** Somebody, and the groups that the directory names. */
+export interface Membership {
+  person: Person;
+  groups: readonly string[];
+}
+
+const seenWithinMs = 3_000;
+
+/**
+ * The User records of directories, written with the service's own account. `lastSyncTime` is written with what else changes and not by
+ * itself: a run over thousands of users who stay as they are would otherwise write each of them, and wake every watch.
+ */
+export class DirectoryUsers {
+  readonly #options: DirectoryUsersOptions;
+  readonly #written: UserRecords;
+  #newest = '';
+
+  constructor(options: DirectoryUsersOptions) {
+    this.#options = options;
+    this.#written = new UserRecords(options.client);
+  }
+
+  /** What would become of somebody, by what is seen. */
+  preview(membership: Membership, connector: Connector): UserChange | Refusal {
+    return changeOf(this.#options.records.get(this.#nameOf(membership)), membership, connector);
+  }
+
+  /** Makes or changes the record. @throws StatusError 503, 504 */
+  async apply(membership: Membership, connector: Connector, signal: AbortSignal): Promise<Outcome | Refusal> {
+    const name = this.#nameOf(membership);
+    let seen = this.#options.records.get(name);
+    let isFresh = false;
+    /** What the first write was: what follows after a conflict only completes it. */
+    let begun: Outcome | undefined;
+    const applied = await untilUncontested(async () => {
+      if (isFresh) seen = await this.#read(name, signal);
+      isFresh = true;
+      const change = changeOf(seen, membership, connector);
+      if (change.outcome === 'failed') return change;
+      if (change.spec === undefined && change.groups === undefined) return begun ?? change.outcome;
+      const object = change.spec === undefined ? seen : await this.#writeSpec(name, seen, change.spec, signal);
+      if (object === undefined) return undefined;
+      begun ??= change.outcome;
+      return (await this.#writeStatus(object, change.groups, signal)) ? begun : undefined;
+    }, signal);
+    return applied ?? contested();
+  }
+
+  /** Names of the connector's users that count and are none of these. */
+  vanished(connector: Connector, emails: ReadonlySet<string>): { names: string[]; counting: number } {
+    const { accounts, records } = this.#options;
+    const names: string[] = [];
+    let counting = 0;
+    for (const name of records.names()) {
+      const account = accounts.get(name);
+      if (account === undefined || !isOf(connector, account) || !account.isValid) continue;
+      counting += 1;
+      if (!emails.has(account.email.toLowerCase())) names.push(name);
+    }
+    return { names, counting };
+  }
+
+  emailOf(name: string): string {
+    return this.#options.accounts.get(name)?.email ?? '';
+  }
+
+  /** Makes the record invalid, if it still is one of the connector's. @returns false if there was nothing to do; @throws StatusError 503, 504 */
+  async invalidate(name: string, connector: Connector, signal: AbortSignal): Promise<boolean> {
+    const done = await untilUncontested(async () => {
+      const object = await this.#read(name, signal);
+      if (object === undefined) return false;
+      const account = accountOf(object);
+      if (!isOf(connector, account) || !account.isValid) return false;
+      const written = await this.#writeSpec(name, object, { valid: false }, signal);
+      // Nothing depends on the status, and the states of users are kept by others too.
+      if (written !== undefined) await this.#writeStatus(written, undefined, signal);
+      return written && true;
+    }, signal);
+    return done ?? contested();
+  }
+
+  /** Resolves when this replica has seen what was written, or soon after. */
+  async whenSeen(signal: AbortSignal): Promise<void> {
+    if (this.#newest !== '') await this.#options.accounts.waitFor(this.#newest, seenWithinMs, signal);
+  }
+
+  #nameOf({ person: { email } }: Membership): string {
+    return this.#options.accounts.find(email)?.name ?? recordName(email) ?? '';
+  }
+
+  async #read(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    const object = await this.#written.read(name, signal);
+    if (object === 'not-installed') throw serviceUnavailable('kubernetes', { cause: new Error('the resource User is not installed') });
+    return object;
+  }
+
+  async #writeSpec(name: string, old: KubernetesObject | undefined, spec: Record<string, unknown>, signal: AbortSignal) {
+    if (old === undefined) {
+      const metadata = { name, labels: userLabels(spec), annotations: { [createdByAnnotation]: 'sync' } };
+      return this.#note(await this.#written.create({ apiVersion: userApiVersion, kind: 'User', metadata, spec }, signal));
+    }
+    const labels = labelsToChange(old.metadata.labels, { ...(isRecord(old.spec) && old.spec), ...spec });
+    return this.#note(await this.#written.patch(old, { spec, ...(labels && { labels }) }, signal));
+  }
+
+  async #writeStatus(object: KubernetesObject, groups: string[] | undefined, signal: AbortSignal) {
+    const { now, idleDays } = this.#options;
+    const told = { lastSyncTime: timestamp(now()), ...(groups && { groups }) };
+    const changed = { ...object, status: { ...(isRecord(object.status) && object.status), ...told } };
+    const account = accountOf(changed);
+    // Whole, so that nothing is left to write for who keeps the states of users.
+    const conditions = conditionsOf(changed, account, phaseOf(account, now(), idleDays), now());
+    return this.#note(
+      await this.#written.patch(object, { status: { ...told, conditions, ...phaseStatus(changed, now(), idleDays) } }, signal),
+    );
+  }
+
+  #note(written: KubernetesObject | undefined): KubernetesObject | undefined {
+    const version = written?.metadata.resourceVersion ?? '';
+    if (version !== '' && (this.#newest === '' || (compareResourceVersions(version, this.#newest) ?? 0) > 0)) this.#newest = version;
+    return written;
+  }
+}
+
+function contested(): never {
+  throw serviceUnavailable('kubernetes', { cause: new Error('a User is written all the time') });
+}

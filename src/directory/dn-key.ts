@@ -1,0 +1,21 @@
+/**
+ * One text for the same distinguished name however it is written: escapes, case, spaces around separators, order within an RDN. Separators
+ * that are part of a value stay apart from those that separate.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc4514
+ */
+export function dnKey(dn: string): string {
+  const plain = dn.toLowerCase().replace(/%|\\([0-9a-f]{2})|\\(.)|[^\x20-\x7e]/gsu, (found, hex?: string, char?: string) => {
+    if (hex === undefined) return encode(char ?? found);
+    const code = Number.parseInt(hex, 16);
+    return code < 0x80 ? encode(String.fromCharCode(code).toLowerCase()) : `%${hex}`;
+  });
+  return plain
+    .replace(/^\s+|\s+$|\s*([,;+=])\s*/g, (_, separator?: string) => (separator === ';' ? ',' : (separator ?? '')))
+    .split(',')
+    .map((rdn) => rdn.split('+').sort().join('+'))
+    .join(',');
+}
+
+const encode = (char: string): string =>
+  /^[a-z0-9]$/.test(char) ? char : [...new TextEncoder().encode(char)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');

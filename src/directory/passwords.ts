@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import type { DirectoryPasswords } from '../accounts/directory-passwords.ts';
+import { recordName } from '../accounts/record-name.ts';
+import { serviceUnavailable } from '../http/status.ts';
+import type { Connector } from './connection.ts';
+import type { DirectoryUsers } from './directory-users.ts';
+import type { DirectorySession } from './session.ts';
+import { namedGroups } from './user-change.ts';
+
+export interface DirectoryPasswordsOptions {
+  connectors: readonly Connector[];
+  users: DirectoryUsers;
+  /** `users.autoProvision` */
+  autoProvision: boolean;
+  log: Logger;
+}
+
+/** Judges passwords by a bind as their owner, on a connection of its own. */
+export function directoryPasswords({ connectors, users, autoProvision, log }: DirectoryPasswordsOptions): DirectoryPasswords {
+  const find = (id: string) => connectors.find((connector) => connector.id === id);
+
+  /** Somebody in a directory, and their groups. */
+  const look = (connector: Connector, email: string, signal: AbortSignal) =>
+    inSession(connector, signal, log, async (session) => {
+      const person = await session.find(email);
+      return person && { person, groups: await session.groupsOf(person) };
+    });
+
+  return {
+    has: (connectorID) => find(connectorID) !== undefined,
+    async check({ connectorID, email, password }, signal) {
+      const connector = find(connectorID);
+      if (connector === undefined || password === '') return undefined;
+      const found = await look(connector, email, signal);
+      if (found === undefined) return undefined;
+      const { bindsAs } = await import('./session.ts');
+      const isRight = await answered(connector, log, bindsAs(connector, found.person.dn, password, signal));
+      return isRight ? { groups: namedGroups(found.groups) } : undefined;
+    },
+    async provision(email, signal) {
+      if (!autoProvision || recordName(email) === undefined) return false;
+      for (const connector of connectors) {
+        const membership = await look(connector, email, signal);
+        if (membership !== undefined) return typeof (await users.apply(membership, connector, signal)) === 'string';
+      }
+      return false;
+    },
+  };
+}
+
+async function inSession<T>(
+  connector: Connector,
+  signal: AbortSignal,
+  log: Logger,
+  use: (session: DirectorySession) => Promise<T>,
+): Promise<T> {
+  const { DirectorySession: Session } = await import('./session.ts');
+  const session = await answered(connector, log, Session.open(connector, signal));
+  try {
+    return await answered(connector, log, use(session));
+  } finally {
+    await session.close();
+  }
+}
+
+/** @throws StatusError 503 for a directory that gives no answer */
+async function answered<T>(connector: Connector, log: Logger, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    log.warn({ connector: connector.id, err: error }, 'a directory was asked at a log-in and gave no answer');
+    throw serviceUnavailable('directory', { cause: error });
+  }
+}

@@ -1,0 +1,56 @@
+import type { Entry } from 'ldapts';
+import { displayName } from '../accounts/record-bounds.ts';
+import { recordName } from '../accounts/record-name.ts';
+import type { Connector } from './connection.ts';
+
+/** What a directory says of somebody. */
+export interface Person {
+  readonly dn: string;
+  /** Stays when the entry is renamed. */
+  readonly id: string;
+  /** As it is written there. */
+  readonly email: string;
+  readonly username: string;
+  readonly account: string;
+  readonly mobile: string;
+}
+
+/** Bounds of the custom resource definition. */
+const maxAccount = 253;
+const mobilePattern = /^[0-9+() -]{0,32}$/;
+
+/** @returns undefined for an entry without an e-mail address or login string that a record can have, or without an id */
+export function personOf(entry: Entry, { attributes }: Connector): Person | undefined {
+  const email = text(firstOf(entry, attributes.email)).trim();
+  const id = identifier(firstOf(entry, attributes.id));
+  if (recordName(email) === undefined || id === '') return undefined;
+  const mobile = text(firstOf(entry, attributes.mobile));
+  return {
+    dn: entry.dn,
+    id,
+    email,
+    username: displayName(text(firstOf(entry, attributes.username))) || displayName(email),
+    account: accountOf(text(firstOf(entry, attributes.account))),
+    mobile: mobilePattern.test(mobile) ? mobile : '',
+  };
+}
+
+/** Of an attribute with several values, all of them. Names of attributes have no case. */
+export function valuesOf(entry: Entry, attribute: string): readonly (string | Buffer)[] {
+  const wanted = attribute.toLowerCase();
+  const found = Object.entries(entry).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? [];
+  return Array.isArray(found) ? found : [found];
+}
+
+const firstOf = (entry: Entry, attribute: string) => valuesOf(entry, attribute)[0];
+
+const text = (value: string | Buffer | undefined): string => (typeof value === 'string' ? value : '');
+
+/** As Active Directory's `objectGUID`, which is no text, is told in hexadecimal digits. */
+function identifier(value: string | Buffer | undefined): string {
+  if (!Buffer.isBuffer(value)) return value ?? '';
+  const read = value.toString('latin1');
+  return /^[\x21-\x7e]+$/.test(read) ? read : value.toString('hex');
+}
+
+const accountOf = (given: string): string => (given.length <= maxAccount ? given.toWellFormed() : '');

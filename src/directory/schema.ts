@@ -1,0 +1,56 @@
+/** What `PUT /auth/v1/users/sync` takes and answers. */
+import { z } from 'zod';
+import { userApiVersion } from '../accounts/user-resource.ts';
+
+export const syncBody = z
+  .strictObject({
+    connector_id: z.string().min(1).max(63).optional().describe('One of `users.ldap`. Default: all of them.'),
+    dryRun: z.boolean().optional().describe('Everything is read and counted, nothing is written.'),
+    force: z.boolean().optional().describe('Invalidate also more than `users.sync.maxInvalidPercent` of a connector’s users.'),
+  })
+  .optional();
+
+export const syncQuery = z.object({
+  timeoutSeconds: z.coerce.number().int().min(1).max(300).default(60).describe('How long to wait for the end before 202 is answered.'),
+});
+
+const count = z.int().min(0);
+
+const syncError = z.object({
+  reason: z.string(),
+  message: z.string(),
+  entry: z.string().optional().describe('Distinguished name of the entry.'),
+});
+
+const connectorResult = z
+  .object({
+    connector_id: z.string(),
+    connector_type: z.literal('ldap'),
+    status: z.enum(['Success', 'Failed']),
+    fetched: count.describe('Entries that the directory listed.'),
+    created: count,
+    updated: count,
+    unchanged: count,
+    linked: count.describe('Users of another source, or of none yet, with the address of an entry.'),
+    restored: count.describe('Invalid users whose entry is there again.'),
+    invalidated: count.describe('Users whose entry is gone.'),
+    failed: count.describe('Entries that became nobody.'),
+    errors: z.array(syncError).describe('At most 20.'),
+  })
+  .meta({ id: 'UserSyncConnectorResult' });
+
+export const syncResult = z
+  .object({
+    apiVersion: z.literal(userApiVersion),
+    kind: z.literal('UserSyncResult'),
+    dryRun: z.boolean(),
+    state: z.enum(['Running', 'Completed', 'Interrupted']),
+    startedAt: z.iso.datetime(),
+    finishedAt: z.iso.datetime().optional(),
+    connectors: z.array(connectorResult),
+  })
+  .meta({ id: 'UserSyncResult' });
+
+export type ConnectorResult = z.output<typeof connectorResult>;
+export type SyncError = z.output<typeof syncError>;
+export type SyncResult = z.output<typeof syncResult>;

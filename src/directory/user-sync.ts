@@ -1,0 +1,216 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { timestamp } from '../accounts/timestamp.ts';
+import { userApiVersion, userResource } from '../accounts/user-resource.ts';
+import type { Config } from '../config/schema.ts';
+import type { Audit, AuditEvent } from '../http/audit.ts';
+import { conflict, notFound, StatusError, serviceUnavailable } from '../http/status.ts';
+import { HeldLock, type RunLock } from '../kubernetes/run-lock.ts';
+import type { Connector } from './connection.ts';
+import { ConnectorSync, emptyResult, failed } from './connector-sync.ts';
+import type { DirectoryUsers } from './directory-users.ts';
+import { type ConnectorResult, type SyncResult, syncResult } from './schema.ts';
+
+export interface UserSyncOptions {
+  config: Pick<Config['users'], 'ldap' | 'sync'>;
+  users: DirectoryUsers;
+  accounts: AccountLookup;
+  lock: RunLock;
+  audit: Audit;
+  log: Logger;
+  now: () => Date;
+}
+
+export interface SyncRequest {
+  /** Left out: all of them. */
+  connectorID?: string | undefined;
+  isDryRun: boolean;
+  isForced: boolean;
+  /** How long to wait for the end. */
+  timeoutMs: number;
+  /** Who asked, for the audit trail. */
+  origin: Partial<AuditEvent>;
+}
+
+const prefix = 'auth.platform.io';
+const resultAnnotation = `${prefix}/sync-result`;
+/** When all connectors were synchronised last. */
+const syncedAtAnnotation = `${prefix}/synced-at`;
+const scheduled = { isDryRun: false, isForced: false, timeoutMs: 0, origin: { reason: 'Scheduled' } };
+const minPauseMs = 250;
+const maxPauseMs = 60_000;
+/** Why a directory fails before it is read. */
+const outOfReach = 'Unreachable';
+
+/** Synchronises users with directories: one run at a time in the whole cluster, asked for or by the clock. */
+export class UserSync {
+  readonly #options: UserSyncOptions;
+  readonly #stopping = new AbortController();
+  readonly #runs = new Set<Promise<unknown>>();
+
+  constructor(options: UserSyncOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { config, log } = this.#options;
+    if (config.ldap.length > 0 && config.sync.schedule !== undefined) void this.#track(this.#keepSchedule(config.sync.schedule));
+    for (const { id, url, startTLS } of config.ldap)
+      if (url.startsWith('ldap:') && !startTLS)
+        log.warn({ connector: id }, 'passwords go to this directory in plain: use ldaps or startTLS');
+  }
+
+  /** Breaks off what runs here: the next run goes on. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the service stops'));
+    await Promise.allSettled(this.#runs);
+  }
+
+  /**
+   * @returns what became of it, or what it is about when the time is over; it then goes on
+   * @throws StatusError 404 for an unknown connector, 409 while another runs, 503
+   */
+  async run(request: SyncRequest, signal: AbortSignal): Promise<SyncResult> {
+    const connectors = this.#connectorsOf(request.connectorID);
+    const started = this.#begun(request);
+    if (connectors.length === 0) return { ...started, state: 'Completed', finishedAt: started.startedAt };
+    this.#requireUsers();
+    const held = await this.#options.lock.take(signal);
+    if (!(held instanceof HeldLock)) throw conflict(userResource, 'sync', 'another synchronisation is running', held.retryAfterSeconds);
+    const finished = this.#track(this.#runHeld(held, connectors, request));
+    // Whoever no longer waits must not make it an unhandled rejection.
+    finished.catch(() => undefined);
+    const timer = new AbortController();
+    try {
+      return await Promise.race([finished, sleep(request.timeoutMs, started, { signal: timer.signal })]);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  /** The last run, or the one that is under way. @throws StatusError 404 before the first, 503 */
+  async last(signal: AbortSignal): Promise<SyncResult> {
+    const { isHeld, notes } = await this.#options.lock.look(signal);
+    const result = resultOf(notes[resultAnnotation]);
+    if (result === undefined) throw notFound(userResource, 'sync');
+    return result.state === 'Running' && !isHeld ? { ...result, state: 'Interrupted' } : result;
+  }
+
+  async #runHeld(held: HeldLock, connectors: readonly Connector[], request: SyncRequest): Promise<SyncResult> {
+    const signal = AbortSignal.any([held.signal, this.#stopping.signal]);
+    const begun = this.#begun(request);
+    const isWhole = request.connectorID === undefined && !request.isDryRun;
+    let result: SyncResult = begun;
+    try {
+      await held.note({ [resultAnnotation]: JSON.stringify(begun) });
+      const results: ConnectorResult[] = [];
+      for (const connector of connectors) {
+        results.push(await this.#sync(connector, request, signal));
+        result = { ...begun, connectors: results };
+      }
+      result = { ...result, state: 'Completed', finishedAt: timestamp(this.#options.now()) };
+      await this.#options.users.whenSeen(signal);
+    } catch (error) {
+      result = { ...result, state: 'Interrupted', finishedAt: timestamp(this.#options.now()) };
+      this.#options.log.warn({ err: error }, 'a synchronisation was broken off');
+      throw error instanceof StatusError ? error : serviceUnavailable('kubernetes', { cause: error });
+    } finally {
+      this.#tell(result, request);
+      const isDone = result.state === 'Completed' && isWhole;
+      await held.end({ [resultAnnotation]: JSON.stringify(result), ...(isDone && { [syncedAtAnnotation]: begun.startedAt }) });
+    }
+    if (result.connectors.every(isOutOfReach)) throw serviceUnavailable('directory', { retryAfterSeconds: 10 });
+    return result;
+  }
+
+  async #sync(connector: Connector, { isDryRun, isForced }: SyncRequest, signal: AbortSignal): Promise<ConnectorResult> {
+    const { users, config, log } = this.#options;
+    // Only here is the LDAP library needed.
+    const [{ withListing }, { DirectoryError }] = await Promise.all([import('./listing.ts'), import('./directory-error.ts')]);
+    const rules = { isDryRun, isForced, maxInvalidPercent: config.sync.maxInvalidPercent };
+    try {
+      const result = await withListing(connector, (listing) => new ConnectorSync(users, connector, { rules, signal }).run(listing), signal);
+      const { errors, ...counts } = result;
+      log.info({ ...counts, isDryRun, reason: errors[0]?.reason }, 'a directory was synchronised');
+      return result;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof DirectoryError)) throw error;
+      log.warn({ connector: connector.id, reason: error.reason, err: error }, 'a directory could not be read');
+      return failed(emptyResult(connector), { reason: error.reason, message: error.message });
+    }
+  }
+
+  /** One line per run; a dry one changes nothing. */
+  #tell({ state, connectors }: SyncResult, { isDryRun, origin }: SyncRequest): void {
+    if (isDryRun) return;
+    const failure = connectors.find(({ status }) => status === 'Failed')?.errors[0]?.reason ?? (state === 'Completed' ? undefined : state);
+    this.#options.audit.record({
+      ...origin,
+      audit: 'UsersSynced',
+      outcome: failure === undefined ? 'success' : 'failure',
+      ...(failure !== undefined && { reason: failure }),
+    });
+  }
+
+  /** Every replica looks from time to time; whoever finds that it is due takes the lock. */
+  async #keepSchedule(scheduleMs: number): Promise<void> {
+    const { signal } = this.#stopping;
+    const { lock, log } = this.#options;
+    const pauseMs = Math.min(maxPauseMs, Math.max(minPauseMs, scheduleMs / 10));
+    const isDue = (notes: Readonly<Record<string, string>>) => {
+      const lastMs = Date.parse(notes[syncedAtAnnotation] ?? '');
+      return Number.isNaN(lastMs) || this.#options.now().getTime() - lastMs >= scheduleMs;
+    };
+    for (;;) {
+      await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        const { isHeld, notes } = await lock.look(signal);
+        if (isHeld || !isDue(notes) || !this.#options.accounts.isSynced) continue;
+        const held = await lock.take(signal);
+        if (!(held instanceof HeldLock)) continue;
+        // Another replica may have been faster, and done.
+        if (isDue(held.notes)) await this.#runHeld(held, this.#options.config.ldap, scheduled);
+        else await held.end();
+      } catch (error) {
+        if (!signal.aborted) log.warn({ err: error }, 'a scheduled synchronisation failed');
+      }
+    }
+  }
+
+  #connectorsOf(id: string | undefined): readonly Connector[] {
+    const { ldap } = this.#options.config;
+    const chosen = id === undefined ? ldap : ldap.filter((connector) => connector.id === id);
+    if (id !== undefined && chosen.length === 0) throw notFound({ group: '', resource: 'connectors' }, id);
+    return chosen;
+  }
+
+  #begun({ isDryRun }: Pick<SyncRequest, 'isDryRun'>): SyncResult {
+    const startedAt = timestamp(this.#options.now());
+    return { apiVersion: userApiVersion, kind: 'UserSyncResult', dryRun: isDryRun, state: 'Running', startedAt, connectors: [] };
+  }
+
+  #requireUsers(): void {
+    const { accounts } = this.#options;
+    if (!accounts.isSynced)
+      throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${accounts.failure() ?? 'not listed yet'}`) });
+  }
+
+  #track<T>(run: Promise<T>): Promise<T> {
+    this.#runs.add(run);
+    run.catch(() => undefined).finally(() => this.#runs.delete(run));
+    return run;
+  }
+}
+
+const isOutOfReach = ({ status, errors }: ConnectorResult): boolean => status === 'Failed' && errors[0]?.reason === outOfReach;
+
+function resultOf(text: string | undefined): SyncResult | undefined {
+  try {
+    return syncResult.safeParse(JSON.parse(text ?? '')).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,24 @@
+import type { Context } from 'koa';
+import { type Audit, auditOrigin } from './audit.ts';
+import type { Caller } from './operation.ts';
+import type { StatusError } from './status.ts';
+
+/** What only we have decided: refusals of the Kubernetes API, and of paths beside it, are in the API server's own audit log. */
+const decidedHere = /^\/auth\//;
+
+/** Tells the audit trail what a caller was refused. The User whom it was about has no uid here, and so gets no Event. */
+export const auditForbidden =
+  (audit: Audit) =>
+  (ctx: Context, { identity }: Caller, { status: { code, details } }: StatusError): void => {
+    if (!decidedHere.test(ctx.path)) return;
+    const isAboutUser = details?.kind === 'users' && details.group === 'auth.platform.io' && details.name !== undefined;
+    audit.record({
+      ...auditOrigin(ctx),
+      audit: 'AccessDenied',
+      actor: { name: identity.name, uid: identity.uid },
+      ...(isAboutUser && { target: { name: details.name ?? '', uid: '' } }),
+      outcome: 'failure',
+      code,
+      reason: details?.causes?.[0]?.reason ?? 'Forbidden',
+    });
+  };

@@ -1,0 +1,20 @@
+/** Of one text, and of all texts of an answer, in characters: the API server keeps to the same. */
+const maxText = 256;
+const maxTotal = 4096;
+
+/**
+ * Values of `Warning` headers (code 299, RFC 7234 section 5.5). What a header cannot hold is written as `\uXXXX`, a long text ends early,
+ * and what is beyond 4 KiB is left out.
+ */
+export function warningHeaders(texts: readonly string[]): string[] {
+  let room = maxTotal;
+  const headers: string[] = [];
+  for (const text of texts) {
+    const shown = text.slice(0, maxText).replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const header = `299 - ${JSON.stringify(shown)}`;
+    room -= header.length;
+    if (room < 0) break;
+    headers.push(header);
+  }
+  return headers;
+}

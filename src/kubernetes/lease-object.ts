@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { StatusError } from '../http/status.ts';
+import type { ServiceClient } from './api-server.ts';
+import { type ResourceType, resourcePath } from './resource.ts';
+
+const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+
+/** @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/ */
+const leaseObject = z.looseObject({
+  metadata: z.looseObject({ resourceVersion: z.string(), annotations: z.record(z.string(), z.string()).optional() }),
+  spec: z
+    .looseObject({
+      holderIdentity: z.string().nullish(),
+      leaseDurationSeconds: z.number().nullish(),
+      renewTime: z.string().nullish(),
+      leaseTransitions: z.number().nullish(),
+    })
+    .default({}),
+});
+
+/** A Lease as it was read or written. */
+export type FoundLease = z.output<typeof leaseObject>;
+
+/** What is to be written: who holds it from now on ('' for nobody), and what is noted on it. */
+interface Holding {
+  holderIdentity: string;
+  durationSeconds: number;
+  annotations?: Readonly<Record<string, string>>;
+}
+
+export interface LeaseObjectOptions {
+  client: ServiceClient;
+  namespace: string;
+  name: string;
+  now?: () => Date;
+}
+
+/** One Lease of the API server, read and written with the service's own account. */
+export class LeaseObject {
+  readonly #options: LeaseObjectOptions;
+
+  constructor(options: LeaseObjectOptions) {
+    this.#options = options;
+  }
+
+  /** @returns undefined if there is none yet; @throws StatusError */
+  async read(signal: AbortSignal): Promise<FoundLease | undefined> {
+    const { client, namespace, name } = this.#options;
+    try {
+      return leaseObject.parse(
+        await client.request({ method: 'GET', path: resourcePath(leases, { namespace, name }), call: 'get leases', signal }),
+      );
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Makes it, or writes over what was found if nobody else has done so since.
+   *
+   * @returns undefined if somebody has; @throws StatusError
+   */
+  async write(found: FoundLease | undefined, holding: Holding, signal: AbortSignal): Promise<FoundLease | undefined> {
+    const { client, namespace, name, now = () => new Date() } = this.#options;
+    const { holderIdentity, durationSeconds, annotations } = holding;
+    const time = `${now().toISOString().replace('Z', '')}000Z`;
+    const isNew = found?.spec.holderIdentity !== holderIdentity;
+    const spec = {
+      ...found?.spec,
+      holderIdentity,
+      leaseDurationSeconds: durationSeconds,
+      renewTime: time,
+      ...(isNew && { acquireTime: time, leaseTransitions: (found?.spec.leaseTransitions ?? -1) + 1 }),
+    };
+    const metadata = {
+      ...found?.metadata,
+      name,
+      namespace,
+      ...(annotations && { annotations: { ...found?.metadata.annotations, ...annotations } }),
+    };
+    const method = found === undefined ? 'POST' : 'PUT';
+    const path = resourcePath(leases, { namespace, ...(method === 'PUT' && { name }) });
+    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', ...found, metadata, spec };
+    try {
+      return leaseObject.parse(
+        await client.request({ method, path, body, call: `${method === 'PUT' ? 'update' : 'create'} leases`, signal }),
+      );
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 409) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ServiceClient } from './api-server.ts';
+import { type FoundLease, LeaseObject } from './lease-object.ts';
+
+export interface LeaseOptions {
+  client: ServiceClient;
+  namespace: string;
+  name: string;
+  log: Logger;
+  /** How long a holder that is not heard of stays one, in seconds. */
+  durationSeconds?: number;
+  now?: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+/**
+ * Lets one of the replicas do what must not be done twice: who holds the Lease renews it, and whoever finds that it was not renewed for
+ * its duration takes it. A holder that cannot renew stops in time. Times of other replicas are not relied on: a Lease counts as old
+ * when it has not changed here for that long.
+ *
+ * @see https://kubernetes.io/docs/concepts/architecture/leases/
+ */
+export class Lease {
+  readonly #options: LeaseOptions;
+  readonly #object: LeaseObject;
+  readonly #identity = `atrium-${randomUUID()}`;
+  readonly #durationMs: number;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+  #seen: { resourceVersion: string; at: number } | undefined;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#object = new LeaseObject(options);
+    this.#durationMs = (options.durationSeconds ?? 15) * 1000;
+  }
+
+  /**
+   * Runs `work` whenever this replica holds the Lease, until `stop`. Its signal aborts when it no longer does.
+   *
+   * @param work must not throw; ends soon after its signal
+   */
+  start(work: (signal: AbortSignal) => Promise<void>): void {
+    this.#running ??= this.#loop(work);
+  }
+
+  /** Gives the Lease back, so that another replica need not wait. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the service stops'));
+    await this.#running;
+  }
+
+  async #loop(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    const pauseMs = this.#durationMs / 5;
+    while (!signal.aborted) {
+      if (await this.#hold(signal)) await this.#whileHeld(work);
+      await pause(pauseMs * (0.8 + 0.4 * Math.random()), signal);
+    }
+  }
+
+  async #whileHeld(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const lost = new AbortController();
+    const signal = AbortSignal.any([lost.signal, this.#stopping.signal]);
+    const working = work(signal);
+    let renewedAt = this.#clock();
+    while (!signal.aborted) {
+      await pause(this.#durationMs / 5, signal);
+      if (signal.aborted) break;
+      const isHeld = await this.#hold(signal);
+      if (isHeld) renewedAt = this.#clock();
+      // Another replica takes it after the whole duration; this one must have stopped by then.
+      else if (isHeld === false || this.#clock() - renewedAt > (this.#durationMs * 2) / 3)
+        lost.abort(new Error('another replica holds the Lease'));
+    }
+    await working;
+    if (!lost.signal.aborted) await this.#giveBack();
+  }
+
+  /** @returns whether it is held now; undefined if that cannot be known */
+  async #hold(signal: AbortSignal): Promise<boolean | undefined> {
+    try {
+      const found = await this.#object.read(signal);
+      if (found === undefined) return await this.#write(undefined, this.#identity, signal);
+      const holder = found.spec.holderIdentity ?? '';
+      const { resourceVersion } = found.metadata;
+      if (this.#seen?.resourceVersion !== resourceVersion) this.#seen = { resourceVersion, at: this.#clock() };
+      const isOld = this.#clock() - this.#seen.at > this.#durationMs;
+      if (holder !== '' && holder !== this.#identity && !isOld) return false;
+      return await this.#write(found, this.#identity, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#options.log.debug({ lease: this.#options.name, err: error }, 'the Lease could not be read or renewed');
+      return undefined;
+    }
+  }
+
+  async #giveBack(): Promise<void> {
+    const signal = AbortSignal.timeout(2_000);
+    try {
+      const found = await this.#object.read(signal);
+      if (found?.spec.holderIdentity === this.#identity) await this.#write(found, '', signal);
+    } catch {
+      // It runs out by itself.
+    }
+  }
+
+  /** @returns false if another replica was first */
+  async #write(found: FoundLease | undefined, holderIdentity: string, signal: AbortSignal): Promise<boolean> {
+    const written = await this.#object.write(found, { holderIdentity, durationSeconds: this.#durationMs / 1000 }, signal);
+    if (written === undefined) return false;
+    this.#seen = { resourceVersion: written.metadata.resourceVersion, at: this.#clock() };
+    return true;
+  }
+
+  #clock(): number {
+    return this.#options.clock?.() ?? performance.now();
+  }
+}
+
+const pause = (milliseconds: number, signal: AbortSignal) => sleep(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);

@@ -1,0 +1,42 @@
+/**
+ * Which roles somebody has: the bindings of the cluster that name them or a group of theirs, from what the service watches anyway. What
+ * the roles allow, the API server says to an access review.
+ */
+import type { AccountLookup } from '../accounts/lookup.ts';
+import type { Config } from '../config/schema.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
+import { rolesQuery, userRoleList } from './schema.ts';
+import { RolesService } from './service.ts';
+
+export interface RolesOptions {
+  access: AccessReviews;
+  accounts: AccountLookup;
+  rbac: RbacWatch;
+  config: Pick<Config, 'login'>;
+}
+
+/** The feature: its one operation. */
+export function createRoles({ access, accounts, rbac, config }: RolesOptions): { operations: Operation[] } {
+  const service = new RolesService({ access, accounts, rbac, claims: config.login.claims });
+  const listUsersRoles = operation({
+    id: 'ListUsersRoles',
+    method: 'GET',
+    paths: ['/auth/v1/usersroles'],
+    tag: 'users',
+    summary: 'Lists the roles that are bound to a user: oneself, or one whose roles the caller may get',
+    description: 'Directly and through groups. What everybody has who is logged in is left out.',
+    credential: 'required',
+    query: rolesQuery,
+    answers: {
+      200: { description: 'One page.', content: { 'application/json': userRoleList } },
+      403: { description: 'The API server says no; the same whether or not there is such a user.' },
+      404: { description: 'There is no such user.' },
+    },
+    async handle({ ctx, caller, query, signal }) {
+      ctx.body = await service.list(query, caller, signal);
+    },
+  });
+  return { operations: [listUsersRoles] };
+}

@@ -1,0 +1,102 @@
+import type { Account } from '../accounts/account.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { recordName } from '../accounts/record-name.ts';
+import { userResource } from '../accounts/user-resource.ts';
+import type { Config } from '../config/schema.ts';
+import type { Caller } from '../http/operation.ts';
+import { badRequest, notFound, serviceUnavailable } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
+import type { RoleBinding, Subject } from '../kubernetes/role-bindings.ts';
+import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
+
+export interface RolesServiceOptions {
+  access: AccessReviews;
+  accounts: AccountLookup;
+  rbac: RbacWatch;
+  claims: Config['login']['claims'];
+}
+
+type User = UserRoleList['user'];
+
+const userBindingLabel = 'auth.platform.io/userbinding';
+/** Everybody who is logged in is in it, so that it says nothing about anybody. */
+const everybody = 'system:authenticated';
+
+export class RolesService {
+  readonly #options: RolesServiceOptions;
+
+  constructor(options: RolesServiceOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 400, 403, 404, 503 */
+  async list(query: RolesQuery, caller: Caller, signal: AbortSignal): Promise<UserRoleList> {
+    const { rbac } = this.#options;
+    const user = await this.#user(query, caller, signal);
+    if (!rbac.isSynced)
+      throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${rbac.failure() ?? 'not listed yet'}`) });
+    const subjects: Subject[] = [
+      ...(user.subjectName === '' ? [] : [{ kind: 'User' as const, name: user.subjectName }]),
+      ...user.groups.map((name) => ({ kind: 'Group' as const, name })),
+    ];
+    const roles = subjects
+      .filter(({ kind }) => query.via === undefined || query.via === kind)
+      .flatMap((subject) => rbac.bindingsOf(subject).map((binding) => this.#roleOf(binding, subject)))
+      .filter(({ namespace }) => query.namespace === undefined || query.namespace === namespace)
+      .sort(byOrder(query));
+    const start = (query.page - 1) * query.limit;
+    const items = roles.slice(start, start + query.limit);
+    return { apiVersion: 'auth.platform.io/v1', kind: 'UserRoleList', metadata: {}, total: roles.length, user, items };
+  }
+
+  async #user({ name, email }: RolesQuery, caller: Caller, signal: AbortSignal): Promise<User> {
+    const { access, accounts } = this.#options;
+    if (name !== undefined && email !== undefined) throw badRequest('give name or email, not both');
+    if (!accounts.isSynced)
+      throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${accounts.failure() ?? 'not listed yet'}`) });
+    if (name === undefined && email === undefined) return ownUser(accounts.ofSubject(caller.identity.name), caller);
+    const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
+    if (account !== undefined && account.subjectName !== '' && account.subjectName === caller.identity.name)
+      return ownUser(account, caller);
+    await access.require(caller, { ...userResource, subresource: 'roles', verb: 'get', ...(name !== undefined && { name }) }, signal);
+    if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
+    const groups = account.groups.map((group) => this.#options.claims.groupsPrefix + group);
+    return { name: account.name, subjectName: account.subjectName, groups };
+  }
+
+  #roleOf(binding: RoleBinding, { kind: via, name: subject }: Subject): UserRole {
+    const role = this.#options.rbac.roleOf(binding);
+    const { kind, name, namespace } = binding;
+    const userBinding = binding.labels[userBindingLabel];
+    return {
+      role: binding.role.name,
+      kind: binding.role.kind,
+      ...(role?.displayName !== undefined && { displayName: role.displayName }),
+      ...(role === undefined && { missing: true }),
+      namespace,
+      via,
+      subject,
+      source: userBinding === undefined ? 'rbac' : 'userbinding',
+      binding: { kind, name, namespace },
+      ...(userBinding !== undefined && { userBinding }),
+    };
+  }
+}
+
+/** Of oneself the API server tells the groups; there need be no record. */
+const ownUser = (account: Account | undefined, { identity }: Caller): User => ({
+  name: account?.name ?? '',
+  subjectName: identity.name,
+  groups: identity.groups.filter((group) => group !== everybody),
+});
+
+function byOrder({ sortBy, order }: Pick<RolesQuery, 'sortBy' | 'order'>): (left: UserRole, right: UserRole) => number {
+  const keyOf = ({ role, namespace, binding, subject }: UserRole) =>
+    [...(sortBy === 'role' ? [role, namespace] : [namespace, role]), binding.kind, binding.name, subject].join('\0');
+  const sign = order === 'asc' ? 1 : -1;
+  return (left, right) => {
+    const [a, b] = [keyOf(left), keyOf(right)];
+    return a === b ? 0 : sign * (a < b ? -1 : 1);
+  };
+}

@@ -1,0 +1,187 @@
+import type { Account } from '../accounts/account.ts';
+
+import type { AccountLookup } from '../accounts/lookup.ts';
+import type { NewPasswords } from '../accounts/new-passwords.ts';
+import { PasswordSecrets } from '../accounts/password-secret.ts';
+import { phaseStatus } from '../accounts/phase.ts';
+import { recordName } from '../accounts/record-name.ts';
+import { localSubjectName } from '../accounts/subject-name.ts';
+import { timestamp } from '../accounts/timestamp.ts';
+import { createdByAnnotation, unfinishedAnnotation, userLabels } from '../accounts/user-labels.ts';
+import { UserRecords } from '../accounts/user-records.ts';
+import { userApiVersion, userResource } from '../accounts/user-resource.ts';
+import type { Config } from '../config/schema.ts';
+import { type FieldError, invalidValue } from '../http/field-error.ts';
+import { type FieldValidation, readObject } from '../http/object-body.ts';
+import type { Caller } from '../http/operation.ts';
+import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { SubjectRights } from './subject-rights.ts';
+import { type NewUser, newUserBody } from './user-body.ts';
+
+export interface UserCreatorOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  accounts: AccountLookup;
+  rights: SubjectRights;
+  passwords: NewPasswords;
+  /** `kubernetes.namespace` */
+  namespace: string;
+  config: Pick<Config, 'login' | 'users'>;
+  now: () => Date;
+}
+
+interface CreateRequest {
+  body: unknown;
+  isDryRun: boolean;
+  fieldValidation: FieldValidation;
+}
+
+/** What is done when a creation failed must not fail with it. */
+const takeBackMs = 5_000;
+const seenWithinMs = 2_000;
+
+/** Makes local users: the record with the caller's rights, the status and the password with ours. */
+export class UserCreator {
+  readonly #options: UserCreatorOptions;
+  readonly #records: UserRecords;
+  readonly #secrets: PasswordSecrets;
+
+  constructor(options: UserCreatorOptions) {
+    this.#options = options;
+    const { apiServer, namespace } = options;
+    this.#records = new UserRecords(apiServer.asService);
+    this.#secrets = new PasswordSecrets({ client: apiServer.asService, namespace });
+  }
+
+  /**
+   * All or nothing: what is begun and cannot be finished is taken back, and where even that fails, a mark on the record has it removed
+   * later.
+   *
+   * @returns the User, and the texts of warnings
+   * @throws StatusError 400, 403, 409, 422, 429, 503, 504
+   */
+  async create({ body, isDryRun, fieldValidation }: CreateRequest, caller: Caller, signal: AbortSignal) {
+    const { access, accounts, passwords, rights, config } = this.#options;
+    await access.require(caller, { ...userResource, verb: 'create' }, signal);
+    const { spec, metadata, password, warnings } = await this.#read(body, fieldValidation);
+    const name = recordName(spec.email) ?? '';
+    const subjectName = localSubjectName(spec.email, config.login.claims);
+    await rights.requireForNew(caller, subjectName ?? '', signal);
+    refuseKnown(name, spec.email, accounts.find(spec.email), accounts.get(name));
+    if (isDryRun) return { user: await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal }), warnings };
+    const hash = await passwords.hash(password);
+    const user = await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
+    try {
+      const finished = await this.#finish(user, { hash, subjectName }, signal);
+      await accounts.waitFor(finished.metadata.resourceVersion, seenWithinMs, signal);
+      return { user: finished, warnings };
+    } catch (error) {
+      await this.#records.remove({ name, uid: user.metadata.uid }, AbortSignal.timeout(takeBackMs)).catch(() => undefined);
+      throw error instanceof StatusError && error.status.code >= 500 ? error : serviceUnavailable('kubernetes', { cause: error });
+    }
+  }
+
+  /** Every violation at once, those of the password's rules among them. */
+  async #read(body: unknown, fieldValidation: FieldValidation) {
+    const given = isRecord(body) && isRecord(body.spec) ? body.spec : {};
+    const email = typeof given.email === 'string' ? given.email : '';
+    const username = typeof given.username === 'string' ? given.username : email;
+    const { password, violations } =
+      typeof given.password === 'string'
+        ? await this.#options.passwords.read(given.password, 'spec.password', { email, username })
+        : { password: '', violations: [] };
+    const { object, warnings } = readObject(newUserBody, body, {
+      group: userResource.group,
+      kind: 'User',
+      name: recordName(email) ?? '',
+      fieldValidation,
+      secretFields: ['spec.password', 'spec.old_password'],
+      alsoWrong: [...violations, ...nameErrors(body, email)],
+    });
+    return { spec: object.spec, metadata: object.metadata, password, warnings };
+  }
+
+  async #post(
+    manifest: unknown,
+    caller: Caller,
+    { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
+  ): Promise<KubernetesObject> {
+    const created = await this.#options.apiServer.asCaller(caller).request({
+      method: 'POST',
+      path: resourcePath(userResource),
+      query: new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) }),
+      body: manifest,
+      call: 'create users',
+      signal,
+    });
+    // What is not stored has no version.
+    const user =
+      isDryRun && isRecord(created) && isRecord(created.metadata)
+        ? { ...created, metadata: { resourceVersion: '-', ...created.metadata } }
+        : created;
+    if (!isKubernetesObject(user)) throw serviceUnavailable('kubernetes', { cause: new Error('a User without its metadata') });
+    return user;
+  }
+
+  /** Each step may have to be taken back; the last one removes the mark. */
+  async #finish(user: KubernetesObject, { hash, subjectName }: { hash: string; subjectName: string | undefined }, signal: AbortSignal) {
+    const { config, now } = this.#options;
+    const time = now();
+    const told = {
+      ...(subjectName !== undefined && { subjectName }),
+      activatedTime: timestamp(time),
+      passwordChangedTime: timestamp(time),
+      mustChangePassword: config.users.passwordPolicy.changeOnFirstLogin,
+    };
+    const phase = phaseStatus({ ...user, status: told }, time, config.users.idleDays);
+    const { name, uid } = user.metadata;
+    await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, signal);
+    const known = unlessContested(await this.#records.patch(user, { status: { ...told, ...phase } }, signal));
+    return unlessContested(await this.#records.patch(known, { annotations: { [unfinishedAnnotation]: null } }, signal));
+  }
+}
+
+function unlessContested(written: KubernetesObject | undefined): KubernetesObject {
+  if (written === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('somebody else writes the new User') });
+  return written;
+}
+
+function manifestOf({ name, spec, metadata }: { name: string; spec: NewUser['spec']; metadata: NewUser['metadata'] }, caller: Caller) {
+  const { password: _password, ...given } = spec;
+  const full = {
+    ...given,
+    username: spec.username ?? spec.email,
+    is_admin: false,
+    connector_type: 'local',
+    connector_id: 'local',
+    connector_name: 'Local',
+    ...(spec.is_disabled && { state: 'inactive' }),
+  };
+  return {
+    apiVersion: userApiVersion,
+    kind: 'User',
+    metadata: {
+      name,
+      labels: { ...metadata?.labels, ...userLabels(full) },
+      annotations: { ...metadata?.annotations, [createdByAnnotation]: caller.identity.name, [unfinishedAnnotation]: '' },
+    },
+    spec: full,
+  };
+}
+
+function nameErrors(body: unknown, email: string): FieldError[] {
+  const name = isRecord(body) && isRecord(body.metadata) ? body.metadata.name : undefined;
+  const expected = recordName(email);
+  if (typeof name !== 'string' || expected === undefined || name === expected) return [];
+  return [invalidValue('metadata.name', name, `must be ${expected}, which the e-mail address makes it, or left out`)];
+}
+
+/** Another email can only have the name by a chance that nobody has seen yet, or by hand. */
+function refuseKnown(name: string, email: string, byEmail: Account | undefined, byName: Account | undefined): void {
+  if (byName !== undefined && byName.email.toLowerCase() !== email.toLowerCase())
+    throw conflict(userResource, name, 'the name belongs to a user with another e-mail address');
+  if (byEmail !== undefined) throw alreadyExists(userResource, byEmail.name);
+}

@@ -1,0 +1,145 @@
+import { accountOf } from '../accounts/account.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { revokeSubject } from '../accounts/revoked-subject.ts';
+import { UserRecords } from '../accounts/user-records.ts';
+import { userResource } from '../accounts/user-resource.ts';
+import type { Config } from '../config/schema.ts';
+import type { Caller } from '../http/operation.ts';
+import { conflict, notFound, StatusError, serviceUnavailable } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { requireAnotherAdministrator } from './administrators.ts';
+import { removeReferences } from './references.ts';
+import type { SubjectRights } from './subject-rights.ts';
+
+export interface UserDeleterOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  accounts: AccountLookup;
+  rights: SubjectRights;
+  config: Pick<Config, 'login' | 'users'>;
+  now: () => Date;
+}
+
+/** Which user, and what must still be so. */
+interface Deletion {
+  name: string;
+  preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined };
+  isDryRun: boolean;
+  /** Whether the API server is asked as the caller, or as ourselves: who may delete a selection was asked for the whole of it. */
+  asCaller: boolean;
+}
+
+export interface Deleted {
+  uid: string;
+  /** Role bindings of others that still name the user. */
+  leftBindings: number;
+}
+
+/** The last day on which a token issued today can count, whatever the settings were when it was issued. */
+const leastRevocationMs = 30 * 86_400_000;
+const goneWithinMs = 2_000;
+
+/** Deletes users with all that goes with them. */
+export class UserDeleter {
+  readonly #options: UserDeleterOptions;
+  readonly #records: UserRecords;
+
+  constructor(options: UserDeleterOptions) {
+    this.#options = options;
+    this.#records = new UserRecords(options.apiServer.asService);
+  }
+
+  /**
+   * The record goes last: whatever ends the work in between, the user is still there, and the next try completes it.
+   *
+   * @throws StatusError 403, 404, 409, 503, 504
+   */
+  async delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<Deleted> {
+    const { apiServer, access, accounts, rights, config, now } = this.#options;
+    const { name } = deletion;
+    if (deletion.asCaller) await access.require(caller, { ...userResource, verb: 'delete', name }, signal);
+    const object = await this.#records.read(name, signal);
+    if (object === 'not-installed') throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed') });
+    if (object === undefined) throw notFound(userResource, name);
+    checkPreconditions(object, deletion);
+    const account = accountOf(object);
+    const { subjectName } = account;
+    if (subjectName !== '' && subjectName === caller.identity.name) throw ownAccount(name);
+    if (account.isAdmin) await rights.requireImpersonation(caller, subjectName || account.email, signal);
+    requireAnotherAdministrator(account, 'deleted', { accounts, idleDays: config.users.idleDays, now: now() });
+    const leftBindings = rights.bindingsOf(subjectName).filter((binding) => !isOurs(binding)).length;
+    const { uid } = account;
+    await this.#send({ ...deletion, isDryRun: true }, object, caller, signal);
+    if (deletion.isDryRun) return { uid, leftBindings };
+    if (subjectName !== '') await this.#revoke(subjectName, name, signal);
+    await removeReferences(apiServer.asService, { name, subjectName }, signal);
+    await this.#send(deletion, object, caller, signal);
+    await this.#whenGone(name, uid, signal);
+    return { uid, leftBindings };
+  }
+
+  async #send(
+    { asCaller, isDryRun }: Deletion,
+    { metadata: { name, uid } }: KubernetesObject,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { apiServer } = this.#options;
+    const client = asCaller ? apiServer.asCaller(caller) : apiServer.asService;
+    // Where there is a body, the API server looks at no query.
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      preconditions: { uid },
+      propagationPolicy: 'Background',
+      ...(isDryRun && { dryRun: ['All'] }),
+    };
+    await client.request({
+      method: 'DELETE',
+      path: resourcePath(userResource, { name }),
+      body,
+      call: 'delete users',
+      signal,
+    });
+  }
+
+  #revoke(subjectName: string, user: string, signal: AbortSignal): Promise<void> {
+    const now = this.#options.now();
+    const expiresAt = new Date(now.getTime() + Math.max(this.#options.config.login.session.absolute, leastRevocationMs));
+    return revokeSubject(this.#options.apiServer.asService, { subjectName, user, now, expiresAt }, signal);
+  }
+
+  /** So that whoever deleted does not see the user in the next list here. */
+  async #whenGone(name: string, uid: string, signal: AbortSignal): Promise<void> {
+    const { accounts } = this.#options;
+    const isGone = () => accounts.get(name)?.uid !== uid;
+    if (isGone()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const forget = accounts.onChange(() => isGone() && resolve());
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(goneWithinMs)]);
+    deadline.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    forget();
+  }
+}
+
+const isOurs = ({ labels }: { labels: Readonly<Record<string, string>> }) => labels['auth.platform.io/userbinding'] !== undefined;
+
+function checkPreconditions({ metadata }: KubernetesObject, { name, preconditions = {} }: Deletion): void {
+  const { uid = metadata.uid, resourceVersion = metadata.resourceVersion } = preconditions;
+  if (uid !== metadata.uid)
+    throw conflict(userResource, name, `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid})`);
+  if (resourceVersion !== metadata.resourceVersion)
+    throw conflict(
+      userResource,
+      name,
+      `the resource version in the precondition (${resourceVersion}) does not match that of the record (${metadata.resourceVersion})`,
+    );
+}
+
+const ownAccount = (name: string) =>
+  new StatusError(403, 'Forbidden', `users.auth.platform.io "${name}" is forbidden: nobody deletes their own account`, {
+    details: { name, group: userResource.group, kind: userResource.resource },
+  });

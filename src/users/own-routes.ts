@@ -1,0 +1,64 @@
+/** What a caller asks about oneself, and the key for passwords. */
+import { z } from 'zod';
+import type { PasswordEnvelopes } from '../accounts/password-envelope.ts';
+import type { Config } from '../config/schema.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { userSchema } from './resource.ts';
+import type { UserService } from './service.ts';
+
+export interface OwnOperationsOptions {
+  service: UserService;
+  envelopes: PasswordEnvelopes;
+  features: Config['features'];
+}
+
+const publicKeySchema = z
+  .object({
+    ts: z.string().regex(/^\d+$/).describe('Unix seconds: until when an envelope that repeats it counts.'),
+    pubkey: z.string().describe('PEM, SubjectPublicKeyInfo.'),
+    pubkey_encode: z.string().describe('The same in base64.'),
+    algorithms: z.array(z.literal('RSA-OAEP-256')),
+  })
+  .meta({ id: 'PasswordKey' });
+
+export const ownOperations = ({ service, envelopes, features }: OwnOperationsOptions): Operation[] => [
+  ...(features.pubkey ? [pubkeyOperation(envelopes)] : []),
+  ...(features.me ? [meOperation(service)] : []),
+];
+
+const pubkeyOperation = (envelopes: PasswordEnvelopes) =>
+  operation({
+    id: 'GetPasswordKey',
+    method: 'GET',
+    paths: ['/auth/v1/pubkey'],
+    tag: 'users',
+    summary: 'Gives the key that passwords may be encrypted with',
+    description:
+      'Where a password is asked for, base64 of RSA-OAEP (SHA-256) of `{"ts":"…","password":"…"}` may be sent instead, with the `ts` of this answer.',
+    credential: 'none',
+    answers: { 200: { description: 'The key.', content: { 'application/json': publicKeySchema } } },
+    async handle({ ctx }) {
+      ctx.body = await envelopes.publicKey();
+    },
+  });
+
+const meOperation = (service: UserService) =>
+  operation({
+    id: 'GetMe',
+    method: 'GET',
+    paths: ['/auth/v1/me'],
+    tag: 'users',
+    summary: 'Shows the record of the caller',
+    credential: 'required',
+    openToPasswordDue: true,
+    answers: {
+      200: { description: 'The user.', content: { 'application/json': userSchema }, headers: { ETag: 'The resource version.' } },
+      404: { description: 'The caller has no record.' },
+    },
+    async handle({ ctx, caller, signal }) {
+      const { text, resourceVersion } = await service.own(caller, signal);
+      ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
+      ctx.type = 'application/json; charset=utf-8';
+      ctx.body = text;
+    },
+  });

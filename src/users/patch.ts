@@ -1,0 +1,292 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Account, accountOf } from '../accounts/account.ts';
+import { noFailures } from '../accounts/lockout.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import type { NewPasswords } from '../accounts/new-passwords.ts';
+import type { PasswordChange } from '../accounts/password-change.ts';
+import type { PasswordCheck } from '../accounts/password-check.ts';
+import { timestamp } from '../accounts/timestamp.ts';
+import { labelsToChange } from '../accounts/user-labels.ts';
+import { UserRecords } from '../accounts/user-records.ts';
+import { userResource } from '../accounts/user-resource.ts';
+import type { Config } from '../config/schema.ts';
+import type { AuditOrigin } from '../http/audit.ts';
+import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '../http/field-error.ts';
+import { type FieldValidation, readObject } from '../http/object-body.ts';
+import type { Caller } from '../http/operation.ts';
+import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, serviceUnavailable, tooManyRequests } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { requireAnotherAdministrator } from './administrators.ts';
+import { mergePatchOf, type PatchTest, type UserPatch, userPatchBody } from './patch-body.ts';
+import { userRow } from './row.ts';
+import type { SubjectRights } from './subject-rights.ts';
+
+export interface UserPatcherOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  accounts: AccountLookup;
+  rights: SubjectRights;
+  passwords: NewPasswords;
+  passwordCheck: Pick<PasswordCheck, 'check' | 'isCurrent'>;
+  passwordChange: PasswordChange;
+  config: Config['users'];
+  now: () => Date;
+}
+
+interface PatchRequest {
+  name: string;
+  body: unknown;
+  isJsonPatch: boolean;
+  /** As in the header; undefined without one. */
+  ifMatch: string | undefined;
+  isDryRun: boolean;
+  fieldValidation: FieldValidation;
+  origin: AuditOrigin;
+}
+
+export interface Patched {
+  user: KubernetesObject;
+  warnings: readonly string[];
+  /** Whose password was set by whom, if it was. */
+  password?: 'Changed' | 'Reset';
+  /** Whether anything else was written. */
+  isProfileChanged: boolean;
+}
+
+/** What the caller wants to change, and what that takes. */
+interface Wish {
+  isSelf: boolean;
+  setsPassword: boolean;
+  /** Whether it needs the right to patch the user. */
+  needsPatch: boolean;
+  /** Whether it may switch the user off or on. */
+  switches: boolean;
+}
+
+const seenWithinMs = 2_000;
+const own = new Set(['username', 'password', 'old_password']);
+
+/** Changes what may be changed of a User: the display name and password by oneself, more by whoever has the right. */
+export class UserPatcher {
+  readonly #options: UserPatcherOptions;
+  readonly #records: UserRecords;
+
+  constructor(options: UserPatcherOptions) {
+    this.#options = options;
+    this.#records = new UserRecords(options.apiServer.asService);
+  }
+
+  /**
+   * Rights are asked for all at once, then everything is checked, then it is written: the record, the end of access, the password. The
+   * same patch again ends what was interrupted.
+   *
+   * @throws StatusError 400, 403, 404, 409, 422, 429, 503, 504
+   */
+  async patch(request: PatchRequest, caller: Caller, signal: AbortSignal): Promise<Patched> {
+    const { name, isJsonPatch, isDryRun } = request;
+    const { patch, tests } = isJsonPatch ? mergePatchOf(request.body) : { patch: request.body, tests: [] };
+    const object = await this.#records.read(name, signal);
+    if (object === 'not-installed') throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed') });
+    const account = object && accountOf(object);
+    const wish = wishOf(patch, account, caller);
+    await this.#requireRights(wish, name, account, caller, signal);
+    if (object === undefined || account === undefined) throw notFound(userResource, name);
+    const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, wish);
+    checkVersion(object, body, request.ifMatch);
+    checkTests(object, tests);
+    this.#requireAdministrator(account, body);
+    const attempt = { account, password, oldPassword, wish, origin: request.origin };
+    const passwordChangedAt = await this.#checkPassword(attempt, signal);
+    const spec = specChanges(object, body, this.#options.now());
+    const isWritten = spec !== undefined;
+    const changed = isWritten ? await this.#write(object, spec, { caller, wish, isDryRun, signal, body }) : object;
+    if (isDryRun) return { user: changed, warnings, isProfileChanged: false };
+    const user = await this.#entail(changed, { body, account, password, passwordChangedAt, wish }, signal);
+    await this.#options.accounts.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
+    return { user, warnings, isProfileChanged: isWritten, ...(password !== undefined && { password: wish.isSelf ? 'Changed' : 'Reset' }) };
+  }
+
+  async #requireRights(wish: Wish, name: string, account: Account | undefined, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { access, rights } = this.#options;
+    if (!wish.isSelf && caller.mustChangePassword) throw passwordDue();
+    const refuse = (subresource?: string) =>
+      forbidden({ ...userResource, verb: 'patch', name, user: caller.identity.name, ...(subresource && { subresource }) });
+    if (wish.isSelf && wish.switches) throw refuse();
+    if (wish.needsPatch) await access.require(caller, { ...userResource, verb: 'patch', name }, signal);
+    if (wish.isSelf) return;
+    if (wish.setsPassword) await access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
+    if (account === undefined) return;
+    if (wish.setsPassword) await rights.requireForPassword(caller, account, signal);
+    if (wish.switches && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
+  }
+
+  /** Every violation at once. */
+  async #read({ name, body, fieldValidation }: PatchRequest, account: Account, { isSelf, setsPassword }: Wish) {
+    const { passwords } = this.#options;
+    const given = isRecord(body) && isRecord(body.spec) ? body.spec : {};
+    const username = typeof given.username === 'string' ? given.username : account.username;
+    const sent = typeof given.password === 'string' ? given.password : undefined;
+    const alsoWrong: FieldError[] = [];
+    const user = { email: account.email, username };
+    const fresh = sent === undefined ? undefined : await passwords.read(sent, 'spec.password', user);
+    if (account.connectorType !== 'local' && setsPassword)
+      alsoWrong.push(forbiddenField('spec.password', 'the user is not local: the password is kept at the source'));
+    else alsoWrong.push(...(fresh?.violations ?? []));
+    const isOldMissing = isSelf && setsPassword && given.old_password === undefined;
+    if (isOldMissing) alsoWrong.push(required('spec.old_password', 'whoever changes their own password gives the old one'));
+    const old =
+      typeof given.old_password === 'string' && isSelf ? await passwords.open(given.old_password, 'spec.old_password') : undefined;
+    alsoWrong.push(...(old?.violations ?? []));
+    const secretFields = ['spec.password', 'spec.old_password'];
+    const rules = { group: userResource.group, kind: 'User', name, fieldValidation, secretFields, alsoWrong };
+    const { object, warnings } = readObject(userPatchBody, body, rules);
+    if (object.metadata?.name !== undefined && object.metadata.name !== name)
+      throw badRequest(`metadata.name: must be ${name}, as in the path`);
+    return { body: object, password: fresh?.password, oldPassword: old?.password ?? '', warnings };
+  }
+
+  #requireAdministrator(account: Account, { spec = {} }: UserPatch): void {
+    const { accounts, config, now } = this.#options;
+    const rules = { accounts, idleDays: config.idleDays, now: now() };
+    if (spec.is_disabled === true) requireAnotherAdministrator(account, 'disabled', rules);
+    if (spec.expired) requireAnotherAdministrator(account, 'made to expire', rules);
+  }
+
+  /** @returns which password it was that somebody has proved who changes their own */
+  async #checkPassword(
+    given: { account: Account; password: string | undefined; oldPassword: string; wish: Wish; origin: AuditOrigin },
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { passwordCheck } = this.#options;
+    const { account, password, oldPassword, wish, origin } = given;
+    if (password === undefined) return undefined;
+    const { name, email, uid } = account;
+    const refuse = (error: FieldError) => invalid({ group: userResource.group, kind: 'User', name }, [error]);
+    const same = invalidValue('spec.password', '***', 'must be another one than before');
+    if (wish.isSelf) {
+      const verdict = await passwordCheck.check({ email, password: oldPassword, ...origin }, signal, 'PasswordCheckFailed');
+      if (verdict.outcome === 'refused' && verdict.retryAfterSeconds !== undefined)
+        throw tooManyRequests('too many wrong passwords from this address, try again later', verdict.retryAfterSeconds);
+      if (verdict.outcome === 'refused') throw refuse(invalidValue('spec.old_password', '***', 'is not the password'));
+      if (password === oldPassword) throw refuse(same);
+      return verdict.passwordChangedAt;
+    }
+    if (await passwordCheck.isCurrent({ name, uid }, password, signal)) throw refuse(same);
+    return undefined;
+  }
+
+  /** With the caller's rights where they have them; what everybody may change of oneself, with ours. */
+  async #write(
+    object: KubernetesObject,
+    changes: { spec: Record<string, unknown>; labels: Record<string, string> | undefined },
+    { caller, wish, isDryRun, signal, body }: { caller: Caller; wish: Wish; isDryRun: boolean; signal: AbortSignal; body: UserPatch },
+  ): Promise<KubernetesObject> {
+    const { apiServer } = this.#options;
+    const { name, resourceVersion } = object.metadata;
+    const isVersionAsked = body.metadata?.resourceVersion !== undefined;
+    const client = wish.needsPatch ? apiServer.asCaller(caller) : apiServer.asService;
+    const { spec, labels } = changes;
+    const metadata = { ...(isVersionAsked && { resourceVersion }), uid: object.metadata.uid, ...(labels && { labels }) };
+    const written = await client.request({
+      method: 'PATCH',
+      path: resourcePath(userResource, { name }),
+      query: new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) }),
+      contentType: 'application/merge-patch+json',
+      body: { metadata, spec },
+      call: 'patch users',
+      signal,
+    });
+    if (!isKubernetesObject(written)) throw serviceUnavailable('kubernetes', { cause: new Error('a User without its metadata') });
+    return written;
+  }
+
+  /** What follows in the status, with our own account, and the password. */
+  async #entail(
+    object: KubernetesObject,
+    given: { body: UserPatch; account: Account; password: string | undefined; passwordChangedAt: string | undefined; wish: Wish },
+    signal: AbortSignal,
+  ): Promise<KubernetesObject> {
+    const { passwordChange, config, now } = this.#options;
+    const { body, account, password, passwordChangedAt, wish } = given;
+    const { uid, name } = account;
+    const time = now();
+    const { spec = {} } = body;
+    const isSwitchedOff = spec.is_disabled === true || hasPassed(spec.expired?.end, time);
+    const status = spec.is_disabled === false ? { activatedTime: timestamp(time), ...noFailures } : {};
+    let user = object;
+    if (isSwitchedOff) user = await passwordChange.endAccess({ name, uid });
+    else if (wish.switches) user = await passwordChange.writeStatus({ name, uid }, status);
+    if (password === undefined) return user;
+    if (passwordChangedAt === undefined)
+      return passwordChange.reset({ name, uid }, password, { mustChange: config.passwordPolicy.changeAfterReset });
+    const verdict = await passwordChange.change({ name, uid, passwordChangedAt }, password);
+    if (verdict.outcome !== 'changed') throw conflict(userResource, name, 'the password was changed by somebody else at the same time');
+    const changed = await this.#records.read(name, signal);
+    return changed === undefined || changed === 'not-installed' ? user : changed;
+  }
+}
+
+function wishOf(patch: unknown, account: Account | undefined, { identity }: Caller): Wish {
+  const spec = isRecord(patch) && isRecord(patch.spec) ? patch.spec : {};
+  const fields = Object.keys(spec);
+  const isSelf = account !== undefined && account.subjectName !== '' && account.subjectName === identity.name;
+  const setsPassword = 'password' in spec;
+  const beyond = fields.filter((field) => (isSelf ? !own.has(field) : field !== 'password' && field !== 'old_password'));
+  return {
+    isSelf,
+    setsPassword,
+    needsPatch: beyond.length > 0 || (!isSelf && !setsPassword),
+    switches: 'is_disabled' in spec || 'expired' in spec,
+  };
+}
+
+function checkVersion({ metadata }: KubernetesObject, { metadata: asked }: UserPatch, ifMatch: string | undefined): void {
+  const wanted = [
+    asked?.resourceVersion,
+    ifMatch === undefined || ifMatch.trim() === '*' ? undefined : ifMatch.trim().replace(/^"(.*)"$/, '$1'),
+  ];
+  const isOther = wanted.some((version) => version !== undefined && version !== metadata.resourceVersion);
+  if (isOther || (asked?.uid !== undefined && asked.uid !== metadata.uid))
+    throw conflict(
+      userResource,
+      metadata.name,
+      'the object has been modified; please apply your changes to the latest version and try again',
+    );
+}
+
+/** @throws StatusError 422 */
+function checkTests(object: KubernetesObject, tests: readonly PatchTest[]): void {
+  const served: unknown = JSON.parse(userRow(object).text);
+  const failed = tests.filter(({ path, value }) => {
+    const found = path.reduce<unknown>((below, key) => (isRecord(below) && Object.hasOwn(below, key) ? below[key] : undefined), served);
+    return !isDeepStrictEqual(found, value);
+  });
+  if (failed.length > 0)
+    throw invalid(
+      { group: userResource.group, kind: 'User', name: object.metadata.name },
+      failed.map(({ index }) => ({ reason: 'FieldValueInvalid', message: 'the test does not hold', field: `[${index}]` })),
+    );
+}
+
+const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
+
+/** What changes of the record itself; undefined if nothing does. */
+function specChanges({ metadata, spec: given }: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
+  const old = isRecord(given) ? given : {};
+  const { password: _password, old_password: _oldPassword, is_disabled, expired, ...plain } = spec;
+  const wanted: Record<string, unknown> = {
+    ...plain,
+    ...(is_disabled !== undefined && { is_disabled, state: is_disabled ? 'inactive' : 'active' }),
+    // A validity is one thing: what is not said of it is not kept.
+    ...(expired !== undefined && { expired: expired && { begin: null, end: null, ...expired } }),
+  };
+  const past = isRecord(old.expired) && typeof old.expired.end === 'string' && hasPassed(old.expired.end, now);
+  if (is_disabled === false && past && expired === undefined) wanted.expired = null;
+  const changes = Object.fromEntries(
+    Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),
+  );
+  const labels = labelsToChange(metadata.labels, { ...old, ...changes });
+  return Object.keys(changes).length === 0 ? undefined : { spec: changes, labels };
+}

@@ -1,0 +1,114 @@
+/** The bodies that make and change a User. A field that is named here and may not be set is refused, one that is not is unknown. */
+import { z } from 'zod';
+import { userApiVersion } from '../accounts/user-resource.ts';
+
+const maxExtraBytes = 16 * 1024;
+
+/** Of members that exist and are not the caller's to set. */
+export const kept = (why: string) => z.never(why).optional();
+const byService = 'is kept by the service';
+
+/** Of members that may be repeated, but not changed. */
+const forbidden = (error: string) => ({ error, params: { isForbidden: true } });
+const local = z
+  .string()
+  .refine((text) => text.toLowerCase() === 'local', forbidden('only local users are made here'))
+  .optional();
+
+/** Control characters, other line breaks, and what turns the direction of the text around it. */
+const disguising = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
+export const displayName = z
+  .string()
+  .refine((text) => [...text].length <= 128, 'may not be longer than 128 characters')
+  .refine((text) => text.isWellFormed() && !disguising.test(text), 'may not hold control characters');
+
+/** As in the custom resource definition. */
+export const mail = z
+  .string()
+  .max(253, 'may not be longer than 253 characters')
+  .refine((text) => text === '' || text.includes('@'), 'must be empty or an e-mail address')
+  .describe('E-mail address for notices.');
+export const mobile = z
+  .string()
+  .max(32, 'may not be longer than 32 characters')
+  .regex(/^[0-9+() -]*$/, 'must be digits, spaces, +, - and brackets')
+  .describe('Telephone number for notices.');
+export const account = z.string().max(253, 'may not be longer than 253 characters').describe('Login name at the source.');
+const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)' });
+export const expired = z
+  .strictObject({ begin: time.optional(), end: time.optional() })
+  .refine(({ begin, end }) => begin === undefined || end === undefined || Date.parse(begin) < Date.parse(end), 'begin must lie before end')
+  .describe('When the user may log in; without it, for ever.');
+const extra = z
+  .record(z.string(), z.unknown())
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxExtraBytes, `may not be larger than ${maxExtraBytes} bytes`)
+  .describe('Fields of third parties, kept as they are.');
+export const password = z.string().describe('Plain, or sealed with the key of `GET /auth/v1/pubkey`. Never answered.');
+
+export const keptMembers = {
+  ids: kept(byService),
+  state: kept('follows is_disabled'),
+  valid: kept(byService),
+  groups: kept('groups come from the issuer or directory'),
+};
+
+const ownLabels = /^([^/]+\.)?auth\.platform\.io\//;
+const labels = z
+  .record(z.string(), z.string())
+  .refine(
+    (given) => !Object.keys(given).some((key) => ownLabels.test(key)),
+    forbidden('those below auth.platform.io/ are kept by the service'),
+  );
+
+const metadata = {
+  labels: labels.optional(),
+  annotations: labels.optional(),
+  generateName: kept('a user is named by the e-mail address'),
+  ownerReferences: kept('a user is owned by nobody'),
+  finalizers: kept('a user has no finalizers'),
+};
+
+/** A local user to be made. */
+export const newUserBody = z.strictObject({
+  apiVersion: z.literal(userApiVersion).optional(),
+  kind: z.literal('User').optional(),
+  metadata: z
+    .strictObject({
+      ...metadata,
+      name: z.string().optional().describe('May be left out; else the name of the name rule.'),
+      namespace: kept('a user has no namespace'),
+      uid: kept(byService),
+      resourceVersion: kept('must not be set for an object that is to be made'),
+      creationTimestamp: z.null('is kept by the service').optional(),
+    })
+    .optional(),
+  spec: z.strictObject({
+    email: z
+      .string()
+      .min(1, 'must not be empty')
+      .max(253, 'may not be longer than 253 characters')
+      .regex(/^[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?$/, 'must be an ASCII e-mail address or login name with one @ at most')
+      .describe('The login identity: an e-mail address or a plain login name.'),
+    password,
+    username: displayName.optional().describe('The name shown to people. Default: the email.'),
+    account: account.optional(),
+    mail: mail.optional(),
+    mobile: mobile.optional(),
+    expired: expired.optional(),
+    is_disabled: z.boolean().optional().describe('Switched off from the start.'),
+    extra: extra.optional(),
+    ...keptMembers,
+    is_admin: z
+      .boolean()
+      .refine((isAdmin) => !isAdmin, forbidden('administrators are made at the installation, or with kubectl'))
+      .optional(),
+    connector_type: local,
+    connector_id: local,
+    connector_name: local,
+    old_password: kept('belongs to a change of a password'),
+  }),
+  status: kept(byService),
+});
+
+export type NewUser = z.output<typeof newUserBody>;

@@ -1,0 +1,122 @@
+/** Making and changing User records. */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { warningHeaders } from '../http/warning.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { UserCreator } from './create.ts';
+import type { UserPatcher } from './patch.ts';
+import { describedPatch, jsonPatchType, patchTypes } from './patch-body.ts';
+import { userName, userSchema } from './resource.ts';
+import { userRow } from './row.ts';
+import { newUserBody } from './user-body.ts';
+
+export interface WriteOperationsOptions {
+  creator: UserCreator;
+  patcher: UserPatcher;
+  /** Gives whoever has changed their own password a new session in the place of the one that ended with it. */
+  keepSession: (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<void>;
+  audit: Audit;
+  /** Path below which everything is served, '' or without its last slash. */
+  basePath: string;
+}
+
+const tag = 'users';
+
+/** Query of Kubernetes' writes. */
+const writeQuery = z.object({
+  dryRun: z.enum(['All'], 'must be All').optional().describe('Everything is checked and nothing changes.'),
+  fieldValidation: z
+    .enum(['Strict', 'Warn', 'Ignore'])
+    .default('Strict')
+    .describe('What becomes of fields that nobody knows: refused, dropped with a warning, or dropped.'),
+});
+
+const forbidden: AnswerDescription = { description: 'The API server says no, or somebody else’s rights would be had by it.' };
+
+export const writeOperations = (options: WriteOperationsOptions): Operation[] => [createOperation(options), patchOperation(options)];
+
+function createOperation({ creator, audit, basePath }: WriteOperationsOptions): Operation {
+  return operation({
+    id: 'CreateUser',
+    method: 'POST',
+    paths: ['/auth/v1/users'],
+    tag,
+    summary: 'Makes a local user, who can log in as soon as this is answered',
+    credential: 'required',
+    query: writeQuery,
+    body: z.unknown(),
+    describedBody: { 'application/json': newUserBody },
+    answers: {
+      201: {
+        description: 'The user.',
+        content: { 'application/json': userSchema },
+        headers: { Location: 'Where the user is.', ETag: 'The resource version.' },
+      },
+      403: forbidden,
+      409: { description: 'There is a user with this e-mail address, in whatever case.' },
+      422: { description: 'With every violation.' },
+    },
+    async handle({ ctx, caller, query: { dryRun, fieldValidation }, body, signal }) {
+      const isDryRun = dryRun !== undefined;
+      const { user, warnings } = await creator.create({ body, isDryRun, fieldValidation }, caller, signal);
+      const { name } = user.metadata;
+      if (!isDryRun) audit.record({ audit: 'UserCreated', ...about(ctx, caller, user), outcome: 'success', code: 201 });
+      ctx.status = 201;
+      ctx.set('Location', `${basePath}/auth/v1/users/${name}`);
+      sendUser(ctx, user, warnings);
+    },
+  });
+}
+
+function patchOperation({ patcher, audit, keepSession }: WriteOperationsOptions): Operation {
+  return operation({
+    id: 'PatchUser',
+    method: 'PATCH',
+    paths: ['/auth/v1/users/:name'],
+    tag,
+    summary: 'Changes the display name or the password; for whoever may patch users, more',
+    description:
+      'A JSON Patch may add, replace and test. A new password, and disabling, end the sessions and tokens of that user; whoever changes their own password keeps the session.',
+    credential: 'required',
+    openToPasswordDue: true,
+    params: z.object({ name: userName }),
+    query: writeQuery,
+    bodyTypes: patchTypes,
+    body: z.unknown(),
+    describedBody: describedPatch,
+    answers: {
+      200: { description: 'The user.', content: { 'application/json': userSchema }, headers: { ETag: 'The resource version.' } },
+      403: forbidden,
+      404: { description: 'There is no such user.' },
+      409: { description: 'Another version than the caller has seen, or the last administrator.' },
+      422: { description: 'With every violation.' },
+    },
+    async handle({ ctx, caller, params: { name }, query: { dryRun, fieldValidation }, body, signal }) {
+      const ifMatch = ctx.get('If-Match') || undefined;
+      const isJsonPatch = ctx.is(jsonPatchType) !== false;
+      const asked = { name, body, isJsonPatch, ifMatch, isDryRun: dryRun !== undefined, fieldValidation, origin: auditOrigin(ctx) };
+      const { user, warnings, password, isProfileChanged } = await patcher.patch(asked, caller, signal);
+      const event = { ...about(ctx, caller, user), outcome: 'success', code: 200 } as const;
+      if (isProfileChanged) audit.record({ audit: 'UserPatched', ...event });
+      if (password !== undefined) audit.record({ audit: `Password${password}`, ...event });
+      if (password === 'Changed') await keepSession(ctx, caller, signal);
+      sendUser(ctx, user, warnings);
+    },
+  });
+}
+
+const about = (ctx: Context, { identity }: Caller, { metadata }: KubernetesObject) => ({
+  ...auditOrigin(ctx),
+  actor: { name: identity.name, uid: identity.uid },
+  target: { name: metadata.name, uid: metadata.uid },
+});
+
+/** Without what no answer may hold. */
+function sendUser(ctx: Context, user: KubernetesObject, warnings: readonly string[] = []): void {
+  if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
+  ctx.set('ETag', `"${user.metadata.resourceVersion}"`);
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = userRow(user).text;
+}
