@@ -1,3 +1,4 @@
+import { serviceUnavailable } from '../http/status.ts';
 import type { Change, WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Account } from './account.ts';
 import { recordName } from './record-name.ts';
@@ -20,6 +21,11 @@ export interface AccountLookup {
   onChange(listener: (name: string) => void): () => void;
   /** Whether that version is seen in time. @throws the signal's reason when it aborts */
   waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+}
+
+/** To be called before they are relied on. @throws StatusError 503 while they are not known */
+export function requireAccounts({ isSynced, failure }: Pick<AccountLookup, 'isSynced' | 'failure'>): void {
+  if (!isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${failure() ?? 'not listed yet'}`) });
 }
 
 type Records = Pick<WatchCache<{ readonly account: Account }>, 'get' | 'isSynced' | 'failure' | 'onChange' | 'waitFor'>;

@@ -26,7 +26,9 @@ export class UserRecords {
   /** @returns undefined if there is no such record, 'not-installed' if there are no records at all; @throws StatusError 503, 504 */
   async read(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined | 'not-installed'> {
     try {
-      return objectOf(await this.#client.request({ method: 'GET', path: resourcePath(userResource, { name }), call: 'get users', signal }));
+      return userObjectOf(
+        await this.#client.request({ method: 'GET', path: resourcePath(userResource, { name }), call: 'get users', signal }),
+      );
     } catch (error) {
       if (!isRefusal(error, 404)) throw error;
       // The API server says so of an object; where it does not know the resource, it knows no name either.
@@ -68,7 +70,7 @@ export class UserRecords {
 
   async #write(call: ApiCall): Promise<KubernetesObject | undefined> {
     try {
-      return objectOf(await this.#client.request(call));
+      return userObjectOf(await this.#client.request(call));
     } catch (error) {
       if (isRefusal(error, 404, 409)) return undefined;
       // What we wrote is our trouble, not that of the person who logs in.
@@ -95,7 +97,8 @@ export async function untilUncontested<T>(attempt: () => Promise<T | undefined>,
 const isRefusal = (error: unknown, ...codes: number[]): error is StatusError =>
   error instanceof StatusError && codes.includes(error.status.code);
 
-function objectOf(answer: unknown): KubernetesObject {
+/** The User that the API server answered. @throws StatusError 503 for anything else */
+export function userObjectOf(answer: unknown): KubernetesObject {
   if (!isKubernetesObject(answer)) throw serviceUnavailable('kubernetes', { cause: new Error('a User without its metadata') });
   return answer;
 }

@@ -1,10 +1,10 @@
 import type { Account } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
+import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import { notFound, StatusError, serviceUnavailable } from '../http/status.ts';
+import { notFound, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { CertificateRequest } from './schema.ts';
 
@@ -31,7 +31,7 @@ interface PersonOptions {
  */
 export async function personOf({ user, groups }: CertificateRequest, caller: Caller, options: PersonOptions): Promise<Person> {
   const { access, accounts, config, now, signal } = options;
-  if (!accounts.isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${accounts.failure() ?? 'not listed yet'}`) });
+  requireAccounts(accounts);
   const own = accounts.ofSubject(caller.identity.name);
   const name = user ?? own?.name;
   await access.require(caller, { ...userResource, subresource: 'authorize', verb: 'create', ...(name !== undefined && { name }) }, signal);

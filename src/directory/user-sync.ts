@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { AccountLookup } from '../accounts/lookup.ts';
+import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { timestamp } from '../accounts/timestamp.ts';
 import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
@@ -194,8 +194,7 @@ export class UserSync {
 
   #requireUsers(): void {
     const { accounts } = this.#options;
-    if (!accounts.isSynced)
-      throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${accounts.failure() ?? 'not listed yet'}`) });
+    requireAccounts(accounts);
   }
 
   #track<T>(run: Promise<T>): Promise<T> {

@@ -1,3 +1,4 @@
+import { serviceUnavailable } from '../http/status.ts';
 import { BindingIndex, type RoleBinding, roleBindingOf, type Subject } from './role-bindings.ts';
 import { WatchCache, type WatchCacheParts } from './watch-cache.ts';
 
@@ -64,6 +65,11 @@ export class RbacWatch {
       .map((cache) => cache.failure())
       .find((why) => why !== undefined);
     return failed ?? (this.isSynced ? undefined : 'not listed yet');
+  }
+
+  /** To be called before the bindings are relied on. @throws StatusError 503 while they are not known */
+  requireSynced(): void {
+    if (!this.isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${this.failure()}`) });
   }
 
   /** The bindings that name exactly this subject, from what was seen last. */

@@ -1,10 +1,10 @@
 import type { Account } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
+import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { recordName } from '../accounts/record-name.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import { badRequest, notFound, serviceUnavailable } from '../http/status.ts';
+import { badRequest, notFound } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import type { RoleBinding, Subject } from '../kubernetes/role-bindings.ts';
@@ -34,8 +34,7 @@ export class RolesService {
   async list(query: RolesQuery, caller: Caller, signal: AbortSignal): Promise<UserRoleList> {
     const { rbac } = this.#options;
     const user = await this.#user(query, caller, signal);
-    if (!rbac.isSynced)
-      throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${rbac.failure() ?? 'not listed yet'}`) });
+    rbac.requireSynced();
     const subjects: Subject[] = [
       ...(user.subjectName === '' ? [] : [{ kind: 'User' as const, name: user.subjectName }]),
       ...user.groups.map((name) => ({ kind: 'Group' as const, name })),
@@ -53,8 +52,7 @@ export class RolesService {
   async #user({ name, email }: RolesQuery, caller: Caller, signal: AbortSignal): Promise<User> {
     const { access, accounts } = this.#options;
     if (name !== undefined && email !== undefined) throw badRequest('give name or email, not both');
-    if (!accounts.isSynced)
-      throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${accounts.failure() ?? 'not listed yet'}`) });
+    requireAccounts(accounts);
     if (name === undefined && email === undefined) return ownUser(accounts.ofSubject(caller.identity.name), caller);
     const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
     if (account !== undefined && account.subjectName !== '' && account.subjectName === caller.identity.name)

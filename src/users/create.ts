@@ -8,7 +8,7 @@ import { recordName } from '../accounts/record-name.ts';
 import { localSubjectName } from '../accounts/subject-name.ts';
 import { timestamp } from '../accounts/timestamp.ts';
 import { createdByAnnotation, unfinishedAnnotation, userLabels } from '../accounts/user-labels.ts';
-import { UserRecords } from '../accounts/user-records.ts';
+import { UserRecords, userObjectOf } from '../accounts/user-records.ts';
 import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import { type FieldError, invalidValue } from '../http/field-error.ts';
@@ -17,7 +17,7 @@ import type { Caller } from '../http/operation.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import type { SubjectRights } from './subject-rights.ts';
 import { type NewUser, newUserBody } from './user-body.ts';
 
@@ -122,8 +122,7 @@ export class UserCreator {
       isDryRun && isRecord(created) && isRecord(created.metadata)
         ? { ...created, metadata: { resourceVersion: '-', ...created.metadata } }
         : created;
-    if (!isKubernetesObject(user)) throw serviceUnavailable('kubernetes', { cause: new Error('a User without its metadata') });
-    return user;
+    return userObjectOf(user);
   }
 
   /** Each step may have to be taken back; the last one removes the mark. */

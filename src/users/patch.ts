@@ -7,7 +7,7 @@ import type { PasswordChange } from '../accounts/password-change.ts';
 import type { PasswordCheck } from '../accounts/password-check.ts';
 import { timestamp } from '../accounts/timestamp.ts';
 import { labelsToChange } from '../accounts/user-labels.ts';
-import { UserRecords } from '../accounts/user-records.ts';
+import { UserRecords, userObjectOf } from '../accounts/user-records.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
@@ -17,7 +17,7 @@ import type { Caller } from '../http/operation.ts';
 import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, serviceUnavailable, tooManyRequests } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { requireAnotherAdministrator } from './administrators.ts';
 import { mergePatchOf, type PatchTest, type UserPatch, userPatchBody } from './patch-body.ts';
 import { userRow } from './row.ts';
@@ -198,8 +198,7 @@ export class UserPatcher {
       call: 'patch users',
       signal,
     });
-    if (!isKubernetesObject(written)) throw serviceUnavailable('kubernetes', { cause: new Error('a User without its metadata') });
-    return written;
+    return userObjectOf(written);
   }
 
   /** What follows in the status, with our own account, and the password. */

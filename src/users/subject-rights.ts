@@ -1,7 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import { serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import type { RoleBinding } from '../kubernetes/role-bindings.ts';
@@ -26,8 +25,7 @@ export class SubjectRights {
   /** Bindings of the cluster that name the user, but not his groups. @throws StatusError 503 while they are not known */
   bindingsOf(subjectName: string): readonly RoleBinding[] {
     const { rbac } = this.#options;
-    if (!rbac.isSynced)
-      throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${rbac.failure() ?? 'not listed yet'}`) });
+    rbac.requireSynced();
     return subjectName === '' ? [] : rbac.bindingsOf({ kind: 'User', name: subjectName });
   }
 
