@@ -10,6 +10,7 @@ import { Audit } from '../src/http/audit.ts';
 import { createLog } from '../src/http/log.ts';
 import { Metrics } from '../src/http/metrics.ts';
 import { KeySeal } from '../src/http/seal.ts';
+import { AccessReviews } from '../src/kubernetes/access.ts';
 import { ApiServer } from '../src/kubernetes/api-server.ts';
 import { Issuer } from '../src/login/issuer.ts';
 import { IssuerKeys } from '../src/login/issuer-keys.ts';
@@ -41,9 +42,11 @@ const rules = { issuer: 'https://issuer.example', claims: login.claims, extClaim
 const issuer = new Issuer({ issuer: rules.issuer, clientID: 'atrium', clock });
 const verifier = new TokenVerifier({ keys: new IssuerKeys({ issuer, clock }), clientID: 'atrium', audiences: [], rules, metrics, now });
 const side = createSessionSide({
-  client: apiServer.asService,
+  apiServer,
+  access: new AccessReviews({ apiServer, accessCacheMs: 5_000, metrics }),
   namespace,
-  seal: { seal: (text) => key.seal(text), open: async (text) => key.open(text) },
+  keyRing: { sealFor: () => ({ seal: (text) => key.seal(text), open: async (text) => key.open(text) }), settled: async () => undefined },
+  endAccess: () => Promise.reject(new Error('nobody ends')),
   login,
   idleDays: 90,
   isImpersonated: true,

@@ -1,16 +1,17 @@
 /**
- * Builds the service as one program: `dist/atrium.js`, with the parts that only some commands load beside it (`dist/parts`), and the
- * licences of everything that went into it (`dist/LICENSES.txt`).
+ * Builds the service as one program: `dist/atrium.js`, with the parts that only some commands load beside it (`dist/parts`); kubectl's
+ * log-in as one file for people's machines, `dist/kubectl-atrium`; and the licences of everything that went into them
+ * (`dist/LICENSES.txt`).
  *
  * Parts, because what is loaded is resident: one file with the reader of kubeconfigs and the embedded cluster in it costs 50 MB more.
  *
  * Run: npm run build [-- --outfile elsewhere/atrium.js]
  */
 import { globSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, parse } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { z } from 'zod';
 
 const manifest = z.object({ name: z.string(), version: z.string(), license: z.string() });
@@ -18,35 +19,67 @@ const manifest = z.object({ name: z.string(), version: z.string(), license: z.st
 const { values } = parseArgs({ options: { outfile: { type: 'string', default: 'dist/atrium.js' } } });
 const { dir: outdir, name } = parse(values.outfile);
 
-await rm(join(outdir, 'parts'), { recursive: true, force: true });
-const { metafile } = await build({
-  entryPoints: { [name]: 'src/main.ts' },
-  outdir,
-  chunkNames: 'parts/[name]-[hash]',
+const shared = {
   bundle: true,
-  splitting: true,
   minify: true,
   keepNames: true,
   platform: 'node',
   target: 'node24',
   format: 'esm',
   mainFields: ['module', 'main'],
+  metafile: true,
+  // What CommonJS packages of it call.
+  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
+} satisfies BuildOptions;
+
+/** A package that wants `reflect-metadata` before it without importing it: which part would be first is esbuild's to choose. */
+const withReflectMetadata: Plugin = {
+  name: 'with reflect-metadata',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/node_modules\/tsyringe\/.*\/index\.js$/ }, async ({ path }) => ({
+      contents: `import 'reflect-metadata';\n${await readFile(path, 'utf8')}`,
+    }));
+  },
+};
+
+await rm(join(outdir, 'parts'), { recursive: true, force: true });
+const service = await build({
+  ...shared,
+  entryPoints: { [name]: 'src/main.ts' },
+  outdir,
+  chunkNames: 'parts/[name]-[hash]',
+  splitting: true,
+  plugins: [withReflectMetadata],
   // The first is loaded by a thread of its own and only for people; the second is what a test runner happens to bring.
   external: ['pino-pretty', 'supports-color'],
-  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
-  metafile: true,
 });
+const plugin = await build({ ...shared, entryPoints: ['src/kubectl-atrium.ts'], outfile: join(outdir, 'kubectl-atrium') });
+await chmod(join(outdir, 'kubectl-atrium'), 0o755);
 
-const packages = new Set(Object.keys(metafile.inputs).flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
+// Two files of a package that are served, not run: the program looks for them as it does where all packages are installed.
+const servedPackage = 'node_modules/swagger-ui-dist';
+const served = join(outdir, servedPackage);
+await mkdir(served, { recursive: true });
+for (const file of ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js'])
+  await copyFile(join(servedPackage, file), join(served, file));
+
+const packages = new Set(
+  Object.keys({ ...service.metafile.inputs, ...plugin.metafile.inputs }).flatMap(
+    (path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+  ),
+);
+packages.add(servedPackage);
 const notices = await Promise.all([...packages].sort().map(noticeOf));
 await writeFile(join(outdir, 'LICENSES.txt'), [...new Set(notices)].join('\n'));
 
-const bytes = Object.entries(metafile.outputs).map(([path, output]) => `${(output.bytes / 1024).toFixed(0).padStart(6)} kB  ${path}`);
+const bytes = Object.entries({ ...service.metafile.outputs, ...plugin.metafile.outputs }).map(
+  ([path, output]) => `${(output.bytes / 1024).toFixed(0).padStart(6)} kB  ${path}`,
+);
 console.log(bytes.join('\n'));
 
 async function noticeOf(directory: string): Promise<string> {
   const { name, version, license } = manifest.parse(JSON.parse(await readFile(join(directory, 'package.json'), 'utf8')));
-  const files = globSync('{LICENSE,LICENCE,COPYING,NOTICE}*', { cwd: directory })
+  const files = globSync('{LICENSE,LICENCE,COPYING,NOTICE,swagger-ui-bundle.js.LICENSE}*', { cwd: directory })
     .filter((file) => dirname(file) === '.')
     .sort();
   const texts = await Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')));

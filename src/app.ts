@@ -1,23 +1,13 @@
-/**
- * The wiring: builds the clients and the features, mounts them on the two listeners and stops them in order. The only file that
- * knows them all.
- */
+/** The service as a whole: mounts the features on the two listeners, starts them and stops them in order. */
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
-import { createAccess } from './access/access.ts';
-import { LoginRecorder } from './accounts/login-recorder.ts';
-import { PasswordChange } from './accounts/password-change.ts';
-import { PasswordCheck } from './accounts/password-check.ts';
-import { Passwords } from './accounts/passwords.ts';
-import { UserEvents } from './accounts/user-events.ts';
-import { createCertificates } from './certificates/certificates.ts';
 import { parseConfig } from './config/load.ts';
-import { basePathOf, type Config, identityURLOf, issuerOf } from './config/schema.ts';
-import { createConsole } from './console/console.ts';
-import { createDirectory } from './directory/directory.ts';
+import { basePathOf, type Config } from './config/schema.ts';
+import { discoveryOperations } from './discovery/discovery.ts';
+import { docsPageOperations } from './docs-page/docs-page.ts';
+import { createFeatures, type Features, type FeaturesOptions } from './features.ts';
 import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './http/about.ts';
 import { auditForbidden } from './http/access-denied.ts';
-import { Audit } from './http/audit.ts';
 import { Frame } from './http/frame.ts';
 import { Health } from './http/health.ts';
 import { Listener } from './http/listener.ts';
@@ -26,36 +16,10 @@ import { Metrics } from './http/metrics.ts';
 import { openApiDocument } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
 import { requestListener } from './http/request-listener.ts';
-import { createIdentity, type IdentityOptions } from './identity/identity.ts';
-import { AccessReviews } from './kubernetes/access.ts';
-import { ApiServer } from './kubernetes/api-server.ts';
+import type { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
-import { IdentityCache } from './kubernetes/identity.ts';
-import { KeyRing } from './kubernetes/key-ring.ts';
-import { RbacWatch } from './kubernetes/rbac-watch.ts';
-import { createLogin } from './login/login.ts';
-import { createRoles } from './roles/roles.ts';
-import { createUsers, watchUsers } from './users/users.ts';
 
-export interface AppOptions {
-  config: Config;
-  /** The API server and our own account there. */
-  connection: Connection;
-  /** Process variables, for `console.envsFilter`. */
-  environment: Readonly<Record<string, string | undefined>>;
-  log: Logger;
-  /** Takes the lines of the audit trail. Default: they are dropped. */
-  writeAudit?: (line: string) => unknown;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
-}
-
-/** A part that watches something: started before the first request, stopped after the last. */
-interface Part {
-  start?(): void | Promise<void>;
-  stop(): void | Promise<void>;
-}
+export type AppOptions = Omit<FeaturesOptions, 'metrics'>;
 
 const { version } = packageJson;
 
@@ -67,82 +31,34 @@ export class App {
   readonly #config: Config;
   readonly #log: Logger;
   readonly #health: Health;
-  readonly #parts: readonly Part[];
-  readonly #apiServer: ApiServer;
+  readonly #features: Features;
   readonly #frame: Frame;
   readonly #public: Listener;
   readonly #internal: Listener;
   /** Everything that the public port answers. */
   readonly operations: readonly Operation[];
 
-  constructor({ config, connection, environment, log, writeAudit = () => undefined, ...clocks }: AppOptions) {
+  constructor(options: AppOptions) {
+    const { config, log } = options;
+    const { server } = config;
     this.#config = config;
     this.#log = log;
-    this.#health = new Health(clocks);
+    this.#health = new Health(options);
     const metrics = new Metrics();
-    const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
-    const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
-    const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
-    const identities = new IdentityCache({ apiServer, metrics });
-    const basePath = basePathOf(config);
-    const shared = { config, basePath, apiServer, access, metrics, log, namespace };
-
-    const rbac = new RbacWatch({ client: apiServer.asService, metrics, log }, () => access.clear());
-    const console = createConsole({ ...shared, environment });
-    const client = apiServer.asService;
-    const keyRing = new KeyRing({ client, namespace, secretName: config.login.keysSecret, log });
-    const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, ...clocks }) : undefined;
-    const audit = new Audit({ write: writeAudit, events, log, ...clocks });
-    const passwords = new Passwords();
-    const watched = watchUsers({ client, metrics, log });
-    const { accounts, records: seenRecords } = watched;
-    const directory = createDirectory({ ...shared, client, accounts, records: seenRecords, audit, ...clocks });
-    const directories = directory.passwords;
-    const accountParts = { ...shared, client, accounts, passwords, directories, config: config.users, audit, ...clocks };
-    const passwordCheck = new PasswordCheck(accountParts);
-    const passwordChange = new PasswordChange(accountParts);
-    const recorder = new LoginRecorder({ client, accounts, config: config.users, log, ...clocks });
-    const identityURL = identityURLOf(config);
-    const identity =
-      identityURL &&
-      embeddedProvider(identityURL, { ...shared, client, accounts, keyRing, audit, passwordCheck, passwordChange, ...clocks });
-    const { provenAgain } = identity || {};
-    const records = { keyRing, accounts, recorder, audit, provenAgain };
-    const login = createLogin({ ...shared, issuerURL: issuerOf(config), identities, ...records, ...clocks });
-    const { keepSession } = login;
-    const ofPasswords = { passwords, passwordCheck, passwordChange };
-    const users = createUsers({ ...shared, watched, keyRing, rbac, ...ofPasswords, keepSession, audit, ...clocks });
-    const reviews = createAccess({ access, apiServer });
-    const roles = createRoles({ ...shared, accounts, rbac });
-    const certificates = createCertificates({ ...shared, accounts, connection, audit, ...clocks });
-
-    this.#apiServer = apiServer;
-    const features = [console, users, login, ...(identity ? [identity] : [])];
-    this.#parts = [rbac, ...features, directory, ...(events ? [events] : [])];
-    this.#health.add({ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() });
-    for (const check of features.flatMap(({ checks }) => checks)) this.#health.add(check);
+    this.#features = createFeatures({ ...options, metrics });
+    const { apiServer, access, audit, authenticator, before } = this.#features;
+    for (const check of this.#features.checks) this.#health.add(check);
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
 
-    const aboutOperations = [
-      ...this.#health.operations(),
-      ...(config.features.version ? [versionOperation(version)] : []),
-      ...(config.features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),
-    ];
+    const basePath = basePathOf(config);
+    const about = { version, serverURL: server.publicURL ?? '/' };
     const described = [
-      ...aboutOperations,
-      ...login.operations,
-      ...directory.operations,
-      ...users.operations,
-      ...roles.operations,
-      ...certificates.operations,
-      ...reviews.operations,
-      ...console.operations,
+      ...this.#health.operations(),
+      ...aboutOperations({ config, basePath, metrics, access }),
+      ...this.#features.operations,
     ];
-    const about = { version, serverURL: config.server.publicURL ?? '/' };
-    // The static files take every path that is left, so the console comes last.
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
 
-    const { server } = config;
     const frame = {
       requestTimeoutMs: server.requestTimeout,
       maxInFlight: server.maxInFlight,
@@ -150,7 +66,7 @@ export class App {
       metrics,
       isStopping: () => this.#health.isStopping,
     };
-    const routing = { authenticator: login.authenticator, bodyLimit: server.bodyLimit };
+    const routing = { authenticator, bodyLimit: server.bodyLimit };
     this.#frame = new Frame({ ...frame, basePath, trustedProxies: server.trustedProxies });
     this.#public = new Listener(
       requestListener(this.#frame, {
@@ -158,7 +74,7 @@ export class App {
         onForbidden: auditForbidden(audit),
         operations: this.operations,
         corsOrigins: server.corsOrigins,
-        ...(identity && { before: identity.middleware }),
+        ...(before && { before }),
       }),
       { host: server.host, port: server.port, requestTimeoutMs: server.requestTimeout, tls: server.tls },
     );
@@ -182,7 +98,7 @@ export class App {
       discardAuthorization() {},
     };
     const { operations } = new App({
-      config: parseConfig({}),
+      config: parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' }),
       connection: nowhere,
       environment: {},
       log: createLog({ level: 'silent', format: 'json' }),
@@ -192,7 +108,7 @@ export class App {
 
   /** Starts the watches and listens. The API server may be out of reach: what does not need it works. */
   async start(): Promise<{ port: number; metricsPort: number }> {
-    for (const part of this.#parts) await part.start?.();
+    await this.#features.start();
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
     this.#log.info({ port, metricsPort, version }, 'listening');
@@ -211,13 +127,21 @@ export class App {
     this.#frame.endLongRunning();
     await this.#public.stop(Math.max(0, deadline - performance.now()));
     await this.#internal.stop(0);
-    for (const part of this.#parts) await part.stop();
-    await this.#apiServer.close();
+    await this.#features.stop();
   }
 }
 
-/** The OpenID provider for local users: the rest knows it by its address only. */
-function embeddedProvider(issuerURL: string, parts: Omit<IdentityOptions, 'issuerURL' | 'config'> & { config: Config }) {
-  const { config } = parts;
-  return createIdentity({ ...parts, issuerURL, config: { ...config, languages: config.console.languages } });
+/** What the service tells of itself, but for its health and the description that is made of all operations. */
+const aboutOperations = ({ config: { features }, basePath, metrics, access }: AboutParts): Operation[] => [
+  ...(features.version ? [versionOperation(version)] : []),
+  ...(features.discovery ? discoveryOperations() : []),
+  ...(features.docs && features.openapi ? docsPageOperations(basePath) : []),
+  ...(features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),
+];
+
+interface AboutParts {
+  config: Config;
+  basePath: string;
+  metrics: Metrics;
+  access: AccessReviews;
 }

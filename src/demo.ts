@@ -36,7 +36,7 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
   const kubeconfig = join(directory, 'kubeconfig.yaml');
   const port = options.port || (await freePort(options.host));
   const url = `http://${shownHost(options.host)}:${port}`;
-  const config = demoConfig({ ...options, port, url });
+  const config = demoConfig({ ...options, port, url, pluginsCaFile: join(directory, 'plugins-ca.crt') });
   const issuer = issuerOf(config) ?? '';
   const passwords = new Passwords();
   const demo = await startDemo({
@@ -60,9 +60,12 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
       discardAuthorization() {},
     },
     environment: options.environment,
+    // No Service of the embedded cluster runs anywhere: whoever writes a plugin has it on this machine.
+    pluginSurroundings: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
     log: createLog({ level: 'warn', format: 'json' }),
   });
   await app.start();
+  cluster.askTokenWebhook({ url: `${url}/auth/v1/tokenreviews`, token: demo.webhookToken });
   const { people, images } = demo;
   if (options.info !== undefined)
     await writeFile(options.info, `${JSON.stringify({ url, issuer, kubeconfig, people, images }, null, 2)}\n`, { mode: 0o600 });
@@ -85,7 +88,7 @@ async function freePort(host: string): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-const demoConfig = ({ host, port, url, packageRoot }: SandboxOptions & { url: string }) =>
+const demoConfig = ({ host, port, url, packageRoot, pluginsCaFile }: SandboxOptions & { url: string; pluginsCaFile: string }) =>
   parseConfig({
     yaml: stringify({
       server: { host, port, metricsPort: 0, publicURL: url },
@@ -95,6 +98,7 @@ const demoConfig = ({ host, port, url, packageRoot }: SandboxOptions & { url: st
       console: {
         static: { directory: fileURLToPath(new URL('web/public', packageRoot)) },
         assetsHostPath: 'web/public',
+        plugins: { caFile: pluginsCaFile },
         envsConfigMap: demoEnvironment,
         envs: { CONSOLE_PUBLIC_CLUSTER: 'embedded' },
         environment: [{ key: 'title', value: 'Atrium demo' }],
@@ -132,10 +136,15 @@ Log in as a script does (a browser goes to the address that the first line gives
 Or send a token:
   TOKEN='paste one from above'
   curl ${url}/api/v1/modules?pretty=true
+  curl ${url}/plugins/cost-report/plugin-manifest.json
   curl -H "Authorization: Bearer $TOKEN" '${url}/auth/v2/users?limit=3&sortBy=email&pretty=true'
   curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' ${url}/auth/v1/selfsubjectaccessreviews \\
     -d '{"spec":{"resourceAttributes":{"verb":"list","group":"auth.platform.io","resource":"users"}}}'
   kubectl --kubeconfig ${kubeconfig} get users
+
+Or make an access token, for a program that acts as you:
+  curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' ${url}/auth/v1/accesstoken -d '{"description":"try"}'
+  kubectl --kubeconfig ${kubeconfig} --token 'paste the token that starts with cat_' auth whoami
 
 Ctrl-C stops it.`;
 }

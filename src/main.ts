@@ -1,9 +1,13 @@
 #!/usr/bin/env node
 /** The process: reads the command line, loads the configuration, starts what it names and ends on a signal. Sole user of process.env and process.exit. */
 import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isatty } from 'node:tty';
 import { Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
+import { addLogInCommands } from './cli/commands.ts';
+import { Interrupted, type Terminal } from './cli/terminal.ts';
 import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { createLog } from './http/log.ts';
@@ -76,6 +80,14 @@ function stopOnSignal(stop: (options: { drain: boolean }) => Promise<void>): voi
   }
 }
 
+function terminal(): Terminal {
+  const ended = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.abort(new Interrupted(signal)));
+  const { env: environment, stdout, stderr, platform } = process;
+  const person = { isInteractive: isatty(0), userID: process.getuid?.(), homeDirectory: homedir() };
+  return { environment, stdout, stderr, platform, ...person, signal: ended.signal };
+}
+
 const wholeNumber = (text: string): number => {
   if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('must be a whole number');
   return Number(text);
@@ -137,9 +149,12 @@ program
     console.log(JSON.stringify(App.describe(), null, 2));
   });
 
+addLogInCommands(program, terminal);
+
 try {
   await program.parseAsync();
 } catch (error) {
+  if (error instanceof Interrupted) process.exit(error.exitCode);
   console.error(error instanceof Error ? error.message : error);
   process.exit(error instanceof ConfigError ? 2 : 1);
 }

@@ -16,8 +16,12 @@ const notice = '# Made from deploy/helm/atrium by `npm run manifests`.\n';
 /** Labels and annotations that only Helm needs. */
 const ofHelm = /^(helm\.sh\/|checksum\/|app\.kubernetes\.io\/managed-by$)/;
 const administratorFile = 'first-administrator.yaml';
-/** Applied by hand where client certificates are turned on. */
-const certificatesFile = 'certificates.yaml';
+/** Rights for what is off by default, applied by hand where it is turned on; each with the setting that does so. */
+const byHand = {
+  'access-tokens.yaml': 'features.accessTokens',
+  'certificates.yaml': 'users.certificates.enabled',
+  'user-bindings.yaml': 'features.userBindings',
+};
 const exampleURL = 'https://console.example.com';
 const exampleDirectory = { id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' };
 
@@ -33,7 +37,8 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
   // Whatever config.yaml says, which is for others to write: either issuer, and directories.
   const rights = await renderedTemplates(
     helm,
-    '--set=config.identity.enabled=true,config.login.issuer=https://issuer.example.com,config.users.certificates.enabled=true',
+    '--set=config.identity.enabled=true,config.login.issuer=https://issuer.example.com',
+    ...Object.values(byHand).map((setting) => `--set=config.${setting}=true`),
     `--set-json=config.users.ldap=${JSON.stringify([exampleDirectory])}`,
   );
   const objects = { ...templates, 'rbac.yaml': `${stringify(namespaceObject)}---\n${rights['rbac.yaml']}` };
@@ -43,7 +48,7 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
     Object.entries({
       ...definitions,
       ...Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, `${notice}${text}`])),
-      [certificatesFile]: `${notice}${rights[certificatesFile]}`,
+      ...Object.fromEntries(Object.keys(byHand).map((name) => [name, `${notice}${rights[name]}`])),
       'config.yaml': `${notice}${parse(config).data['config.yaml']}`,
       'kustomization.yaml': `${notice}${kustomization([...Object.keys(definitions), ...Object.keys(objects)].sort())}`,
       [`../example-overlay/${administratorFile}`]: `${notice}${administrator[administratorFile]}`,

@@ -23,6 +23,8 @@ const probe = () =>
     terminationGracePeriodSeconds: count().min(1).optional(),
   });
 
+const certificateAuthority = () => z.strictObject({ existingConfigMap: objectName(), existingSecret: objectName(), key: text().min(1) });
+
 const peer = () => z.strictObject({ podSelector: anything(), namespaceSelector: anything(), ipBlock: anything() });
 
 const identity = {
@@ -50,7 +52,8 @@ export const valuesSchema = z.strictObject({
   config: configSchema,
   clientSecret: z.strictObject({ existingSecret: objectName(), key: text().min(1) }),
   tls: z.strictObject({ existingSecret: objectName() }),
-  certificateAuthority: z.strictObject({ existingConfigMap: objectName(), existingSecret: objectName(), key: text().min(1) }),
+  certificateAuthority: certificateAuthority(),
+  pluginCertificateAuthority: certificateAuthority(),
   admin: z.strictObject({
     email: z.string().regex(/^([A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?)?$/),
     displayName: text().max(128),
@@ -136,6 +139,7 @@ export const valuesSchema = z.strictObject({
   rbac: z.strictObject({
     create: z.boolean(),
     impersonation: z.strictObject({ users: z.array(text().min(1)), groups: z.array(text().min(1)) }),
+    userBindings: z.strictObject({ clusterRoles: z.array(text().min(1)) }),
   }),
   roles: z.strictObject({ install: z.boolean() }),
   crds: z.strictObject({ install: z.boolean() }),

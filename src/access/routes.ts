@@ -5,13 +5,14 @@
 import type { Context } from 'koa';
 import type { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
-import { reviewAnswer, reviewBody, reviewQuery, rulesReviewAnswer, rulesReviewBody } from './schema.ts';
+import { type explainQuery, reviewAnswer, reviewBody, reviewQuery, rulesReviewAnswer, rulesReviewBody } from './schema.ts';
 import type { AccessService } from './service.ts';
 
-export const accessOperations = (service: AccessService): Operation[] => [
-  accessReview({ id: 'CreateSelfSubjectAccessReview', path: '/auth/v1/selfsubjectaccessreviews' }, service),
+/** @param query what reviews take: `reviewQuery`, or `explainQuery` where they are explained */
+export const accessOperations = (service: AccessService, query: typeof reviewQuery | typeof explainQuery): Operation[] => [
+  accessReview({ id: 'CreateSelfSubjectAccessReview', path: '/auth/v1/selfsubjectaccessreviews', query }, service),
   accessReview(
-    { id: 'CreateSelfSubjectAccessReviewNative', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews' },
+    { id: 'CreateSelfSubjectAccessReviewNative', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', query },
     service,
   ),
   rulesReview(service),
@@ -25,7 +26,13 @@ const answers = (description: string, schema: z.ZodType): Operation['answers'] =
   422: { description: 'The API server refuses the review, or a batch holds none or too many.' },
 });
 
-function accessReview({ id, path }: { id: string; path: string }, service: AccessService): Operation {
+interface ReviewPath {
+  id: string;
+  path: string;
+  query: typeof reviewQuery | typeof explainQuery;
+}
+
+function accessReview({ id, path, query: reviewing }: ReviewPath, service: AccessService): Operation {
   return operation({
     id,
     method: 'POST',
@@ -35,12 +42,15 @@ function accessReview({ id, path }: { id: string; path: string }, service: Acces
     description:
       '"No" is an answer: 201 with `allowed: false`. Both paths are one operation. An answer may be as old as `kubernetes.accessCache`.',
     credential: 'required',
-    query: reviewQuery,
+    query: reviewing,
     body: reviewBody,
     answers: answers('The review with its answer, or a list of them in the order asked.', reviewAnswer),
-    async handle({ ctx, caller, body, signal }) {
-      const isList = body.kind === 'SelfSubjectAccessReviewList';
-      sendCreated(ctx, isList ? await service.reviewAll(body, caller, signal) : await service.review(body, caller, signal));
+    async handle({ ctx, caller, query, body, signal }) {
+      const asking = { caller, signal, isExplained: 'explain' in query && query.explain === 'true' };
+      sendCreated(
+        ctx,
+        body.kind === 'SelfSubjectAccessReviewList' ? await service.reviewAll(body, asking) : await service.review(body, asking),
+      );
     },
   });
 }

@@ -47,6 +47,8 @@ const review = z.object({
 
 export type Review = z.output<typeof review>;
 
+const question = { resourceAttributes: { namespace: 'shop', verb: 'list', group: 'apps', version: 'v1', resource: 'deployments' } };
+
 const reviewList = z.object({
   apiVersion,
   kind: z.literal('SelfSubjectAccessReviewList'),
@@ -58,15 +60,24 @@ const reviewList = z.object({
 
 export type ReviewList = z.output<typeof reviewList>;
 
-export const reviewBody = z.discriminatedUnion('kind', [review, reviewList], {
-  error: 'must be a SelfSubjectAccessReview or a SelfSubjectAccessReviewList',
-});
+export const reviewBody = z
+  .discriminatedUnion('kind', [review, reviewList], {
+    error: 'must be a SelfSubjectAccessReview or a SelfSubjectAccessReviewList',
+  })
+  .meta({
+    examples: [
+      { apiVersion: apiVersions[0], kind: 'SelfSubjectAccessReview', spec: question },
+      { apiVersion: apiVersions[0], kind: 'SelfSubjectAccessReviewList', items: [{ spec: question }] },
+    ],
+  });
 
-export const rulesReviewBody = z.object({
-  apiVersion,
-  kind: z.literal('SelfSubjectRulesReview').optional(),
-  spec: z.object({ namespace: text() }).nullish(),
-});
+export const rulesReviewBody = z
+  .object({
+    apiVersion,
+    kind: z.literal('SelfSubjectRulesReview').optional(),
+    spec: z.object({ namespace: text() }).nullish(),
+  })
+  .meta({ examples: [{ apiVersion: apiVersions[0], kind: 'SelfSubjectRulesReview', spec: { namespace: 'shop' } }] });
 
 export type RulesReview = z.output<typeof rulesReviewBody>;
 
@@ -76,25 +87,98 @@ export const reviewQuery = z.object({
   fieldManager: z.array(z.string()).optional().describe('Accepted, without effect.'),
 });
 
-export const accessStatus = z
-  .object({
-    allowed: z.boolean(),
-    denied: z.boolean().exactOptional(),
-    reason: z.string().exactOptional(),
-    evaluationError: z.string().exactOptional(),
-  })
+export const explainQuery = reviewQuery.extend({
+  explain: z.enum(['true', 'false']).optional().describe('`true`: each status says why, in `explanation`.'),
+});
+
+const role = z.object({
+  kind: z.enum(['Role', 'ClusterRole']),
+  name: z.string(),
+  namespace: z.string().describe('Empty: a ClusterRole.'),
+});
+
+const texts = z.array(z.string());
+
+const explanation = z
+  .union([
+    z.object({
+      source: z.literal('rbac'),
+      binding: z.object({
+        kind: z.enum(['RoleBinding', 'ClusterRoleBinding']),
+        name: z.string(),
+        namespace: z.string().describe('Empty: it holds everywhere.'),
+      }),
+      role,
+      subject: z
+        .object({ kind: z.enum(['User', 'Group', 'ServiceAccount']), name: z.string(), namespace: z.string().exactOptional() })
+        .describe('For whom the binding was made: the caller, or a group of theirs.'),
+      rule: z
+        .object({
+          verbs: texts,
+          apiGroups: texts.exactOptional(),
+          resources: texts.exactOptional(),
+          resourceNames: texts.exactOptional(),
+          nonResourceURLs: texts.exactOptional(),
+        })
+        .describe('The one of the role that allows it.'),
+    }),
+    z.object({
+      source: z.literal('rbac'),
+      roles: z
+        .array(role)
+        .describe('Roles of the cluster that would allow it, at most 20, the narrowest first; only those that the caller may get.'),
+    }),
+    z.object({ source: z.literal('unknown') }),
+  ])
+  .describe('The binding that allows it, or the roles that would; `unknown` where roles are not the reason, or not seen yet.')
+  .meta({ id: 'AccessExplanation' });
+
+export type Explanation = z.output<typeof explanation>;
+
+/** As the API server answers it. */
+export const accessStatus = z.object({
+  allowed: z.boolean(),
+  denied: z.boolean().exactOptional(),
+  reason: z.string().exactOptional(),
+  evaluationError: z.string().exactOptional(),
+});
+
+const answeredStatus = accessStatus
+  .extend({ explanation: explanation.exactOptional().describe('Only with `explain=true`.') })
   .meta({ id: 'AccessStatus' });
+
+export type AnsweredStatus = z.output<typeof answeredStatus>;
 
 const answered = { apiVersion: z.enum(apiVersions), metadata: z.object({}) };
 
-export const reviewAnswer = z.union([
-  z.object({ ...answered, kind: z.literal('SelfSubjectAccessReview'), spec: reviewSpec, status: accessStatus }),
-  z.object({
-    ...answered,
-    kind: z.literal('SelfSubjectAccessReviewList'),
-    items: z.array(z.object({ spec: reviewSpec, status: accessStatus })),
-  }),
-]);
+const answeredExample = {
+  apiVersion: apiVersions[0],
+  kind: 'SelfSubjectAccessReview',
+  metadata: {},
+  spec: question,
+  status: { allowed: true, reason: 'RBAC: allowed by RoleBinding "jane-edit/shop" of ClusterRole "edit" to User "jane@example.com"' },
+};
+
+export const reviewAnswer = z
+  .union([
+    z.object({ ...answered, kind: z.literal('SelfSubjectAccessReview'), spec: reviewSpec, status: answeredStatus }),
+    z.object({
+      ...answered,
+      kind: z.literal('SelfSubjectAccessReviewList'),
+      items: z.array(z.object({ spec: reviewSpec, status: answeredStatus })),
+    }),
+  ])
+  .meta({
+    examples: [
+      answeredExample,
+      {
+        apiVersion: apiVersions[0],
+        kind: 'SelfSubjectAccessReviewList',
+        metadata: {},
+        items: [{ spec: question, status: { allowed: false } }],
+      },
+    ],
+  });
 
 /** `status` as the API server gives it. @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/ */
 export const rulesStatus = z.looseObject({
@@ -104,9 +188,25 @@ export const rulesStatus = z.looseObject({
   evaluationError: z.string().optional(),
 });
 
-export const rulesReviewAnswer = z.object({
-  ...answered,
-  kind: z.literal('SelfSubjectRulesReview'),
-  spec: z.object({ namespace: text() }).nullish(),
-  status: rulesStatus,
-});
+export const rulesReviewAnswer = z
+  .object({
+    ...answered,
+    kind: z.literal('SelfSubjectRulesReview'),
+    spec: z.object({ namespace: text() }).nullish(),
+    status: rulesStatus,
+  })
+  .meta({
+    examples: [
+      {
+        apiVersion: apiVersions[0],
+        kind: 'SelfSubjectRulesReview',
+        metadata: {},
+        spec: { namespace: 'shop' },
+        status: {
+          resourceRules: [{ verbs: ['get', 'list', 'watch'], apiGroups: ['apps'], resources: ['deployments'] }],
+          nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }],
+          incomplete: false,
+        },
+      },
+    ],
+  });

@@ -3,7 +3,17 @@ import type { Caller } from '../http/operation.ts';
 import { invalid, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { accessStatus, type Review, type ReviewList, type ReviewSpec, type RulesReview, rulesStatus } from './schema.ts';
+import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
+import { Explainer } from './explanation.ts';
+import {
+  type AnsweredStatus,
+  accessStatus,
+  type Review,
+  type ReviewList,
+  type ReviewSpec,
+  type RulesReview,
+  rulesStatus,
+} from './schema.ts';
 
 const maxReviews = 100;
 /** Of one batch at a time, so that a batch does not keep everybody else from the API server. */
@@ -15,34 +25,47 @@ const resources = '/apis/authorization.k8s.io/v1';
 export interface AccessServiceOptions {
   apiServer: ApiServer;
   access: AccessReviews;
+  /** With the rules of roles; left out, nothing is explained. */
+  rbac?: RbacWatch;
+}
+
+/** Who asks, and how. */
+export interface Asking {
+  caller: Caller;
+  signal: AbortSignal;
+  /** Whether each status is to say why. */
+  isExplained: boolean;
 }
 
 /** An answer in a list of answers: the status, or the failure. */
-type Outcome = { status: AccessStatus } | { failure: StatusError };
+type Outcome = { status: AnsweredStatus } | { failure: StatusError };
 
 /** What callers may do, asked with their own identity. */
 export class AccessService {
   readonly #apiServer: ApiServer;
   readonly #access: AccessReviews;
+  readonly #explainer: Explainer | undefined;
 
-  constructor({ apiServer, access }: AccessServiceOptions) {
+  constructor({ apiServer, access, rbac }: AccessServiceOptions) {
     this.#apiServer = apiServer;
     this.#access = access;
+    this.#explainer = rbac && new Explainer({ access, rbac });
   }
 
   /** @throws StatusError 401, 403, 422 in the API server's words, 503, 504 */
-  async review({ apiVersion, metadata, spec }: Review, caller: Caller, signal: AbortSignal): Promise<object> {
+  async review({ apiVersion, metadata, spec }: Review, asking: Asking): Promise<object> {
+    const { caller, signal } = asking;
     const isPlain = Object.keys(metadata ?? {}).length === 0;
     const status = isPlain
-      ? await this.#access.review(caller, sentOn(spec), signal)
+      ? await this.#status(spec, asking)
       : await this.#reviewWithMetadata({ metadata, spec: sentOn(spec) }, caller, signal);
     return { apiVersion, kind: 'SelfSubjectAccessReview', metadata: {}, spec: sentOn(spec), status };
   }
 
   /** @throws StatusError 422 for none or too many, 401; otherwise only if not one of them could be asked */
-  async reviewAll({ apiVersion, items }: ReviewList, caller: Caller, signal: AbortSignal): Promise<object> {
+  async reviewAll({ apiVersion, items }: ReviewList, asking: Asking): Promise<object> {
     checkCount(items.length);
-    const outcomes = await mapParallel(items, ({ spec }) => this.#outcome(spec, caller, signal));
+    const outcomes = await mapParallel(items, ({ spec }) => this.#outcome(spec, asking));
     const failures = outcomes.flatMap((outcome) => ('failure' in outcome ? [outcome.failure] : []));
     const [first] = failures;
     if (first !== undefined && failures.length === items.length && failures.every((failure) => !isAboutReview(failure))) throw first;
@@ -64,9 +87,15 @@ export class AccessService {
     return { apiVersion, kind, metadata: {}, spec: spec ?? {}, status: parseAnswer(z.object({ status: rulesStatus }), answer).status };
   }
 
-  async #outcome(spec: ReviewSpec, caller: Caller, signal: AbortSignal): Promise<Outcome> {
+  async #status(spec: ReviewSpec, { caller, signal, isExplained }: Asking): Promise<AnsweredStatus> {
+    const status = await this.#access.review(caller, sentOn(spec), signal);
+    if (!isExplained || this.#explainer === undefined) return status;
+    return { ...status, explanation: await this.#explainer.explain({ spec, status, caller, signal }) };
+  }
+
+  async #outcome(spec: ReviewSpec, asking: Asking): Promise<Outcome> {
     try {
-      return { status: await this.#access.review(caller, sentOn(spec), signal) };
+      return { status: await this.#status(spec, asking) };
     } catch (failure) {
       if (failure instanceof StatusError && failure.status.code !== 401) return { failure };
       throw failure;
@@ -109,7 +138,7 @@ function checkCount(count: number): void {
 const isAboutReview = ({ status: { code } }: StatusError) => code === 400 || code === 422;
 
 /** What could not be asked is not allowed. */
-const statusOf = (outcome: Outcome): AccessStatus =>
+const statusOf = (outcome: Outcome): AnsweredStatus =>
   'status' in outcome ? outcome.status : { allowed: false, evaluationError: outcome.failure.message };
 
 /** Keeps the order; the first failure ends it. */

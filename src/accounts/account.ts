@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { isLocalGroupName } from './local-groups.ts';
 import { recordName } from './record-name.ts';
 
 /** A User record as log-in needs it. All times are Unix seconds; one that the record does not have is absent. */
@@ -17,7 +18,7 @@ export interface Account {
   readonly isAdmin: boolean;
   /** The user name that Kubernetes sees; '' before the first log-in. */
   readonly subjectName: string;
-  /** As the issuer or directory told, without prefix. */
+  /** As the issuer or directory told, without prefix; never one that is kept here. */
   readonly groups: readonly string[];
   readonly mustChangePassword: boolean;
   /** Tokens issued earlier do not count. */
@@ -81,7 +82,7 @@ function seconds(time: unknown): number | undefined {
 }
 
 function groupsOf(value: unknown): readonly string[] {
-  const groups = Array.isArray(value) ? value.filter((group) => typeof group === 'string') : [];
+  const groups = Array.isArray(value) ? value.filter((group) => typeof group === 'string' && !isLocalGroupName(group)) : [];
   const key = JSON.stringify(groups);
   const shared = sharedGroups.get(key);
   if (shared === undefined) sharedGroups.set(key, groups);

@@ -1,5 +1,6 @@
 /** What others tell of a user, within the bounds of the custom resource definition. */
 import { isRecord } from '../kubernetes/resource.ts';
+import { isLocalGroupName } from './local-groups.ts';
 
 const maxDisplayName = 128;
 const maxGroups = 512;
@@ -19,6 +20,8 @@ export function linkedIDs(old: unknown, { type, id }: { type: string; id: string
   return isKnown ? ids : [...ids, { type, id }].slice(-maxLinkedIDs);
 }
 
-/** Never one of Kubernetes' own, whoever tells it. */
-export const recordedGroups = (groups: readonly string[]): string[] =>
-  [...new Set(groups)].filter((group) => group !== '' && group.length <= maxGroupName && !group.startsWith('system:')).slice(0, maxGroups);
+/** Never one of Kubernetes' own or of those that are kept here, whoever tells it. */
+export const recordedGroups = (groups: readonly string[]): string[] => [...new Set(groups)].filter(isRecordable).slice(0, maxGroups);
+
+const isRecordable = (group: string) =>
+  group !== '' && group.length <= maxGroupName && !group.startsWith('system:') && !isLocalGroupName(group);

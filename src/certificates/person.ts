@@ -1,4 +1,5 @@
 import type { Account } from '../accounts/account.ts';
+import { isLocalGroupName } from '../accounts/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
 import { userResource } from '../accounts/user-resource.ts';
@@ -52,8 +53,6 @@ export const refused = (message: string) =>
   new StatusError(403, 'Forbidden', message, { details: { group: userResource.group, kind: userResource.resource } });
 
 const isOfKubernetes = (name: string) => name.startsWith('system:');
-/** What this service keeps in groups of its own is in tokens, which end with the account; a certificate would go on. */
-const isLocal = (name: string) => name.startsWith('local:');
 
 /** @throws StatusError 403 for a name of Kubernetes itself, and for a user who could not log in */
 function person(
@@ -71,7 +70,8 @@ function person(
 
 /** @throws StatusError 403 for groups that are not theirs, or that no certificate may name */
 function chosen(groups: readonly string[], asked: readonly string[] | undefined): readonly string[] {
-  const theirs = [...new Set(groups)].filter((group) => !isOfKubernetes(group) && !isLocal(group));
+  // What is kept here is in tokens, which end with the account and the membership; a certificate would go on.
+  const theirs = [...new Set(groups)].filter((group) => !isOfKubernetes(group) && !isLocalGroupName(group));
   const foreign = asked?.find((group) => !theirs.includes(group));
   if (foreign !== undefined) throw refused(`${JSON.stringify(foreign)} is no group that a certificate of this user may name`);
   return asked === undefined ? theirs : [...new Set(asked)];

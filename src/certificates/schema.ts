@@ -35,7 +35,8 @@ export const certificateBody = z
       })
       .prefault({}),
   })
-  .prefault({});
+  .prefault({})
+  .meta({ examples: [{ spec: { expirationSeconds: 3600, namespace: 'shop' } }] });
 
 export type CertificateRequest = z.output<typeof certificateBody>['spec'];
 
@@ -58,6 +59,26 @@ export const userCertificate = z
       kubeconfig: z.string().describe('YAML; without a key of ours it names the file client.key.'),
     }),
   })
-  .meta({ id: 'UserCertificate' });
+  .meta({
+    id: 'UserCertificate',
+    examples: [
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'UserCertificate',
+        metadata: { name: 'atrium-8c87b489-x7k2p' },
+        spec: { expirationSeconds: 3600, user: '8c87b489ce35cf2e2f39f80e282cb2e8' },
+        status: {
+          subject: { commonName: 'jane@example.com', organizations: ['dev'] },
+          certificate: '-----BEGIN CERTIFICATE-----…',
+          key: '-----BEGIN PRIVATE KEY-----…',
+          certificateAuthority: '-----BEGIN CERTIFICATE-----…',
+          serialNumber: '4f1c9a',
+          notBefore: '2026-03-01T10:55:00Z',
+          notAfter: '2026-03-01T12:00:00Z',
+          kubeconfig: 'apiVersion: v1\nkind: Config\n…',
+        },
+      },
+    ],
+  });
 
 export type UserCertificate = z.output<typeof userCertificate>;

@@ -2,12 +2,13 @@ import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { timestamp } from '../accounts/timestamp.ts';
 import type { Config } from '../config/schema.ts';
+import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
 import { badParameter, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { Connection } from '../kubernetes/connection.ts';
-import { kubeconfigText } from './kubeconfig.ts';
+import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
 import { type Person, personOf, refused } from './person.ts';
 import type { CertificateRequest, UserCertificate } from './schema.ts';
 import { sign } from './signer.ts';
@@ -37,7 +38,8 @@ export class CertificateService {
 
   /** @throws StatusError 400, 403, 404, 503, 504 */
   async issue(spec: CertificateRequest, caller: Caller, signal: AbortSignal): Promise<Issued> {
-    const { apiServer, config, now = () => new Date() } = this.#options;
+    const { apiServer, config, connection, now = () => new Date() } = this.#options;
+    requireNoAccessToken(caller, 'get certificates');
     const { enabled, signerName, maxSeconds } = config.users.certificates;
     if (!enabled) throw turnedOff();
     const person = await personOf(spec, caller, { ...this.#options, now: now(), signal });
@@ -48,7 +50,7 @@ export class CertificateService {
     const expirationSeconds = Math.min(spec.expirationSeconds, maxSeconds);
     const { name, certificate } = await sign(apiServer.asService, { user, request, signerName, expirationSeconds }, signal);
     const { subject, serialNumber, notBefore, notAfter } = readCertificate(certificate);
-    const { server, certificateAuthority } = this.#cluster();
+    const cluster = publicCluster(connection, config.kubernetes);
     const { subjectName } = person;
     return {
       account: person.account,
@@ -61,19 +63,14 @@ export class CertificateService {
           subject: { commonName: subject.commonName, organizations: [...subject.organizations] },
           certificate,
           ...(key !== undefined && { key }),
-          certificateAuthority,
+          certificateAuthority: cluster.certificateAuthority,
           serialNumber,
           notBefore: timestamp(notBefore),
           notAfter: timestamp(notAfter),
-          kubeconfig: kubeconfigText({ server, certificateAuthority, user: subjectName, certificate, key, namespace: spec.namespace }),
+          kubeconfig: kubeconfigText({ ...cluster, user: subjectName, credential: { certificate, key }, namespace: spec.namespace }),
         },
       },
     };
-  }
-
-  #cluster(): { server: string; certificateAuthority: string } {
-    const { connection, config } = this.#options;
-    return { server: config.kubernetes.publicURL ?? connection.server, certificateAuthority: connection.tls.ca?.toString() ?? '' };
   }
 }
 

@@ -7,6 +7,13 @@ const redirectURL = () =>
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
     .refine((text) => !text.includes('#'), 'must hold no fragment');
 
+const scopes = () =>
+  z
+    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope name'))
+    .refine((scopes) => scopes.includes('openid'), 'must hold openid');
+
+const isSafe = (url: string) => /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/]|$))/.test(url);
+
 export const loginSection = z.strictObject({
   issuer: z
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
@@ -16,11 +23,7 @@ export const loginSection = z.strictObject({
   clientID: z.string().min(1).default('atrium').describe('Our client identifier at the OpenID provider.'),
   clientSecretFile: path().optional().describe('File with our client secret; leave out for a public client.'),
   caFile: path().optional().describe('PEM certificate authority of the issuer, beside those of the system.'),
-  scopes: z
-    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope name'))
-    .refine((scopes) => scopes.includes('openid'), 'must hold openid')
-    .default(['openid', 'profile', 'email', 'groups', 'offline_access'])
-    .describe('Scopes that are asked for.'),
+  scopes: scopes().default(['openid', 'profile', 'email', 'groups', 'offline_access']).describe('Scopes that are asked for.'),
   responseMode: z
     .enum(['code', 'id_token'])
     .default('code')
@@ -35,6 +38,16 @@ export const loginSection = z.strictObject({
     .min(1)
     .optional()
     .describe('Where the issuer sends browsers after a log-out. Default: `server.publicURL` with a slash.'),
+  cli: z
+    .strictObject({
+      clientID: z
+        .string()
+        .min(1)
+        .default('kubectl')
+        .describe('Public client of command-line tools at the issuer; the API server must take its ID tokens.'),
+      scopes: scopes().optional().describe('Scopes that they ask for. Default: `login.scopes`.'),
+    })
+    .prefault({}),
   logoutURL: redirectURL().optional().describe('Log-out address of an issuer that announces no `end_session_endpoint`.'),
   externalURL: redirectURL().optional().describe('Where the redirect operation jumps instead of the issuer.'),
   audiences: z.array(z.string().min(1)).default([]).describe('Further audiences whose bearer tokens are accepted.'),
@@ -84,6 +97,10 @@ const client = z.strictObject({
   secretFile: path().optional().describe('File with the secret; leave out for a public client.'),
   redirectURLs: z.array(redirectURL()).default([]),
   name: z.string().optional(),
+  backchannelLogoutURL: redirectURL()
+    .refine(isSafe, 'must be https, or http on this machine')
+    .optional()
+    .describe('Address that is told of log-outs here (OpenID Connect Back-Channel Logout 1.0); ID tokens then have a `sid`.'),
 });
 
 export const identitySection = z.strictObject({

@@ -154,6 +154,16 @@ const consoleSection = z.strictObject({
     .refine((languages) => isUnique(languages.map(({ id }) => id)), 'must not hold an id twice')
     .default([{ id: 'en', name: 'English' }])
     .describe('Languages of the console, in order.'),
+  plugins: z
+    .strictObject({
+      caFile: path()
+        .optional()
+        .describe(
+          'PEM file of the certificate authorities that vouch for the Services of console plugins, each by its name `<service>.<namespace>.svc`; read again when it changes. A proxy of a ConsolePlugin may name its own (`caCertificate`). Default: those of the system.',
+        ),
+    })
+    .prefault({})
+    .describe('Services that console plugins come from or talk to.'),
   static: z
     .strictObject({
       directory: path().default('public').describe('Directory of the static files, read at the start.'),
@@ -175,8 +185,21 @@ const feature = (what: string) => z.boolean().default(true).describe(what);
 
 const features = z.strictObject({
   openapi: feature('`GET /openapi/v3`.'),
+  docs: feature('`GET /docs`, the page that shows it; off too without `features.openapi`.'),
+  discovery: feature('`GET /apis` and below, so that kubectl finds the resources here.'),
   pubkey: feature('`GET /auth/v1/pubkey`, and encrypted passwords.'),
   me: feature('`GET /auth/v1/me`.'),
+  kubeconfig: feature('`GET /auth/v1/kubeconfig`.'),
+  accessTokens: feature('Access tokens, and the token webhook of the API server. Off, tokens that were made before do not count.'),
+  groups: feature('Groups of users that are kept here, and their operations.'),
+  userBindings: feature('UserBindings, their operations and the controller that makes them RBAC.'),
+  sessions: feature('`/auth/v1/sessions`: seeing and ending sessions.'),
+  watch: feature('Live lists of users as server-sent events.'),
+  namespaces: feature('`GET /auth/v1/namespaces`.'),
+  explain: feature('`?explain=true` on access reviews.'),
+  pluginAssets: feature('`GET /plugins/…`: files of console plugins.'),
+  pluginProxy: feature('`/api/proxy/plugin/…`: the proxy to the Services of console plugins.'),
+  backchannelLogout: feature('`POST /api/v2/token/backchannel-logout`.'),
   version: feature('`GET /version`.'),
   metrics: feature('`GET /metrics` on the public port, for those who may get that path.'),
 });

@@ -99,6 +99,13 @@ export const usersSection = z.strictObject({
         .describe('Longest lifetime of a certificate; more counts as this.'),
     })
     .prefault({}),
+  accessTokens: z
+    .strictObject({
+      defaultDays: z.number().int().min(1).max(3650).default(90).describe('Days that an access token lives if its maker does not say.'),
+      maxDays: z.number().int().min(1).max(3650).default(365).describe('Days that an access token may live at most.'),
+    })
+    .refine(({ defaultDays, maxDays }) => defaultDays <= maxDays, { path: ['defaultDays'], error: 'must not be above maxDays' })
+    .prefault({}),
   sync: z
     .strictObject({
       maxInvalidPercent: z

@@ -7,13 +7,13 @@ import type { Operation } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { ConfigMaps } from './config-maps.ts';
-import { ConsolePlugins } from './console-plugins.ts';
 import { mergePolicy } from './content-security-policy.ts';
 import { Environment, mergeVariables, publicVariables, type Variables } from './environment.ts';
 import { ConfigMapImages } from './images.ts';
 import { languagesInfo } from './languages.ts';
 import { consoleModules } from './modules.ts';
 import { PluginEvents } from './plugin-events.ts';
+import type { PluginSwitches } from './plugin-switches.ts';
 import { PluginFiles } from './plugins.ts';
 import { consoleOperations } from './routes.ts';
 import { StaticFiles } from './static-files.ts';
@@ -24,6 +24,7 @@ export interface ConsoleOptions {
   basePath: string;
   apiServer: ApiServer;
   access: AccessReviews;
+  consolePlugins: PluginSwitches;
   metrics: Metrics;
   log: Logger;
   /** `kubernetes.namespace`, or what stands for it. */
@@ -35,18 +36,22 @@ export interface ConsoleOptions {
 export interface Console {
   operations: Operation[];
   checks: Check[];
+  /** Files of plugins that stand in ConfigMaps, for whoever serves them one by one. */
+  pluginFiles: PluginFiles;
+  /** The policy of pages as it is now. */
+  contentSecurityPolicy(): string;
   /** Reads the static files and starts the watches; does not wait for the API server. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** The feature `console` with all that it holds. */
-export function createConsole({ config, basePath, apiServer, access, metrics, log, namespace, environment }: ConsoleOptions): Console {
+export function createConsole(options: ConsoleOptions): Console {
+  const { config, basePath, apiServer, access, consolePlugins, metrics, log, namespace, environment } = options;
   const { envsConfigMap, imageNamespaces = [namespace], recurveIndex } = config.console;
   const client = apiServer.asService;
 
   const configMaps = new ConfigMaps({ apiServer, access, home: namespace, imageNamespaces, envsConfigMap, metrics, log });
-  const consolePlugins = new ConsolePlugins({ client, metrics, log });
   const events = new PluginEvents({ client, isRecording: config.audit.kubernetesEvents, log });
   const plugins = new PluginFiles({ configMaps, consolePlugins, events, metrics });
   const base = mergeVariables(publicVariables(environment, config.console.envsFilter), Object.entries(config.console.envs));
@@ -57,7 +62,7 @@ export function createConsole({ config, basePath, apiServer, access, metrics, lo
   const modulesText = oncePer<Variables>((seen) =>
     jsonText(consoleModules({ config, basePath, variables: seen, build: staticFiles.build })),
   );
-  const policyText = policyOf(config.console.static.csp, consolePlugins);
+  const policyText = policyOf(config.console.static.csp, consolePlugins, log);
 
   return {
     operations: consoleOperations({
@@ -80,14 +85,15 @@ export function createConsole({ config, basePath, apiServer, access, metrics, lo
       { name: 'static-files', critical: true, failure: () => staticFiles.failure() },
       { name: 'configmaps', critical: false, isAwaited: true, failure: () => configMaps.failure() },
     ],
+    pluginFiles: plugins,
+    contentSecurityPolicy: policyText,
     async start() {
       await staticFiles.load();
       configMaps.start();
-      consolePlugins.start();
     },
     async stop() {
       events.stop();
-      await Promise.all([configMaps.stop(), consolePlugins.stop()]);
+      await configMaps.stop();
     },
   };
 }
@@ -107,11 +113,15 @@ function oncePer<T extends object>(make: (value: T) => JsonText): (value: T) => 
 }
 
 /** The Content-Security-Policy of pages, made anew when a ConsolePlugin changes. */
-function policyOf(policy: string, consolePlugins: ConsolePlugins): () => string {
+function policyOf(policy: string, consolePlugins: PluginSwitches, log: Logger): () => string {
   let made = { revision: consolePlugins.revision, text: policy };
   return () => {
     const { revision } = consolePlugins;
-    if (made.revision !== revision) made = { revision, text: mergePolicy(policy, consolePlugins.policyAdditions()) };
+    if (made.revision !== revision) {
+      const { text, leftOut } = mergePolicy(policy, consolePlugins.policyAdditions());
+      if (leftOut > 0) log.warn({ leftOut }, 'the policy of pages has no room for all that plugins ask for');
+      made = { revision, text };
+    }
     return made.text;
   };
 }

@@ -4,14 +4,23 @@ export interface PolicyAddition {
   readonly values: readonly string[];
 }
 
-const directiveNames: Readonly<Record<string, string>> = {
-  DefaultSrc: 'default-src',
-  ScriptSrc: 'script-src',
-  StyleSrc: 'style-src',
-  ImgSrc: 'img-src',
-  FontSrc: 'font-src',
-  ConnectSrc: 'connect-src',
-};
+const directiveNames: ReadonlyMap<string, string> = new Map([
+  ['DefaultSrc', 'default-src'],
+  ['ScriptSrc', 'script-src'],
+  ['StyleSrc', 'style-src'],
+  ['ImgSrc', 'img-src'],
+  ['FontSrc', 'font-src'],
+  ['ConnectSrc', 'connect-src'],
+]);
+
+/** Servers between us and a browser commonly take 8 KiB of headers. */
+const maxLength = 6 * 1024;
+
+interface MergedPolicy {
+  text: string;
+  /** Additions for which there was no room. */
+  leftOut: number;
+}
 
 /** No quoted keyword, no separator, no wildcard for everything: an addition names hosts and schemes, it does not lift the policy. */
 const plainSource = /^(?!\*$)[!#-&(-+\-.-:<-~]+$/;
@@ -21,19 +30,30 @@ const plainSource = /^(?!\*$)[!#-&(-+\-.-:<-~]+$/;
  *
  * A directive that is not there yet begins with the sources of `default-src`, which it would otherwise no longer have (CSP 3, 6.8.3).
  */
-export function mergePolicy(policy: string, additions: readonly PolicyAddition[]): string {
-  if (additions.length === 0) return policy;
+export function mergePolicy(policy: string, additions: readonly PolicyAddition[]): MergedPolicy {
+  if (additions.length === 0) return { text: policy, leftOut: 0 };
+  let room = maxLength - policy.length;
+  let leftOut = 0;
   const directives = new Map<string, string[]>();
   for (const part of policy.split(';')) {
     const [name, ...sources] = part.trim().split(/\s+/);
     if (name && !directives.has(name.toLowerCase())) directives.set(name.toLowerCase(), sources);
   }
-  for (const { directive, values } of additions) {
-    const name = directiveNames[directive];
+  // What is taken over from `default-src` is all of it.
+  for (const { directive, values } of [...additions.filter(isDefault), ...additions.filter((addition) => !isDefault(addition))]) {
+    const name = directiveNames.get(directive);
     const sources = values.filter((value) => plainSource.test(value));
     if (name === undefined || sources.length === 0) continue;
     const present = directives.get(name) ?? directives.get('default-src') ?? [];
-    directives.set(name, [...new Set([...present.filter((source) => source !== "'none'"), ...sources])]);
+    const merged = [...new Set([...present.filter((source) => source !== "'none'"), ...sources])];
+    const growth = [name, ...merged].join(' ').length - (directives.get(name)?.join(' ').length ?? 0);
+    if (growth > room) leftOut += 1;
+    else {
+      room -= growth;
+      directives.set(name, merged);
+    }
   }
-  return [...directives].map((directive) => directive.flat().join(' ')).join('; ');
+  return { text: [...directives].map((directive) => directive.flat().join(' ')).join('; '), leftOut };
 }
+
+const isDefault = ({ directive }: PolicyAddition) => directive === 'DefaultSrc';

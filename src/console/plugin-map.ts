@@ -33,7 +33,7 @@ export interface RefusedMap {
 }
 
 const defaultOrder = 1000;
-const manifestKey = 'plugin-manifest.json';
+export const manifestKey = 'plugin-manifest.json';
 const pluginName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const pathSegment = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
 

@@ -5,9 +5,9 @@ import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { ConfigMap, ConfigMaps } from './config-maps.ts';
-import type { ConsolePlugins } from './console-plugins.ts';
 import type { PluginEvents } from './plugin-events.ts';
-import { type PluginFile, type PluginMap, type RefusedMap, readPluginMap } from './plugin-map.ts';
+import { manifestKey, type PluginFile, type PluginMap, type RefusedMap, readPluginMap } from './plugin-map.ts';
+import type { PluginSwitches } from './plugin-switches.ts';
 
 const maxFiles = 500;
 const maxBytes = 8 * 1024 * 1024;
@@ -17,18 +17,34 @@ const reviewsAtOnce = 16;
 /** Prepared answers are kept up to this many characters. */
 const maxAnswerSize = 4 * maxBytes;
 
+/** A file, and of whom it may be told. */
+export interface FoundFile {
+  readonly file: PluginFile;
+  /** Anybody may see it. */
+  readonly isPublic: boolean;
+  /** It may be out of date. */
+  readonly isStale: boolean;
+}
+
+/** Maps in their order, and for each path the files that have it, in the order of their maps. */
+interface CurrentMaps {
+  readonly revision: string;
+  readonly maps: readonly PluginMap[];
+  readonly byPath: ReadonlyMap<string, readonly { file: PluginFile; map: PluginMap }[]>;
+}
+
 /** The files of console plugins that stand in ConfigMaps of the home namespace. */
 export class PluginFiles {
   readonly #configMaps: ConfigMaps;
-  readonly #consolePlugins: ConsolePlugins;
+  readonly #consolePlugins: PluginSwitches;
   readonly #events: PluginEvents;
   /** Read once per version of a ConfigMap. */
   readonly #read = new WeakMap<ConfigMap, PluginMap | RefusedMap>();
   readonly #answers = new LRUCache<string, JsonText>({ maxSize: maxAnswerSize, sizeCalculation: ({ text }) => text.length + 1 });
   #revision = 0;
-  #sorted: { readonly revision: string; readonly maps: readonly PluginMap[] } | undefined;
+  #sorted: CurrentMaps | undefined;
 
-  constructor(parts: { configMaps: ConfigMaps; consolePlugins: ConsolePlugins; events: PluginEvents; metrics: Metrics }) {
+  constructor(parts: { configMaps: ConfigMaps; consolePlugins: PluginSwitches; events: PluginEvents; metrics: Metrics }) {
     this.#configMaps = parts.configMaps;
     this.#consolePlugins = parts.consolePlugins;
     this.#events = parts.events;
@@ -61,8 +77,37 @@ export class PluginFiles {
     return { answer, isStale };
   }
 
+  /**
+   * The file at a path, out of the first map that the caller may see.
+   *
+   * @param path as the list names it
+   * @throws StatusError as `list` does
+   */
+  async find(path: string, caller: Caller | undefined, signal: AbortSignal): Promise<FoundFile | undefined> {
+    const { home } = this.#configMaps;
+    await this.#configMaps.firstList(home, signal);
+    const isStale = this.#configMaps.isStale(home, caller);
+    for (const { file, map } of this.#current().byPath.get(path) ?? []) {
+      const { isPublic, name } = map.configMap;
+      if (isPublic || (caller !== undefined && (await this.#configMaps.canGet(caller, home, name, signal))))
+        return { file, isPublic, isStale };
+    }
+    return undefined;
+  }
+
+  /** The manifest of a plugin, whoever may see it; undefined if no ConfigMap has one. @throws StatusError 503 */
+  manifestOf(plugin: string): string | undefined {
+    const file = this.#current().byPath.get(`/plugins/${plugin}/${manifestKey}`)?.[0]?.file;
+    return file && Buffer.from(file.contents, file.encoding).toString();
+  }
+
+  /** Grows with every change of a ConfigMap that has files of plugins. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** The maps of plugins that are not disabled, in their order. */
-  #current(): { revision: string; maps: readonly PluginMap[] } {
+  #current(): CurrentMaps {
     const all = this.#configMaps.all(this.#configMaps.home);
     const revision = `${this.#revision}.${this.#consolePlugins.revision}`;
     if (this.#sorted?.revision !== revision) {
@@ -74,7 +119,7 @@ export class PluginFiles {
           (left, right) =>
             left.order - right.order || compare(left.plugin, right.plugin) || compare(left.configMap.name, right.configMap.name),
         );
-      this.#sorted = { revision, maps };
+      this.#sorted = { revision, maps, byPath: filesByPath(maps) };
       this.#answers.clear();
     }
     return this.#sorted;
@@ -101,6 +146,18 @@ export class PluginFiles {
     }
     return allowed;
   }
+}
+
+function filesByPath(maps: readonly PluginMap[]): CurrentMaps['byPath'] {
+  const byPath = new Map<string, { file: PluginFile; map: PluginMap }[]>();
+  for (const map of maps) {
+    for (const file of map.files) {
+      const same = byPath.get(file.path);
+      if (same === undefined) byPath.set(file.path, [{ file, map }]);
+      else same.push({ file, map });
+    }
+  }
+  return byPath;
 }
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);

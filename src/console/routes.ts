@@ -33,6 +33,7 @@ export interface ConsoleService {
 
 const tag = 'console';
 const json = (schema: z.ZodType) => ({ 'application/json': schema });
+const etag = { ETag: 'of this text' };
 const refused: Record<number, AnswerDescription> = { 401: { description: 'the token is not accepted' } };
 
 export function consoleOperations(service: ConsoleService): Operation[] {
@@ -77,7 +78,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'Path and contents of the console plugin files that the caller may see',
       credential: 'optional',
-      answers: { 200: { description: 'the files', content: json(pluginFilesSchema) }, ...refused },
+      answers: { 200: { description: 'the files', content: json(pluginFilesSchema), headers: etag }, ...refused },
       async handle({ ctx, caller, signal }) {
         sendPrepared(ctx, caller, await service.pluginFiles(caller, signal));
       },
@@ -89,7 +90,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'Variables for the console',
       credential: 'optional',
-      answers: { 200: { description: 'names and values', content: json(envVarsSchema) }, ...refused },
+      answers: { 200: { description: 'names and values', content: json(envVarsSchema), headers: etag }, ...refused },
       async handle({ ctx, caller, signal }) {
         sendPrepared(ctx, caller, await service.environment(caller, signal));
       },
@@ -101,7 +102,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'What the console needs to know of its backend',
       credential: 'optional',
-      answers: { 200: { description: 'the module information', content: json(modulesSchema) }, ...refused },
+      answers: { 200: { description: 'the module information', content: json(modulesSchema), headers: etag }, ...refused },
       async handle({ ctx, caller, signal }) {
         sendPrepared(ctx, caller, await service.modules(caller, signal));
       },
@@ -113,7 +114,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'Languages of the console',
       credential: 'none',
-      answers: { 200: { description: 'the languages, in order', content: json(languagesSchema) } },
+      answers: { 200: { description: 'the languages, in order', content: json(languagesSchema), headers: etag } },
       handle({ ctx }) {
         ctx.set('Cache-Control', 'public, max-age=3600');
         sendJsonText(ctx, service.languages);
@@ -127,8 +128,12 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       summary: 'A file of the console',
       description: 'A missing path without extension gets the index, if the request names `text/html` among what it accepts.',
       credential: 'none',
+      describedHeaders: {
+        Range: 'One range of bytes (RFC 9110, section 14.2).',
+        'If-Range': 'ETag or date of the file that the caller has the rest of.',
+      },
       answers: {
-        200: { description: 'the file', content: { '*/*': undefined } },
+        200: { description: 'the file', content: { '*/*': undefined }, headers: etag },
         206: { description: 'the part of it that `Range` asks for', content: { '*/*': undefined } },
         400: { description: 'the path wants out of the root' },
         404: { description: 'no such file' },

@@ -13,13 +13,28 @@ export const modulesSchema = z
     envsFilter: z.string(),
     recurveIndex: z.boolean(),
   })
-  .meta({ id: 'Console' });
+  .meta({
+    id: 'Console',
+    examples: [
+      {
+        apiAddress: '',
+        assetsHostPath: '',
+        assetsURLPath: '/',
+        environment: [{ key: 'theme', value: 'dark' }],
+        _: 'b1946ac92492d234',
+        envsFilter: '^CONSOLE_PUBLIC_',
+        recurveIndex: false,
+      },
+    ],
+  });
 
-export const envVarsSchema = z.record(z.string(), z.string()).meta({ id: 'EnvVars' });
+export const envVarsSchema = z
+  .record(z.string(), z.string())
+  .meta({ id: 'EnvVars', examples: [{ CONSOLE_PUBLIC_DOCS_URL: 'https://docs.example.com', theme: 'dark' }] });
 
 export const languagesSchema = z
   .object({ availableLanguages: z.array(z.object({ id: z.string().describe('BCP 47'), name: z.string() }).meta({ id: 'LangInfo' })) })
-  .meta({ id: 'LangsInfo' });
+  .meta({ id: 'LangsInfo', examples: [{ availableLanguages: [{ id: 'en', name: 'English' }] }] });
 
 const pluginFile = z
   .object({
@@ -43,4 +58,24 @@ export const pluginFilesSchema = z
     }),
     items: z.array(pluginFile),
   })
-  .meta({ id: 'ConsolePluginFileList' });
+  .meta({
+    id: 'ConsolePluginFileList',
+    examples: [
+      {
+        apiVersion: 'console.platform.io/v1',
+        kind: 'ConsolePluginFileList',
+        metadata: { resourceVersion: '48213' },
+        items: [
+          {
+            plugin: 'cost-report',
+            path: '/plugins/cost-report/plugin-manifest.json',
+            contents: '{"name":"cost-report"}',
+            encoding: 'utf-8',
+            contentType: 'application/json',
+            sha256: '6b3b5ed9a2d6a5b5b7f8d9a64a1b58c9c6a0a5e5f6ad3f0b1c8a3f5f0f0c9b7e',
+            configMap: 'cost-report-console',
+          },
+        ],
+      },
+    ],
+  });

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { contentType } from 'mime-types';
 import type { Logger } from 'pino';
+import { immutable, isHashedName } from '../http/hashed-name.ts';
 import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';
 
 /** Encodings that a file may have been compressed in beforehand, as `app.js.br` and `app.js.gz`. */
@@ -28,12 +29,6 @@ export interface StaticFilesOptions {
 }
 
 const defaultMemoryLimit = 64 * 1024 * 1024;
-
-/**
- * A part of the name that is a hash: 8 or more hex digits, at least one of them a number, between a dot or hyphen and the extension.
- * Eight digits that read as a date are none: taking a report for a build would pin it in browsers for a year.
- */
-const hashedName = /[.-](?!(?:19|20)\d{6}\.)(?=[a-f]*\d)[0-9a-f]{8,64}(?:\.[a-z][a-z0-9]*)+$/i;
 
 /** The static files of the console: read once, at the start. */
 export class StaticFiles {
@@ -106,7 +101,7 @@ function staticFile(path: string, content: StaticContent, { files }: StaticTree)
   return {
     contentType: type,
     isHtml,
-    cacheControl: hashedName.test(name) && !isHtml ? 'public, max-age=31536000, immutable' : 'no-cache',
+    cacheControl: isHashedName(name) && !isHtml ? immutable : 'no-cache',
     content,
     compressed: { ...(br && { br }), ...(gzip && { gzip }) },
   };

@@ -8,7 +8,8 @@ export const syncBody = z
     dryRun: z.boolean().optional().describe('Everything is read and counted, nothing is written.'),
     force: z.boolean().optional().describe('Invalidate also more than `users.sync.maxInvalidPercent` of a connector’s users.'),
   })
-  .optional();
+  .optional()
+  .meta({ examples: [{ connector_id: 'corp-ldap', dryRun: true }] });
 
 export const syncQuery = z.object({
   timeoutSeconds: z.coerce.number().int().min(1).max(300).default(60).describe('How long to wait for the end before 202 is answered.'),
@@ -39,6 +40,31 @@ const connectorResult = z
   })
   .meta({ id: 'UserSyncConnectorResult' });
 
+const completed = {
+  apiVersion: userApiVersion,
+  kind: 'UserSyncResult',
+  dryRun: false,
+  state: 'Completed',
+  startedAt: '2026-03-01T11:00:00Z',
+  finishedAt: '2026-03-01T11:00:04Z',
+  connectors: [
+    {
+      connector_id: 'corp-ldap',
+      connector_type: 'ldap',
+      status: 'Success',
+      fetched: 120,
+      created: 3,
+      updated: 5,
+      unchanged: 110,
+      linked: 1,
+      restored: 1,
+      invalidated: 2,
+      failed: 0,
+      errors: [],
+    },
+  ],
+};
+
 export const syncResult = z
   .object({
     apiVersion: z.literal(userApiVersion),
@@ -49,7 +75,7 @@ export const syncResult = z
     finishedAt: z.iso.datetime().optional(),
     connectors: z.array(connectorResult),
   })
-  .meta({ id: 'UserSyncResult' });
+  .meta({ id: 'UserSyncResult', examples: [completed] });
 
 export type ConnectorResult = z.output<typeof connectorResult>;
 export type SyncError = z.output<typeof syncError>;

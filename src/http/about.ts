@@ -6,11 +6,28 @@ import { openApiDocument } from './openapi.ts';
 import { type Caller, type Operation, operation } from './operation.ts';
 import { forbiddenPath } from './status.ts';
 
-const versionInfo = z.object({ version: z.string(), nodeVersion: z.string() }).meta({ id: 'Version' });
+const versionInfo = z
+  .object({
+    version: z.string(),
+    nodeVersion: z.string(),
+    major: z.string(),
+    minor: z.string(),
+    gitVersion: z.string().describe('The version as `kubectl version` reads it.'),
+  })
+  .meta({
+    id: 'Version',
+    examples: [{ version: '1.2.0', nodeVersion: 'v26.10.0', major: '1', minor: '2', gitVersion: 'v1.2.0' }],
+  });
+
+const documentSchema = z
+  .looseObject({ openapi: z.string() })
+  .meta({ examples: [{ openapi: '3.1.1', info: { title: 'Atrium', version: '1.2.0' }, paths: {} }] });
 
 /** What runs here. */
 export function versionOperation(version: string): Operation {
-  const answer = jsonText({ version, nodeVersion: process.version } satisfies z.input<typeof versionInfo>);
+  const [major = '0', minor = '0'] = version.split('.');
+  const info: z.input<typeof versionInfo> = { version, nodeVersion: process.version, major, minor, gitVersion: `v${version}` };
+  const answer = jsonText(info);
   return operation({
     id: 'Version',
     method: 'GET',
@@ -33,7 +50,12 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
   const made = once(() => {
     const document = openApiDocument([...operations, self], about);
     const json = jsonText(document);
-    return { json, yaml: once((): JsonText => ({ text: stringify(document), etag: json.etag.replace(/"$/, '.yaml"') })) };
+    return {
+      json,
+      yaml: once(
+        (): JsonText => ({ text: stringify(document, { aliasDuplicateObjects: false }), etag: json.etag.replace(/"$/, '.yaml"') }),
+      ),
+    };
   });
   const self = operation({
     id: 'OpenApi',
@@ -45,7 +67,8 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
     answers: {
       200: {
         description: 'the document',
-        content: { 'application/json': z.looseObject({ openapi: z.string() }), 'application/yaml': undefined },
+        content: { 'application/json': documentSchema, 'application/yaml': undefined },
+        headers: { ETag: 'Of this text.' },
       },
     },
     handle({ ctx }) {
@@ -67,7 +90,12 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-const metricsText = { 200: { description: 'the metrics in the text format of Prometheus', content: { 'text/plain': z.string() } } };
+const metricsText = {
+  200: {
+    description: 'the metrics in the text format of Prometheus',
+    content: { 'text/plain': z.string().meta({ examples: ['process_resident_memory_bytes 123456789\n'] }) },
+  },
+};
 
 async function sendMetrics(ctx: { type: string; body: unknown }, { registry }: Metrics): Promise<void> {
   ctx.type = registry.contentType;

@@ -4,7 +4,7 @@ import type { Caller } from './operation.ts';
 import type { StatusError } from './status.ts';
 
 /** What only we have decided: refusals of the Kubernetes API, and of paths beside it, are in the API server's own audit log. */
-const decidedHere = /^\/auth\//;
+const decidedHere = /^\/(auth|api\/proxy)\//;
 
 /** Tells the audit trail what a caller was refused. The User whom it was about has no uid here, and so gets no Event. */
 export const auditForbidden =

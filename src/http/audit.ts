@@ -20,6 +20,13 @@ type AuditName =
   | 'CertificateIssued'
   | 'AccessTokenCreated'
   | 'AccessTokenDeleted'
+  | 'GroupCreated'
+  | 'GroupPatched'
+  | 'GroupDeleted'
+  | 'GroupMembersChanged'
+  | 'UserBindingCreated'
+  | 'UserBindingDeleted'
+  | 'SessionDeleted'
   | 'AccessDenied';
 
 /** Where a request came from. */
@@ -35,19 +42,27 @@ export interface AuditEvent extends Partial<AuditOrigin> {
   audit: AuditName;
   /** Who did it, as Kubernetes sees them. */
   actor?: { name: string; uid: string };
-  /** Whom it happened to: a User record. */
-  target?: { name: string; uid: string };
+  /** Whom it happened to: a User record, or an object of that kind. */
+  target?: { name: string; uid: string; kind?: 'Group' | 'UserBinding' };
   outcome: 'success' | 'failure';
   /** HTTP status of the answer. */
   code?: number;
   /** One word, in UpperCamelCase. */
   reason?: string;
+  /** Who came or went: how many, and the first of them. */
+  members?: MemberChange;
+}
+
+interface MemberChange {
+  added: number;
+  removed: number;
+  names: readonly string[];
 }
 
 export interface AuditOptions {
   /** Takes one line with its line break, e.g. to stdout. */
   write(line: string): unknown;
-  /** Told of events that have a target. */
+  /** Told of what happens to users. */
   events?: { send(event: AuditEvent): void } | undefined;
   log: Logger;
   now?: () => Date;
@@ -66,14 +81,14 @@ export class Audit {
   /** Never throws: an event that is lost fails nothing. */
   record(event: AuditEvent): void {
     const { write, events, log, now = () => new Date() } = this.#options;
-    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason } = event;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, members } = event;
     const time = now()
       .toISOString()
       .replace(/\.\d+Z$/, 'Z');
-    const line = { audit, time, requestId, actor, source, userAgent, target: target?.name, outcome, code, reason };
+    const line = { audit, time, requestId, actor, source, userAgent, target: target?.name, outcome, code, reason, members };
     try {
       write(`${JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value))}\n`);
-      if (target !== undefined) events?.send(event);
+      if (target !== undefined && target.kind === undefined) events?.send(event);
     } catch (error) {
       log.warn({ audit, err: error }, 'an audit event was lost');
     }

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { readBearer } from './bearer.ts';
 import type { Bearer, Caller } from './operation.ts';
+import { unauthorized } from './status.ts';
 
 /** Who is calling (api.md 1.3), in two steps: what costs nothing is checked first, and always. */
 export interface Authenticator {
@@ -13,9 +14,53 @@ export interface Authenticator {
    * @throws StatusError 401, 403 CrossSiteRequest, 503
    */
   read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined>;
+  /**
+   * The credential of a request that has been under way for long, checked anew; that it is open is no use of a session.
+   *
+   * @throws StatusError 401 once it no longer counts, 503
+   */
+  again(ctx: Context): Promise<Bearer>;
   /** Whose it is, asked of the API server where it is not known. @throws StatusError 401, 503, 504 */
   identify(bearer: Bearer, signal: AbortSignal): Promise<Caller>;
 }
 
 /** Without log-in: whatever bearer token the API server accepts. */
-export const tokensOnly = (identify: Authenticator['identify']): Authenticator => ({ read: async ({ req }) => readBearer(req), identify });
+export const tokensOnly = (identify: Authenticator['identify']): Authenticator => ({
+  read: async ({ req }) => readBearer(req),
+  async again({ req }) {
+    const bearer = readBearer(req);
+    if (bearer === undefined) throw unauthorized({ tokenGiven: false });
+    return bearer;
+  },
+  identify,
+});
+
+/** RFC 6750 section 2.1, scheme in any case; the prefix is that of our own access tokens. */
+const accessTokenHeader = /^bearer +cat_/i;
+
+/**
+ * The credential that an access token stands for.
+ *
+ * @param isUse false for a request that has been under way for long
+ * @throws StatusError 401, 503
+ */
+export type JudgeAccessToken = (bearer: Bearer, ctx: Context, isUse: boolean) => Promise<Bearer>;
+
+/**
+ * Access tokens are judged here and nowhere else: nothing that begins as one is ever sent to the API server.
+ *
+ * @param judge undefined where there are none
+ */
+export function withAccessTokens(others: Authenticator, judge: JudgeAccessToken | undefined): Authenticator {
+  const ofAccessToken = async (ctx: Context, isUse: boolean): Promise<Bearer | undefined> => {
+    if (!accessTokenHeader.test(ctx.req.headers.authorization ?? '')) return undefined;
+    const bearer = readBearer(ctx.req);
+    if (bearer === undefined || judge === undefined) throw unauthorized({ tokenGiven: true });
+    return judge(bearer, ctx, isUse);
+  };
+  return {
+    read: async (ctx, isOptional) => (await ofAccessToken(ctx, true)) ?? others.read(ctx, isOptional),
+    again: async (ctx) => (await ofAccessToken(ctx, false)) ?? others.again(ctx),
+    identify: (bearer, signal) => others.identify(bearer, signal),
+  };
+}

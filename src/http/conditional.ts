@@ -7,9 +7,10 @@ const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
  * request's `Cache-Control`, which browsers set to `no-cache` whenever a script revalidates by itself.
  */
 export function isNotModified(ctx: Context): boolean {
-  const etag = ctx.response.get('ETag');
+  // Koa's types say otherwise: there may be none.
+  const etag: string | undefined = ctx.response.get('ETag');
   const given = ctx.get('If-None-Match');
-  if (given !== '') return etag !== '' && (given.trim() === '*' || given.split(',').some((tag) => opaque(tag) === opaque(etag)));
+  if (given !== '') return !!etag && (given.trim() === '*' || given.split(',').some((tag) => opaque(tag) === opaque(etag)));
   const since = Date.parse(ctx.get('If-Modified-Since'));
   const modified = Date.parse(ctx.response.get('Last-Modified'));
   return modified <= since;

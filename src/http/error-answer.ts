@@ -8,7 +8,7 @@ import { internalError, StatusError } from './status.ts';
  */
 export function answerError(ctx: Context, error: unknown, log: Logger, level: 'error' | 'debug' = 'error'): void {
   const failure = error instanceof StatusError ? error : internalError();
-  if (failure.status.code >= 500) log[level]({ requestId: ctx.state.requestId, err: error, cause: failure.cause }, 'request failed');
+  if (failure.status.code >= 500) log[level]({ requestId: ctx.state.requestId, err: error }, 'request failed');
   if (failure.status.code === 401 && failure.cause instanceof Error) ctx.state.refusal = failure.cause.message.slice(0, 256);
   for (const name of ['ETag', 'Last-Modified', 'Content-Encoding', 'Content-Disposition', 'Content-Length', 'Accept-Ranges'])
     ctx.remove(name);

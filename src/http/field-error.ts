@@ -41,6 +41,12 @@ export const duplicate = (field: string, value: unknown): FieldError => ({
   field,
 });
 
+export const notFoundValue = (field: string, value: unknown): FieldError => ({
+  reason: 'FieldValueNotFound',
+  message: `Not found: ${valueText(value)}`,
+  field,
+});
+
 export const notSupported = (field: string, value: unknown, supported: readonly unknown[]): FieldError => ({
   reason: 'FieldValueNotSupported',
   message: join(`Unsupported value: ${valueText(value)}`, `supported values: ${supported.map((one) => quote(String(one))).join(', ')}`),

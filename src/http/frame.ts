@@ -69,6 +69,11 @@ export class Frame {
     ctx.res.once('close', () => this.#lasting.delete(lifetime));
   };
 
+  /** Gives a request more time than others have; it is still one of those that are waited for at the end. */
+  readonly onSlow = (ctx: Context, timeoutMs: number): void => {
+    if (timeoutMs > this.#options.requestTimeoutMs) lifetimeOf(ctx)?.becomeSlow(timeoutMs);
+  };
+
   /** Ends the requests that may outlive the deadline: who watches goes on elsewhere, from the last thing that was told. */
   endLongRunning(): void {
     for (const lifetime of this.#lasting) lifetime.endAnswer();
@@ -141,8 +146,8 @@ const lifetimeOf = (ctx: Context): RequestLifetime | undefined => ctx.state.life
 class RequestLifetime {
   readonly #controller = new AbortController();
   readonly #ctx: Context;
-  readonly #deadline: NodeJS.Timeout;
-  readonly #slowReader: NodeJS.Timeout;
+  #deadline: NodeJS.Timeout | undefined;
+  #slowReader: NodeJS.Timeout | undefined;
   /** Rejects at the deadline, so that a handler that does not look at its signal is left behind too. */
   readonly cut: Promise<never>;
   kind: 'short' | 'long' = 'short';
@@ -151,8 +156,7 @@ class RequestLifetime {
     this.#ctx = ctx;
     this.cut = new Promise((_resolve, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true }));
     this.cut.catch(() => undefined);
-    this.#deadline = setTimeout(() => this.#controller.abort(timedOut('the request')), timeoutMs);
-    this.#slowReader = setTimeout(() => this.#ctx.req.socket.destroy(), timeoutMs * slowReaderFactor);
+    this.#endAfter(timeoutMs);
   }
 
   get signal(): AbortSignal {
@@ -161,8 +165,12 @@ class RequestLifetime {
 
   becomeLong(): void {
     this.kind = 'long';
-    clearTimeout(this.#deadline);
-    clearTimeout(this.#slowReader);
+    this.#clearTimers();
+  }
+
+  becomeSlow(timeoutMs: number): void {
+    this.#clearTimers();
+    this.#endAfter(timeoutMs);
   }
 
   /** An answer under way ends as if nothing more had come, not as one that was cut. */
@@ -178,9 +186,18 @@ class RequestLifetime {
 
   /** The answer is out, or the caller is gone: whatever still runs for it stops. */
   end(): void {
+    this.#clearTimers();
+    if (!this.#ctx.res.writableFinished) this.#controller.abort(new Error('the caller went away'));
+  }
+
+  #endAfter(timeoutMs: number): void {
+    this.#deadline = setTimeout(() => this.#controller.abort(timedOut('the request')), timeoutMs);
+    this.#slowReader = setTimeout(() => this.#ctx.req.socket.destroy(), timeoutMs * slowReaderFactor);
+  }
+
+  #clearTimers(): void {
     clearTimeout(this.#deadline);
     clearTimeout(this.#slowReader);
-    if (!this.#ctx.res.writableFinished) this.#controller.abort(new Error('the caller went away'));
   }
 }
 

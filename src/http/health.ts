@@ -14,7 +14,7 @@ export interface Check {
 /** After so long a replica that has started is ready also without what is awaited: it may be that no replica can have it. */
 const startMs = 15_000;
 
-const text = { 'text/plain': z.string() };
+const text = { 'text/plain': z.string().meta({ examples: ['ok'] }) };
 
 /** Whether this replica should get requests: its checks, and whether it is on its way out. */
 export class Health {

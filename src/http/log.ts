@@ -15,7 +15,7 @@ export function createLog({ level, format }: LogOptions, destination: { write(li
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: errorFields, cause: errorFields },
+    serializers: { err: (error: unknown) => errorFields(error) },
     redact: {
       paths: ['authorization', 'cookie', 'token', 'password', '*.authorization', '*.cookie', '*.token', '*.password'],
       censor: '***',
@@ -25,9 +25,16 @@ export function createLog({ level, format }: LogOptions, destination: { write(li
   return pino(options, destination);
 }
 
-/** An error without its own enumerable members: libraries hang requests, headers and bodies on them. */
-function errorFields(error: unknown): unknown {
+const maxCauses = 4;
+
+/**
+ * An error without its own enumerable members: libraries hang requests, headers and bodies on them. Its causes are told too: which right
+ * the service lacks stands only there.
+ */
+function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error === undefined ? undefined : String(error);
   const code = 'code' in error ? error.code : undefined;
-  return { type: error.name, message: error.message, ...(code !== undefined && { code }), stack: error.stack };
+  const cause = depth < maxCauses ? errorFields(error.cause, depth + 1) : undefined;
+  const { name: type, message, stack } = error;
+  return { type, message, ...(code !== undefined && { code }), stack, ...(cause !== undefined && { cause }) };
 }

@@ -18,7 +18,7 @@ export interface CacheReport {
 /** All instruments of one service. Labels are from closed sets: operation ids, status codes, names of caches. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #watches: (() => WatchReport)[] = [];
+  readonly #watches = new Set<() => WatchReport>();
   readonly #caches: (() => CacheReport)[] = [];
 
   readonly requests = new Histogram({
@@ -50,16 +50,24 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly plugins = new Histogram({
+    name: 'atrium_plugin_request_duration_seconds',
+    help: 'Time until the Service of a console plugin answered with headers, by call and outcome (status code, timeout, aborted or unreachable).',
+    labelNames: ['call', 'outcome'] as const,
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     this.#collect('atrium_watch_age_seconds', 'Seconds since the API server was last heard of on a watch.', 'watch', () =>
-      this.#watches.map((read) => read()).map(({ name, ageSeconds }) => [name, ageSeconds]),
+      Array.from(this.#watches, (read) => read()).map(({ name, ageSeconds }) => [name, ageSeconds]),
     );
     this.#collect('atrium_watch_restarts', 'How often a watch was begun again after a failure.', 'watch', () =>
-      this.#watches.map((read) => read()).map(({ name, restarts }) => [name, restarts]),
+      Array.from(this.#watches, (read) => read()).map(({ name, restarts }) => [name, restarts]),
     );
     this.#collect('atrium_watch_objects', 'Objects that a watch cache holds.', 'watch', () =>
-      this.#watches.map((read) => read()).map(({ name, objects }) => [name, objects]),
+      Array.from(this.#watches, (read) => read()).map(({ name, objects }) => [name, objects]),
     );
     this.#collect('atrium_cache_entries', 'Entries of the bounded caches.', 'cache', () =>
       this.#caches.map((read) => read()).map(({ name, entries }) => [name, entries]),
@@ -74,13 +82,16 @@ export class Metrics {
       labelNames: [label],
       registers: [this.registry],
       collect: () => {
+        gauge.reset();
         for (const [key, value] of read()) gauge.set({ [label]: key }, value);
       },
     });
   }
 
-  watch(report: () => WatchReport): void {
-    this.#watches.push(report);
+  /** @returns a function that ends it */
+  watch(report: () => WatchReport): () => void {
+    this.#watches.add(report);
+    return () => this.#watches.delete(report);
   }
 
   cache(report: () => CacheReport): void {

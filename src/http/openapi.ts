@@ -1,53 +1,14 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, type ZodOpenApiResponseObject } from 'zod-openapi';
+import {
+  createDocument,
+  type ZodOpenApiMediaTypeObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
+} from 'zod-openapi';
+import { describedHeaders, failureComponents, failureResponse, sharedFailures } from './openapi-failures.ts';
+import { tagDescriptions } from './openapi-tags.ts';
 import type { AnswerDescription, Operation } from './operation.ts';
-
-const statusCause = z
-  .object({ reason: z.string().optional(), message: z.string().optional(), field: z.string().optional() })
-  .meta({ id: 'StatusCause' });
-const statusDetails = z
-  .object({
-    name: z.string().optional(),
-    group: z.string().optional(),
-    kind: z.string().optional(),
-    uid: z.string().optional(),
-    causes: z.array(statusCause).optional(),
-    retryAfterSeconds: z.int32().optional(),
-  })
-  .meta({ id: 'StatusDetails' });
-const listMeta = z
-  .object({
-    continue: z.string().optional(),
-    remainingItemCount: z.int().optional(),
-    resourceVersion: z.string().optional(),
-    selfLink: z.string().optional(),
-  })
-  .meta({ id: 'ListMeta' });
-const status = z
-  .object({
-    apiVersion: z.string().optional(),
-    kind: z.string().optional(),
-    code: z.int32().optional(),
-    status: z.string().optional(),
-    reason: z.string().optional(),
-    message: z.string().optional(),
-    details: statusDetails.optional(),
-    metadata: listMeta.optional(),
-  })
-  .meta({ id: 'Status', description: 'The error body of every operation, as the Kubernetes API server builds it.' });
-
-/** Statuses that any operation may give, whatever it does (api.md 1.2). */
-const transport: Record<number, string> = {
-  400: 'Parameters or body cannot be used.',
-  405: 'The method is not allowed on this path.',
-  413: 'The body is too large.',
-  415: 'The body has another media type, or is encoded.',
-  429: 'Too many requests.',
-  431: 'The headers are too large.',
-  500: 'A defect of the service.',
-  503: 'Something behind the service is out of reach.',
-  504: 'Something behind the service took too long.',
-};
 
 const rest = /\/\{\*(\w+)\}/;
 
@@ -60,24 +21,44 @@ function pathParameters(path: string, params: z.ZodObject): z.ZodObject {
   return name === undefined ? params : params.extend({ [name]: z.string().describe('All of the path.') });
 }
 
+/** Those of what may also be left out are its own. */
+function examplesOf(schema: z.ZodType): readonly unknown[] {
+  const { examples } = schema.meta() ?? {};
+  if (examples !== undefined) return examples;
+  const inner = schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault ? schema.unwrap() : undefined;
+  return inner instanceof z.ZodType ? examplesOf(inner) : [];
+}
+
+/** A schema, and beside it the examples that it was declared with: tools look for them there. */
+function mediaType(schema: z.ZodType | undefined): ZodOpenApiMediaTypeObject {
+  if (schema === undefined) return {};
+  const named = examplesOf(schema).map((value, index) => [index === 0 ? 'example' : `example${index + 1}`, { value }]);
+  return { schema, ...(named.length > 0 && { examples: Object.fromEntries(named) }) };
+}
+
+const contentOf = (schemas: Readonly<Record<string, z.ZodType | undefined>>) =>
+  Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, mediaType(schema)]));
+
 const response = ({ description, content, headers }: AnswerDescription): ZodOpenApiResponseObject => ({
   description,
-  ...(content && { content: Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, schema ? { schema } : {}])) }),
-  ...(headers && {
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: 'string' as const } }]),
-    ),
-  }),
+  ...(content && { content: contentOf(content) }),
+  headers: { ...describedHeaders(headers ?? {}), 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
 });
 
-const failure = (description: string): AnswerDescription => ({ description, content: { 'application/json': status } });
+/** Whether an answer can be that nothing has changed (RFC 9110, section 15.4.5). */
+const isRevalidated = ({ method, answers }: Operation) => method === 'GET' && answers[200]?.headers?.ETag !== undefined;
 
 function describe(operation: Operation, path: string): ZodOpenApiOperationObject {
-  const readsCredentials = operation.credential !== 'none';
-  const failures = { ...transport, ...(readsCredentials && { 401: 'No credential where one is needed, or one that is not accepted.' }) };
-  const answers: Record<string, AnswerDescription> = {
-    ...Object.fromEntries(Object.entries(failures).map(([code, text]) => [code, failure(text)])),
-    ...operation.answers,
+  const own = Object.entries(operation.answers).map(([code, answer]) => [
+    code,
+    // Whatever an operation says of a failure, its body is a Status.
+    Number(code) < 400 ? response(answer) : failureResponse(Number(code), answer.description),
+  ]);
+  const responses: ZodOpenApiOperationObject['responses'] = {
+    ...sharedFailures(operation.credential),
+    ...(isRevalidated(operation) && { 304: { $ref: '#/components/responses/NotModified' } }),
+    ...Object.fromEntries(own),
+    ...(operation.passedOn && { default: response({ description: operation.passedOn, content: { '*/*': undefined } }) }),
   };
   return {
     operationId: operation.id,
@@ -86,29 +67,50 @@ function describe(operation: Operation, path: string): ZodOpenApiOperationObject
     ...(operation.description && { description: operation.description }),
     ...(operation.deprecated && { deprecated: true }),
     security: security(operation),
-    requestParams: { path: pathParameters(path, operation.params), query: operation.query },
+    requestParams: {
+      path: pathParameters(path, operation.params),
+      query: operation.describedQuery ?? operation.query,
+      header: requestHeaders(operation),
+    },
     ...requestBody(operation),
-    responses: Object.fromEntries(
-      // Whatever an operation says of a failure, its body is a Status.
-      Object.entries(answers).map(([code, answer]) => [
-        code,
-        response(Number(code) < 400 ? answer : { ...answer, ...failure(answer.description) }),
-      ]),
-    ) as ZodOpenApiOperationObject['responses'],
+    responses,
   };
+}
+
+function requestHeaders(operation: Operation): z.ZodObject {
+  const known = isRevalidated(operation) && { 'If-None-Match': 'The ETag of what the caller has: if it is still that, the answer is 304.' };
+  const described = Object.entries({ ...known, ...operation.describedHeaders });
+  return z.object(Object.fromEntries(described.map(([name, text]) => [name, z.string().optional().describe(text)])));
 }
 
 function requestBody({ body, bodyTypes = ['application/json'], describedBody }: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {
   const schemas = describedBody ?? (body && Object.fromEntries(bodyTypes.map((type) => [type, body])));
   if (schemas === undefined) return {};
   const required = Object.values(schemas).every((schema) => !schema.safeParse(undefined).success);
-  return { requestBody: { required, content: Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }])) } };
+  return { requestBody: { required, content: contentOf(schemas) } };
 }
 
-function security({ credential }: Operation): Record<string, string[]>[] {
+/** A session stands for a token; what changes something must then prove that it comes from one of our own pages (api.md 1.6). */
+function security({ credential, method }: Operation): Record<string, string[]>[] {
   if (credential === 'none') return [];
-  return credential === 'optional' ? [{}, { bearer: [] }] : [{ bearer: [] }];
+  const session: Record<string, string[]> = method === 'GET' ? { session: [] } : { session: [], csrfToken: [] };
+  return [...(credential === 'optional' ? [{}] : []), { bearer: [] }, session];
 }
+
+const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token of the issuer, an access token, or any other that the API server accepts.',
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-atrium_session',
+    description: 'The cookie of a session. Browsers send it by themselves; without https its name is `atrium_session`.',
+  },
+  csrfToken: { type: 'apiKey', in: 'header', name: 'X-CSRF-Token', description: '`ext.csrf_token` of UserInfo, beside the cookie.' },
+} as const;
 
 /** The OpenAPI 3.1 document, from the very descriptions that route and validate. */
 export function openApiDocument(operations: readonly Operation[], { version, serverURL }: { version: string; serverURL: string }) {
@@ -121,16 +123,26 @@ export function openApiDocument(operations: readonly Operation[], { version, ser
       paths[key] = { ...paths[key], [operation.method.toLowerCase()]: described };
     });
   }
+  const used = new Set(operations.map(({ tag }) => tag));
   return createDocument({
     openapi: '3.1.1',
     info: {
       title: 'Atrium',
       version,
-      description: 'The backend of a web console for Kubernetes.',
+      description:
+        'The backend of a web console for Kubernetes. Errors are a Kubernetes Status. HEAD is answered as GET without the body, OPTIONS with the methods of the path; `pretty=true` indents any JSON; times are RFC 3339 in UTC.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverURL }],
+    tags: Object.entries(tagDescriptions).flatMap(([name, description]) => (used.has(name) ? [{ name, description }] : [])),
     paths,
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+    components: {
+      ...failureComponents,
+      responses: { ...failureComponents.responses, NotModified: { description: 'The caller has it already.' } },
+      headers: {
+        'X-Request-Id': { description: 'Id of the request in the log; that of the caller, if one came.', schema: { type: 'string' } },
+      },
+      securitySchemes,
+    },
   });
 }

@@ -14,6 +14,8 @@ export interface Bearer {
   readonly session?: string;
   /** Name of the User record, when the token is one of the issuer that people log in at. */
   readonly user?: string;
+  /** Id of the access token, when it is one: it makes no further credentials (`requireNoAccessToken`). */
+  readonly accessToken?: string;
   /** The user's password is due: only what an operation declares `openToPasswordDue` is his until he has changed it. */
   readonly mustChangePassword?: boolean;
 }
@@ -59,7 +61,7 @@ interface OperationRequest<C extends CredentialRule, P, Q, B> {
 
 export interface AnswerDescription {
   description: string;
-  /** By media type; a zod schema, or nothing for bytes. */
+  /** By media type; a zod schema with an example of the answer (`.meta({ examples: [...] })`), or nothing for bytes. */
   content?: Record<string, z.ZodType | undefined>;
   headers?: Record<string, string>;
 }
@@ -75,15 +77,25 @@ interface OperationBase {
   description?: string;
   /** Success answers, and the 4xx that the operation's own logic gives; transport statuses are added everywhere. */
   answers: Record<number, AnswerDescription>;
+  /** What the answers of another server are that go out with whatever status they have. */
+  passedOn?: string;
   deprecated?: boolean;
   /** Media types of the body. Default: JSON. */
   bodyTypes?: readonly [string, ...string[]];
   /** What the OpenAPI document says of a body that the handler checks or reads, after the caller's rights; by media type. */
   describedBody?: Readonly<Record<string, z.ZodType>>;
+  /** What the document says of a query that is not read here but passed on. */
+  describedQuery?: z.ZodObject;
+  /** Headers of the request that the handler itself reads, and what they do. */
+  describedHeaders?: Readonly<Record<string, string>>;
   /** Answered also to a user whose password is due. Operations that anybody may call need not say so. */
   openToPasswordDue?: true;
   /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */
   answersHead?: false;
+  /** Bytes of a body that the handler reads itself, as it comes. Default: `server.bodyLimit`. */
+  bodyLimit?: number;
+  /** Milliseconds that a request may take, where that is more than `server.requestTimeout`. */
+  timeoutMs?: number;
   /** True for a request that may outlive the request deadline (a watch); it then counts apart from requests in flight. */
   isLongRunning?: (ctx: Context) => boolean;
 }

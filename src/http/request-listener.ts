@@ -3,7 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa';
 import type { Frame } from './frame.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 
-interface RequestListenerOptions extends Omit<RouterOptions, 'onLongRunning'> {
+interface RequestListenerOptions extends Omit<RouterOptions, 'onLongRunning' | 'onSlow'> {
   /** Gets each request before the operations do, e.g. an app that is mounted below a path. */
   before?: Middleware;
 }
@@ -16,6 +16,6 @@ export function requestListener(frame: Frame, { before, ...options }: RequestLis
   koa.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
   koa.use(frame.middleware);
   if (before) koa.use(before);
-  koa.use(routeOperations({ ...options, onLongRunning: frame.onLongRunning }));
+  koa.use(routeOperations({ ...options, onLongRunning: frame.onLongRunning, onSlow: frame.onSlow }));
   return koa.callback();
 }

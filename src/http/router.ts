@@ -28,6 +28,8 @@ export interface RouterOptions {
   corsOrigins: readonly string[];
   /** Tells the frame that this request may outlive the request deadline. */
   onLongRunning: (ctx: Context) => void;
+  /** Tells the frame that this request may take longer than others. */
+  onSlow: (ctx: Context, timeoutMs: number) => void;
   /** Told of each 403 that the caller of an operation gets. */
   onForbidden?: ((ctx: Context, caller: Caller, error: StatusError) => void) | undefined;
 }
@@ -65,9 +67,9 @@ export function routeOperations(options: RouterOptions): Middleware {
   const dispatch = router.routes();
 
   return async (ctx) => {
-    checkLength(ctx.req, options.bodyLimit);
     allowOrigin(ctx, options.corsOrigins);
     const refuse = async () => {
+      checkLength(ctx.req, options.bodyLimit);
       const allowed = allowedOn(ctx.path);
       if (allowed.length === 0) throw unknownPath();
       if (ctx.method !== 'OPTIONS') throw methodNotAllowed(ctx.method, allowed);
@@ -112,6 +114,8 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   return async (ctx: RoutedContext, _next: Next): Promise<void> => {
     const state = stateOf(ctx);
     state.operationId = operation.id;
+    checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
+    if (operation.timeoutMs !== undefined) options.onSlow(ctx, operation.timeoutMs);
     if (operation.isLongRunning?.(ctx)) options.onLongRunning(ctx);
     const bearer = await readCredential(ctx, operation, options.authenticator);
     if (bearer === undefined) return serve(ctx, undefined);

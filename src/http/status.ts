@@ -194,7 +194,7 @@ export const internalError = (text = 'the request could not be completed', optio
 export const notImplemented = (what: string) => new StatusError(501, 'NotImplemented', `the embedded cluster does not implement ${what}`);
 
 /** Which part behind us is meant, in the words that callers get to see. */
-export type Dependency = 'kubernetes' | 'identity provider' | 'directory';
+export type Dependency = 'kubernetes' | 'identity provider' | 'directory' | 'the plugin';
 
 /** 503: a dependency is out of reach or answers nonsense. */
 export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions & { retryAfterSeconds?: number } = {}) => {

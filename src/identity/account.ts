@@ -1,6 +1,7 @@
 import type { FindAccount } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
+import { type LocalGroupLookup, requireLocalGroups } from '../accounts/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
 import { unavailable } from './adapter.ts';
 
@@ -9,6 +10,7 @@ export const subjectOf = ({ uid, name }: Account): string => `${uid}.${name}`;
 
 interface AccountRules {
   accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
   idleDays: number;
   /** Ids of the directories whose passwords count here, too. */
   directories: ReadonlySet<string>;
@@ -18,14 +20,14 @@ interface AccountRules {
 }
 
 /** What a session or token of somebody still counts for: asked at every use of one. */
-export function accountFinder({ accounts, idleDays, directories, consoleClientID, now }: AccountRules): FindAccount {
+export function accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }: AccountRules): FindAccount {
   const isOurs = ({ connectorType, connectorID }: Account) =>
     connectorType === 'local' || (connectorType === 'ldap' && directories.has(connectorID));
   // Who has to change a password does so at the next log-in; what the console has already goes on, and is let through to little else there.
   const isOfConsole = (clientID: string | undefined, token: unknown) =>
     clientID === undefined || (clientID === consoleClientID && token !== undefined);
   return async (ctx, subject, token) => {
-    if (!accounts.isSynced) throw unavailable(new Error('the users are not listed yet'));
+    requireKnown(accounts, localGroups);
     const account = accounts.get(subject.slice(subject.indexOf('.') + 1));
     if (account === undefined || subjectOf(account) !== subject || !isOurs(account)) return undefined;
     // Locked stops the next log-in only, or a stranger could end somebody's session.
@@ -33,8 +35,18 @@ export function accountFinder({ accounts, idleDays, directories, consoleClientID
     if (phase === 'Invalid' || phase === 'Disabled') return undefined;
     if (authenticatedAt(ctx.oidc.session, token) < (account.sessionsNotBefore ?? 0)) return undefined;
     if (account.mustChangePassword && !isOfConsole(ctx.oidc.client?.clientId, token)) return undefined;
-    return { accountId: subject, claims: () => claimsOf(account) };
+    return { accountId: subject, claims: () => claimsOf(account, localGroups) };
   };
+}
+
+/** @throws TemporarilyUnavailable */
+function requireKnown(accounts: AccountLookup, localGroups: LocalGroupLookup): void {
+  try {
+    requireAccounts(accounts);
+    requireLocalGroups(localGroups);
+  } catch (error) {
+    throw unavailable(error);
+  }
 }
 
 /** When the password was given; of an access token, which does not know, when it was issued. Unix seconds. */
@@ -43,11 +55,12 @@ function authenticatedAt(session: { loginTs?: number | undefined } | undefined, 
   return 'authTime' in token && typeof token.authTime === 'number' ? token.authTime : (token.iat ?? 0);
 }
 
-const claimsOf = (account: Account) => ({
+const claimsOf = (account: Account, localGroups: LocalGroupLookup) => ({
   sub: subjectOf(account),
   email: account.email,
   email_verified: true,
   name: account.username || account.email,
-  groups: [...account.groups],
+  // As they are when a token is issued.
+  groups: [...account.groups, ...localGroups.of(account.name)],
   federated_claims: { connector_id: account.connectorID || 'local', user_id: account.uid },
 });

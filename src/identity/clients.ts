@@ -13,11 +13,13 @@ interface ClientsOptions {
   login: Config['login'];
   clients: Config['identity']['clients'];
   title: string;
+  /** Whether the console is told of log-outs here. */
+  backchannelLogout: boolean;
 }
 
 /** The relying parties: the console, `kubectl` for command-line tools, and those of the configuration. Reads their secret files. */
-export async function clientsOf({ publicURL, login, clients, title }: ClientsOptions): Promise<ClientMetadata[]> {
-  const own = await consoleClient({ publicURL, login, title });
+export async function clientsOf({ clients, ...console }: ClientsOptions): Promise<ClientMetadata[]> {
+  const own = await consoleClient(console);
   const further = await Promise.all(clients.map(furtherClient));
   const isTaken = (id: string) => [own, ...further].some(({ client_id }) => client_id === id);
   return [own, ...(isTaken('kubectl') ? [] : [commandLineClient]), ...further];
@@ -32,7 +34,7 @@ const commandLineClient: ClientMetadata = {
   token_endpoint_auth_method: 'none',
 };
 
-async function consoleClient({ publicURL, login, title }: Omit<ClientsOptions, 'clients'>): Promise<ClientMetadata> {
+async function consoleClient({ publicURL, login, title, backchannelLogout }: Omit<ClientsOptions, 'clients'>): Promise<ClientMetadata> {
   const isFrontChannel = login.responseMode === 'id_token';
   return {
     client_id: login.clientID,
@@ -41,12 +43,19 @@ async function consoleClient({ publicURL, login, title }: Omit<ClientsOptions, '
     post_logout_redirect_uris: login.postLogoutRedirectURLs ?? [`${publicURL}/`],
     grant_types: ['authorization_code', 'refresh_token', ...(isFrontChannel ? ['implicit'] : [])],
     response_types: isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],
+    ...(backchannelLogout && toldAt(`${publicURL}/api/v2/token/backchannel-logout`)),
     ...(await authentication(login.clientSecretFile)),
   };
 }
 
 /** One without an address to send people back to logs them in by the device flow. */
-async function furtherClient({ id, name, redirectURLs, secretFile }: Config['identity']['clients'][number]): Promise<ClientMetadata> {
+async function furtherClient({
+  id,
+  name,
+  redirectURLs,
+  backchannelLogoutURL,
+  secretFile,
+}: Config['identity']['clients'][number]): Promise<ClientMetadata> {
   const isNative = redirectURLs.length > 0 && redirectURLs.every((url) => loopbackURLs.includes(`http://${new URL(url).hostname}`));
   return {
     client_id: id,
@@ -55,9 +64,13 @@ async function furtherClient({ id, name, redirectURLs, secretFile }: Config['ide
     redirect_uris: redirectURLs,
     response_types: redirectURLs.length > 0 ? ['code'] : [],
     grant_types: redirectURLs.length > 0 ? ['authorization_code', 'refresh_token'] : [deviceGrant, 'refresh_token'],
+    ...(backchannelLogoutURL !== undefined && toldAt(backchannelLogoutURL)),
     ...(await authentication(secretFile)),
   };
 }
+
+/** Where logout tokens go. That they name the session has its ID tokens name it, too (`sid`). */
+const toldAt = (url: string): Partial<ClientMetadata> => ({ backchannel_logout_uri: url, backchannel_logout_session_required: true });
 
 /** A line break at the end of a secret file is the editor's, not the secret's. */
 async function authentication(

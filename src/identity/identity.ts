@@ -6,6 +6,7 @@
 import type { Context, Middleware } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Logger } from 'pino';
+import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { PasswordChange } from '../accounts/password-change.ts';
 import type { PasswordCheck } from '../accounts/password-check.ts';
@@ -23,6 +24,7 @@ import { asBehindFrame, useProviderCookies } from './behind-frame.ts';
 import { BrowserRecords } from './browser-records.ts';
 import { languageChoice } from './languages.ts';
 import { answerLogIn, type LogInParts } from './log-in.ts';
+import { LogoutRequests } from './logout-requests.ts';
 import { PasswordDue } from './password-due.ts';
 import { cookiePrefix } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
@@ -34,12 +36,13 @@ import { createViews, type Views } from './views.ts';
 export interface IdentityOptions {
   /** `https://console.example.com/identity`: what stands in `iss`, and the address of everything here. */
   issuerURL: string;
-  config: Pick<Config, 'identity' | 'login' | 'users'> & { languages: Config['console']['languages'] };
+  config: Pick<Config, 'identity' | 'login' | 'users' | 'features'> & { languages: Config['console']['languages'] };
   /** Path below which everything is served, '' or without its last slash. */
   basePath: string;
   client: ServiceClient;
   namespace: string;
   accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
   passwordCheck: Pick<PasswordCheck, 'check'>;
   passwordChange: Pick<PasswordChange, 'change'>;
   keyRing: Pick<KeyRing, 'sealFor' | 'signingKeys' | 'cookieKeys'>;
@@ -72,7 +75,7 @@ const deviceCodesInAll = 1000;
 const userCodeGuesses = 30;
 
 export function createIdentity(options: IdentityOptions): Identity {
-  const { issuerURL, config, basePath, client, namespace, accounts, keyRing, log, now = () => new Date() } = options;
+  const { issuerURL, config, basePath, client, namespace, accounts, localGroups, keyRing, log, now = () => new Date() } = options;
   const { origin, protocol } = new URL(issuerURL);
   const publicURL = issuerURL.slice(0, -prefix.length);
   const path = `${basePath}${prefix}`;
@@ -98,6 +101,8 @@ export function createIdentity(options: IdentityOptions): Identity {
     }),
     userCodeGuesses: limit(userCodeGuesses),
   });
+  // The console may be among those who are told, and its certificate is the issuer's.
+  const logoutRequests = new LogoutRequests({ caFile: config.login.caFile });
   const keeper = new ProviderKeeper({
     keyRing,
     log,
@@ -110,9 +115,11 @@ export function createIdentity(options: IdentityOptions): Identity {
       path,
       isFrontChannel: config.login.responseMode === 'id_token',
       adapter,
-      findAccount: accountFinder({ accounts, idleDays, directories, consoleClientID, now }),
+      findAccount: accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }),
       views,
       deviceCodes: { perSource: limit(deviceCodesPerSource), inAll: limit(deviceCodesInAll) },
+      backchannelLogout: config.features.backchannelLogout,
+      fetch: logoutRequests.fetch,
       now,
     },
   });
@@ -147,6 +154,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     async stop() {
       keeper.stop();
       await sweep.stop();
+      await logoutRequests.stop();
     },
   };
 }

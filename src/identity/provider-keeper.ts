@@ -17,7 +17,7 @@ export interface MountedProvider {
 
 interface KeeperOptions {
   keyRing: Pick<KeyRing, 'signingKeys' | 'cookieKeys'>;
-  config: Pick<Config, 'identity' | 'login'>;
+  config: Pick<Config, 'identity' | 'login' | 'features'>;
   publicURL: string;
   /** Path below which it is mounted, without the base path. */
   prefix: string;
@@ -88,6 +88,7 @@ export class ProviderKeeper {
       login: config.login,
       clients: config.identity.clients,
       title: config.identity.loginPage.title,
+      backchannelLogout: config.features.backchannelLogout,
     });
     const provider = createProvider({ ...parts, signingKeys, cookieKeys, clients, lifetimes: lifetimesOf(config) });
     provider.use(around);
@@ -102,6 +103,9 @@ export class ProviderKeeper {
     provider.on('server_error', (_ctx, error) => log.error({ err: error }, 'the embedded OpenID provider failed'));
     provider.on('grant.error', (ctx, { error, error_detail: detail }) => {
       log.info({ client: ctx.oidc.client?.clientId, grantType: ctx.oidc.params?.grant_type, error, detail }, 'no token was issued');
+    });
+    provider.on('backchannel.error', (_ctx, error, client) => {
+      log.warn({ client: client.clientId, reason: error.message }, 'a relying party could not be told of a log-out');
     });
     // The log-out here ends what was issued to this browser, unless offline access was asked for and granted.
     provider.on('authorization.success', ({ oidc }) => {

@@ -40,6 +40,9 @@ export interface ProviderParts {
   views: Views;
   /** Device authorizations, which are written down before anybody has proved anything. */
   deviceCodes: { perSource: SourceLimit; inAll: SourceLimit };
+  /** Whether relying parties are told of log-outs here, and how. */
+  backchannelLogout: boolean;
+  fetch: NonNullable<Configuration['fetch']>;
   now: () => Date;
 }
 
@@ -79,7 +82,9 @@ export function createProvider(parts: ProviderParts): Provider {
     revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken !== undefined),
     renderError: (ctx, out, error) => views.failure(ctx, out, error),
     discovery: { ui_locales_supported: ['en', 'de', 'zh'] },
+    fetch: parts.fetch,
     features: {
+      backchannelLogout: { enabled: parts.backchannelLogout },
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },

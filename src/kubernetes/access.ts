@@ -12,6 +12,8 @@ import { tokenLifetimeMs } from './token-lifetime.ts';
 const denialMaxAgeMs = 1000;
 const settleMs = 1000;
 const maxEntries = 20_000;
+/** Of one caller's many questions at a time: so many keep the API server busy, and more only wait there. */
+const maxParallel = 32;
 
 /** What somebody wants to do to a resource, as RBAC names it: one question `can(VERB RESOURCE NAME)` of the contract. */
 export interface ResourceAccess {
@@ -63,12 +65,14 @@ export class AccessReviews {
   readonly #answers: AnswerCache<Answer>;
   readonly #now: () => Date;
   readonly #clock: () => number;
+  readonly #accessCacheMs: number;
   #clearedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ apiServer, accessCacheMs, metrics, now = () => new Date(), clock = () => performance.now() }: AccessReviewsOptions) {
     this.#apiServer = apiServer;
     this.#now = now;
     this.#clock = clock;
+    this.#accessCacheMs = accessCacheMs;
     this.#answers = new AnswerCache<Answer>({
       name: 'access',
       maxEntries,
@@ -80,7 +84,45 @@ export class AccessReviews {
 
   /** @throws StatusError as `review` does: what cannot be asked is never allowed */
   async can(caller: Bearer, access: ResourceAccess, signal: AbortSignal): Promise<boolean> {
-    return isAllowed(await this.review(caller, { resourceAttributes: access }, signal));
+    // Always in one order, so that it need not be looked for.
+    const { verb, group, resource, version, subresource, namespace, name } = access;
+    const attributes = { verb, group, resource, version, subresource, namespace, name };
+    return isAllowed(await this.#answerTo(JSON.stringify(attributes), caller, { resourceAttributes: attributes }, signal));
+  }
+
+  /**
+   * Which of many they may do, in the order asked. The first failure ends it.
+   *
+   * @param isKept false for so many that keeping them would crowd out what others asked: each is then asked anew
+   * @throws StatusError as `review` does
+   */
+  async canEach(caller: Bearer, asked: readonly ResourceAccess[], signal: AbortSignal, { isKept = true } = {}): Promise<boolean[]> {
+    const answers: boolean[] = [];
+    const left = asked.entries();
+    const failed = new AbortController();
+    const shared = AbortSignal.any([signal, failed.signal]);
+    const ask = async (access: ResourceAccess) =>
+      isKept ? this.can(caller, access, shared) : isAllowed((await this.#ask(caller, { resourceAttributes: access }, shared)).status);
+    const work = async () => {
+      for (const [index, access] of left) answers[index] = await ask(access);
+    };
+    try {
+      await Promise.all(Array.from({ length: Math.min(maxParallel, asked.length) }, work));
+      return answers;
+    } catch (error) {
+      failed.abort();
+      throw error;
+    }
+  }
+
+  /** False for a moment after a change of roles: the API server's authorizer follows them by a watch too, and may still answer as before. */
+  get isSettled(): boolean {
+    return this.#clock() - this.#clearedAt > settleMs;
+  }
+
+  /** For how long what has now been found out may be kept, in milliseconds. */
+  get keepMs(): number {
+    return this.isSettled ? this.#accessCacheMs : Math.min(this.#accessCacheMs, settleMs);
   }
 
   /** Whether the caller may get a path that is no resource. @throws StatusError as `review` does */
@@ -101,9 +143,7 @@ export class AccessReviews {
    * @throws StatusError 503 if it is out of reach or its answer says neither yes nor no, 504 if it took too long
    */
   async review(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<AccessStatus> {
-    const key = `${caller.hash} ${hash('sha256', canonicalJson(spec ?? null))}`;
-    const { status } = await this.#answers.get(key, signal, (shared) => this.#ask(caller, spec, shared));
-    return status;
+    return this.#answerTo(canonicalJson(spec ?? null), caller, spec, signal);
   }
 
   /** To be called when a role or binding changes. */
@@ -112,10 +152,14 @@ export class AccessReviews {
     this.#clearedAt = this.#clock();
   }
 
-  /** The API server's authorizer follows the roles by a watch too, and may for a moment still answer as before a change. */
+  async #answerTo(question: string, caller: Bearer, spec: unknown, signal: AbortSignal): Promise<AccessStatus> {
+    const key = `${caller.hash} ${hash('sha256', question)}`;
+    const { status } = await this.#answers.get(key, signal, (shared) => this.#ask(caller, spec, shared));
+    return status;
+  }
+
   #maxAgeMs({ status, tokenExpiresInMs }: Answer): number {
-    const isSettled = this.#clock() - this.#clearedAt > settleMs;
-    return isSettled && isAllowed(status) ? tokenExpiresInMs : Math.min(tokenExpiresInMs, denialMaxAgeMs);
+    return this.isSettled && isAllowed(status) ? tokenExpiresInMs : Math.min(tokenExpiresInMs, denialMaxAgeMs);
   }
 
   async #ask(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<Answer> {

@@ -7,6 +7,8 @@ export interface AnswerCacheOptions<T> {
   name: string;
   /** The least recently used answers go first. */
   maxEntries: number;
+  /** How many entries an answer counts as. Default: one; an answer of more than `maxEntries` is not kept. */
+  sizeOf?: (answer: T) => number;
   /** How long an answer may be given again; 0 for not at all. */
   lifetimeMs: (answer: T) => number;
   metrics: Metrics;
@@ -18,6 +20,7 @@ interface Question<T> {
   readonly answer: Promise<T>;
   readonly controller: AbortController;
   waiting: number;
+  isAnswered: boolean;
 }
 
 /** Answers of the API server, kept for moments. Equal questions in flight are asked once. Failures are not kept. */
@@ -27,8 +30,8 @@ export class AnswerCache<T> {
   readonly #lifetimeMs: (answer: T) => number;
   readonly #clock: () => number;
 
-  constructor({ name, maxEntries, lifetimeMs, metrics, clock = () => performance.now() }: AnswerCacheOptions<T>) {
-    this.#answers = new LRUCache(atMost(maxEntries));
+  constructor({ name, maxEntries, sizeOf, lifetimeMs, metrics, clock = () => performance.now() }: AnswerCacheOptions<T>) {
+    this.#answers = new LRUCache({ ...atMost(maxEntries), ...(sizeOf && { sizeCalculation: ({ answer }) => sizeOf(answer) }) });
     this.#lifetimeMs = lifetimeMs;
     this.#clock = clock;
     metrics.cache(() => ({ name, entries: this.#answers.size }));
@@ -56,11 +59,12 @@ export class AnswerCache<T> {
   #ask(key: string, ask: (signal: AbortSignal) => Promise<T>): Question<T> {
     const controller = new AbortController();
     const askedAt = this.#clock();
-    const question: Question<T> = { answer: ask(controller.signal), controller, waiting: 0 };
+    const question: Question<T> = { answer: ask(controller.signal), controller, waiting: 0, isAnswered: false };
     this.#questions.set(key, question);
     const isCurrent = () => this.#questions.get(key) === question;
     question.answer.then(
       (answer) => {
+        question.isAnswered = true;
         if (!isCurrent()) return;
         this.#questions.delete(key);
         const until = askedAt + this.#lifetimeMs(answer);
@@ -86,7 +90,7 @@ export class AnswerCache<T> {
     } finally {
       signal.removeEventListener('abort', leave);
       question.waiting -= 1;
-      if (question.waiting === 0) question.controller.abort();
+      if (question.waiting === 0 && !question.isAnswered) question.controller.abort();
     }
   }
 }

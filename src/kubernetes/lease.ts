@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ServiceClient } from './api-server.ts';
 import { type FoundLease, LeaseObject } from './lease-object.ts';
+import { isRefusal } from './own-account.ts';
 
 export interface LeaseOptions {
   client: ServiceClient;
@@ -31,6 +32,8 @@ export class Lease {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #seen: { resourceVersion: string; at: number } | undefined;
+  /** Which right was missing at the last attempt. */
+  #lacks: string | undefined;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -92,9 +95,18 @@ export class Lease {
       if (holder !== '' && holder !== this.#identity && !isOld) return false;
       return await this.#write(found, this.#identity, signal);
     } catch (error) {
-      if (!signal.aborted) this.#options.log.debug({ lease: this.#options.name, err: error }, 'the Lease could not be read or renewed');
+      if (!signal.aborted) this.#tell(error);
       return undefined;
     }
+  }
+
+  /** A right that is missing is said where everybody sees it, once: until somebody grants it, no replica does the work. */
+  #tell(error: unknown): void {
+    const { cause } = error instanceof Error ? error : {};
+    const lacks = isRefusal(cause, 403) ? cause.message : undefined;
+    const level = lacks !== undefined && lacks !== this.#lacks ? 'warn' : 'debug';
+    this.#lacks = lacks;
+    this.#options.log[level]({ lease: this.#options.name, err: error }, 'the Lease could not be read or renewed');
   }
 
   async #giveBack(): Promise<void> {

@@ -1,13 +1,32 @@
 import { serviceUnavailable } from '../http/status.ts';
-import { BindingIndex, type RoleBinding, roleBindingOf, type Subject } from './role-bindings.ts';
+import { type PolicyRule, policyRules } from './rbac-rules.ts';
+import type { KubernetesObject } from './resource.ts';
+import { BindingIndex, type BoundSubject, type RoleBinding, roleBindingOf } from './role-bindings.ts';
 import { WatchCache, type WatchCacheParts } from './watch-cache.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const version = 'v1';
 
-/** What is known of a role: that there is one, and what it says of itself. Its rules the API server evaluates, not we. */
-interface RoleRow {
+/** What is known of a role: that there is one, what it says of itself, and, where they are kept, its rules. */
+export interface RoleRow {
   readonly displayName?: string;
+  readonly rules?: readonly PolicyRule[];
+}
+
+/** A role that is there. */
+export interface NamedRole {
+  readonly kind: 'Role' | 'ClusterRole';
+  readonly name: string;
+  /** '' for a ClusterRole. */
+  readonly namespace: string;
+  readonly rules: readonly PolicyRule[];
+}
+
+export interface RbacWatchOptions {
+  /** Says that something has changed. */
+  onChange: () => void;
+  /** Whether the rules of roles and the service accounts of bindings are kept, too; it takes memory. Default: no. */
+  keepsRules?: boolean;
 }
 
 const displayNameAnnotation = 'console.platform.io/display-name';
@@ -18,10 +37,11 @@ export class RbacWatch {
   readonly #roles: Readonly<Record<'Role' | 'ClusterRole', WatchCache<RoleRow>>>;
   readonly #index = new BindingIndex();
 
-  constructor(parts: WatchCacheParts, onChange: () => void) {
+  constructor(parts: WatchCacheParts, { onChange, keepsRules = false }: RbacWatchOptions) {
     const bindings = (resource: string, kind: RoleBinding['kind']) => {
       const type = { group, version, resource };
-      const cache = new WatchCache<RoleBinding>(parts, { name: resource, type, keep: (object) => roleBindingOf(object, kind) });
+      const keep = (object: KubernetesObject) => roleBindingOf(object, { kind, hasServiceAccounts: keepsRules });
+      const cache = new WatchCache<RoleBinding>(parts, { name: resource, type, keep });
       cache.onChange((change) => {
         this.#index.record(change);
         onChange();
@@ -33,11 +53,11 @@ export class RbacWatch {
       const cache = new WatchCache<RoleRow>(parts, {
         name: resource,
         type,
-        isMetadataOnly: true,
+        isMetadataOnly: !keepsRules,
         // A row of its own for each version, as a change of the rules must be noticed.
-        keep: ({ metadata: { annotations } }) => {
+        keep: ({ metadata: { annotations }, rules }) => {
           const displayName = annotations?.[displayNameAnnotation];
-          return displayName === undefined ? {} : { displayName };
+          return { ...(displayName !== undefined && { displayName }), ...(keepsRules && { rules: policyRules(rules) }) };
         },
       });
       cache.onChange(onChange);
@@ -73,13 +93,32 @@ export class RbacWatch {
   }
 
   /** The bindings that name exactly this subject, from what was seen last. */
-  bindingsOf(subject: Subject): readonly RoleBinding[] {
+  bindingsOf(subject: BoundSubject): readonly RoleBinding[] {
     return this.#index.of(subject);
   }
 
+  hasClusterRole(name: string): boolean {
+    return this.#roles.ClusterRole.get(name) !== undefined;
+  }
+
   /** The role of a binding; undefined if there is no such role. */
-  roleOf({ role: { kind, name }, namespace }: RoleBinding): { displayName?: string } | undefined {
+  roleOf({ role: { kind, name }, namespace }: RoleBinding): RoleRow | undefined {
     return this.#roles[kind].get(kind === 'Role' ? `${namespace}/${name}` : name);
+  }
+
+  /** All ClusterRoles, and the Roles of a namespace unless it is ''. Without rules where they are not kept. */
+  *rolesFor(namespace: string): IterableIterator<NamedRole> {
+    for (const [name, { rules = [] }] of this.#roles.ClusterRole.entries()) yield { kind: 'ClusterRole', name, namespace: '', rules };
+    if (namespace === '') return;
+    const prefix = `${namespace}/`;
+    for (const [key, { rules = [] }] of this.#roles.Role.entries()) {
+      if (key.startsWith(prefix)) yield { kind: 'Role', name: key.slice(prefix.length), namespace, rules };
+    }
+  }
+
+  /** Grows with every change of a role or binding, and only then. */
+  get revision(): number {
+    return this.#caches().reduce((sum, { revision }) => sum + revision, 0);
   }
 
   #caches(): readonly (WatchCache<RoleBinding> | WatchCache<RoleRow>)[] {

@@ -1,6 +1,8 @@
 import { isRecord, type KubernetesObject } from './resource.ts';
 import type { Change } from './watch-cache.ts';
 
+const userBindingLabel = 'auth.platform.io/userbinding';
+
 /** A RoleBinding or ClusterRoleBinding, as far as people are bound by it. */
 export interface RoleBinding {
   readonly kind: 'RoleBinding' | 'ClusterRoleBinding';
@@ -8,32 +10,59 @@ export interface RoleBinding {
   /** '' for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly role: { readonly kind: 'Role' | 'ClusterRole'; readonly name: string };
-  readonly labels: Readonly<Record<string, string>>;
-  /** User names and groups as Kubernetes sees them; service accounts are left out. */
-  readonly subjects: readonly Subject[];
+  /** Name of the UserBinding that it was made for; undefined for one that somebody else has made. */
+  readonly userBinding?: string;
+  /** User names and groups as Kubernetes sees them, and service accounts where they are asked for. */
+  readonly subjects: readonly BoundSubject[];
 }
 
+/** A person, or people. */
 export interface Subject {
   readonly kind: 'User' | 'Group';
   readonly name: string;
 }
 
-export function roleBindingOf({ metadata, roleRef, subjects }: KubernetesObject, kind: RoleBinding['kind']): RoleBinding {
+/** Of a service account `name` is its user name, `system:serviceaccount:NAMESPACE:NAME`. */
+export interface BoundSubject {
+  readonly kind: Subject['kind'] | 'ServiceAccount';
+  readonly name: string;
+}
+
+export interface RoleBindingOptions {
+  kind: RoleBinding['kind'];
+  hasServiceAccounts: boolean;
+}
+
+export function roleBindingOf(
+  { metadata, roleRef, subjects }: KubernetesObject,
+  { kind, hasServiceAccounts }: RoleBindingOptions,
+): RoleBinding {
   const role = isRecord(roleRef) ? roleRef : {};
+  const namespace = metadata.namespace ?? '';
+  const label = metadata.labels?.[userBindingLabel];
   return {
     kind,
     name: metadata.name,
-    namespace: metadata.namespace ?? '',
+    namespace,
     role: { kind: role.kind === 'Role' ? 'Role' : 'ClusterRole', name: String(role.name ?? '') },
-    labels: metadata.labels ?? {},
-    subjects: (Array.isArray(subjects) ? subjects : []).filter(isSubject).map((subject) => ({ kind: subject.kind, name: subject.name })),
+    // The label of a long name only stands for it.
+    ...(label !== undefined && { userBinding: metadata.annotations?.[userBindingLabel] ?? label }),
+    subjects: (Array.isArray(subjects) ? subjects : [])
+      .flatMap((subject) => boundSubject(subject, namespace) ?? [])
+      .filter((subject) => hasServiceAccounts || subject.kind !== 'ServiceAccount'),
   };
 }
 
-const isSubject = (subject: unknown): subject is Subject =>
-  isRecord(subject) && (subject.kind === 'User' || subject.kind === 'Group') && typeof subject.name === 'string';
+/** A service account that names no namespace is of the binding's. */
+function boundSubject(subject: unknown, bindingNamespace: string): BoundSubject | undefined {
+  if (!isRecord(subject) || typeof subject.name !== 'string') return undefined;
+  const { kind, name } = subject;
+  if (kind === 'User' || kind === 'Group') return { kind, name };
+  const namespace = subject.namespace || bindingNamespace;
+  return kind === 'ServiceAccount' && namespace ? { kind, name: `system:serviceaccount:${namespace}:${name}` } : undefined;
+}
 
-const keyOf = ({ kind, name }: Subject) => `${kind} ${name}`;
+const keyOf = ({ kind, name }: BoundSubject) => `${kind} ${name}`;
 
 /** Bindings by whom they bind. Kept by change, so that a question costs what its answer is long. */
 export class BindingIndex {
@@ -46,18 +75,18 @@ export class BindingIndex {
   }
 
   /** Those that name exactly this subject, in no order. */
-  of(subject: Subject): readonly RoleBinding[] {
+  of(subject: BoundSubject): readonly RoleBinding[] {
     return [...(this.#bySubject.get(keyOf(subject)) ?? [])];
   }
 
-  #keep(subject: Subject, binding: RoleBinding): void {
+  #keep(subject: BoundSubject, binding: RoleBinding): void {
     const key = keyOf(subject);
     const known = this.#bySubject.get(key);
     if (known === undefined) this.#bySubject.set(key, new Set([binding]));
     else known.add(binding);
   }
 
-  #forget(subject: Subject, binding: RoleBinding): void {
+  #forget(subject: BoundSubject, binding: RoleBinding): void {
     const key = keyOf(subject);
     const known = this.#bySubject.get(key);
     known?.delete(binding);

@@ -35,6 +35,7 @@ export class WatchCache<Row> {
   readonly #options: WatchCacheOptions<Row>;
   readonly #loop: WatchLoop;
   readonly #log: WatchCacheParts['log'];
+  readonly #forget: () => void;
   readonly #listeners = new Set<(change: Change<Row>) => void>();
   readonly #waiting = new Set<() => void>();
   readonly #synced = Promise.withResolvers<void>();
@@ -53,14 +54,16 @@ export class WatchCache<Row> {
       pageSize,
       sink: { list: () => this.#list(), event: (event) => this.#event(event) },
     });
-    parts.metrics.watch(() => ({ name, ageSeconds: this.ageSeconds(), restarts: this.restarts, objects: this.size }));
+    this.#forget = parts.metrics.watch(() => ({ name, ageSeconds: this.ageSeconds(), restarts: this.restarts, objects: this.size }));
   }
 
   start(): void {
     this.#loop.start();
   }
 
+  /** It cannot be started again. */
   stop(): Promise<void> {
+    this.#forget();
     return this.#loop.stop();
   }
 
@@ -162,6 +165,11 @@ export class WatchCache<Row> {
   /** Why the last attempt failed, e.g. `404 NotFound` while a resource is not installed; undefined if it did not. */
   failure(): string | undefined {
     return this.#loop.failure();
+  }
+
+  /** The same before the first list too: why the rows are not all that there is. */
+  missing(): string | undefined {
+    return this.failure() ?? (this.#isSynced ? undefined : 'not listed yet');
   }
 
   #hasSeen(resourceVersion: string): boolean {

@@ -1,9 +1,12 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
-import { phaseOf } from '../accounts/phase.ts';
-import { type StatusCause, type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
+import { noLongerCounts, phaseCause, revoked } from '../accounts/refused-credential.ts';
+import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
+import { issuerLoginOf } from './issuer-login.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
 import type { SessionRow } from './session-record.ts';
+import type { Session } from './sessions.ts';
+import type { VerifiedClaims } from './types.ts';
 
 /** A session so young may be known before the record of its user, which was made a moment earlier: the two watches run apart. */
 const youngMs = 30_000;
@@ -25,6 +28,7 @@ interface TokenOwner {
   issuedAt: number;
   /** The login string that names the record. */
   login: string | undefined;
+  claims: VerifiedClaims;
 }
 
 /** Whether users may go on with the tokens and sessions that they have (api.md 1.3), by what this replica has seen of the cluster. */
@@ -63,7 +67,14 @@ export class AccountState {
   }
 
   /** Why the user of a session may not go on with it, as the 401 to throw; undefined if they may. */
-  refusalOfSession({ user, userUID, subjectName, createdAt }: SessionRow): StatusError | undefined {
+  refusalOfSession({ row, secrets }: Session): StatusError | undefined {
+    const isEnded = row.login === undefined && this.#options.revokedTokens.hasEndedLoginOf(secrets.tokens.claims, row.createdAt);
+    return isEnded ? noLongerCounts(revoked) : this.refusalOfRow(row);
+  }
+
+  /** The same as far as can be told without opening it. */
+  refusalOfRow({ user, userUID, subjectName, createdAt, login }: SessionRow): StatusError | undefined {
+    if (login !== undefined && this.#options.revokedTokens.hasEnded(login, createdAt)) return noLongerCounts(revoked);
     if (subjectName !== '' && this.#options.revokedTokens.hasSubject(subjectName, createdAt)) return noLongerCounts(revoked);
     const account = this.accountOf(user);
     // A record made anew under the name of a deleted one does not inherit its sessions.
@@ -72,7 +83,8 @@ export class AccountState {
   }
 
   /** The same of a token in the hands of the user. */
-  refusalOfToken({ subjectName, issuedAt, login }: TokenOwner): StatusError | undefined {
+  refusalOfToken({ subjectName, issuedAt, login, claims }: TokenOwner): StatusError | undefined {
+    if (this.#options.revokedTokens.hasEndedLoginOf(claims, issuedAt * 1000)) return noLongerCounts(revoked);
     if (this.#options.revokedTokens.hasSubject(subjectName, issuedAt * 1000)) return noLongerCounts(revoked);
     const account = this.find(login);
     return account && this.#refusal(account, issuedAt);
@@ -80,11 +92,14 @@ export class AccountState {
 
   /**
    * The same when tokens were renewed: then the user must still be there, as nothing else ends the refresh tokens of one who was deleted.
+   * And a session that the issuer has ended goes on by nothing that is newer, as refresh tokens for offline access outlive it there.
    *
    * @throws the signal's reason when it aborts
    */
   async refusalOfRenewal(owner: TokenOwner, signal: AbortSignal): Promise<StatusError | undefined> {
-    const { accounts } = this.#options;
+    const { accounts, revokedTokens } = this.#options;
+    const { sid } = issuerLoginOf(owner.claims);
+    if (revokedTokens.hasEnded({ sid, sub: undefined }, 0)) return noLongerCounts(revoked);
     const isThere = () => this.find(owner.login) !== undefined;
     if (accounts.isSynced) await this.#until(isThere, signal);
     return accounts.isSynced && !isThere() ? noLongerCounts(revoked) : this.refusalOfToken(owner);
@@ -110,22 +125,6 @@ export class AccountState {
     return cause && noLongerCounts(cause);
   }
 }
-
-/** A lock is no reason: it stops log-ins, or anybody could end somebody's session by guessing passwords. */
-function phaseCause(account: Account, now: Date, idleDays: number): StatusCause | undefined {
-  const { phase, reason } = phaseOf(account, now, idleDays);
-  if (phase === 'Invalid') return { reason: 'AccountInvalid', message: 'the account is no longer valid' };
-  if (phase !== 'Disabled') return undefined;
-  if (reason === 'Expired') return { reason: 'AccountExpired', message: 'the account has expired' };
-  return { reason: 'AccountDisabled', message: 'the account is disabled' };
-}
-
-/** The cause of a token or session that was ended before its time. */
-export const revoked: StatusCause = { reason: 'TokenRevoked', message: 'the token was revoked' };
-
-/** 401 for a token or session that was real and does not count. */
-export const noLongerCounts = (cause: StatusCause): StatusError =>
-  unauthorized({ tokenGiven: true, message: cause.message ?? 'Unauthorized', causes: [cause] });
 
 /** 401 for a session that is over, or never was. */
 export function sessionEnded(cause?: unknown): StatusError {

@@ -1,11 +1,12 @@
 import type { Context } from 'koa';
 import type { Account } from '../accounts/account.ts';
+import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { readBearer } from '../http/bearer.ts';
 import type { Bearer, Caller, Identity } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
 import { StatusError } from '../http/status.ts';
-import { type AccountState, noLongerCounts, revoked, sessionEnded } from './account-state.ts';
+import { type AccountState, sessionEnded } from './account-state.ts';
 import type { CrossSiteRule } from './cross-site.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -50,13 +51,21 @@ export class LoginAuthenticator implements Authenticator {
     const secret = cookie.read(ctx);
     if (secret === undefined) return undefined;
     try {
-      return await this.#ofSession(ctx, secret);
+      return await this.#ofSession(ctx, secret, true);
     } catch (error) {
       if (!(error instanceof StatusError) || error.status.code !== 401) throw error;
       cookie.expire(ctx);
       if (isOptional) return undefined;
       throw error;
     }
+  }
+
+  async again(ctx: Context): Promise<Bearer> {
+    const bearer = readBearer(ctx.req);
+    if (bearer !== undefined) return this.#judge(bearer, stateOf(ctx).signal);
+    const secret = this.#options.cookie.read(ctx);
+    if (secret === undefined) throw sessionEnded();
+    return this.#ofSession(ctx, secret, false);
   }
 
   identify(bearer: Bearer, signal: AbortSignal): Promise<Caller> {
@@ -76,19 +85,19 @@ export class LoginAuthenticator implements Authenticator {
     const identity = identityOf(claims);
     await accountState.whenKnown(signal);
     if (revokedTokens.has(bearer.token)) throw noLongerCounts(revoked);
-    const refusal = accountState.refusalOfToken({ subjectName: identity.name, issuedAt: claims.iat, login });
+    const refusal = accountState.refusalOfToken({ subjectName: identity.name, issuedAt: claims.iat, login, claims });
     if (refusal !== undefined) throw refusal;
     return { ...bearer, ...(isImpersonated && { actAs: identity }), ...ofAccount(accountState.find(login)) };
   }
 
-  async #ofSession(ctx: Context, secret: string): Promise<Bearer> {
+  async #ofSession(ctx: Context, secret: string, isUse: boolean): Promise<Bearer> {
     const { sessions, accountState, crossSite, isImpersonated } = this.#options;
     const { source, signal } = stateOf(ctx);
-    const session = await sessions.find(secret, source, signal);
+    const session = await sessions.find(secret, source, signal, isUse);
     if (session === undefined) throw sessionEnded();
     await accountState.whenKnown(signal);
     await accountState.whenCaughtUp(session.row, signal);
-    const refusal = accountState.refusalOfSession(session.row);
+    const refusal = accountState.refusalOfSession(session);
     if (refusal !== undefined) throw refusal;
     if (unsafeMethods.has(ctx.method)) crossSite.checkWrite(ctx, session.secrets.csrf);
     const { row, secrets, bearerHash } = await this.#withLivingTokens(session, signal);

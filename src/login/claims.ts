@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isLocalGroupName } from '../accounts/local-groups.ts';
 import { recordName } from '../accounts/record-name.ts';
 import type { Config } from '../config/schema.ts';
 import type { Identity } from '../http/operation.ts';
@@ -8,6 +9,8 @@ import type { VerifiedClaims } from './types.ts';
 /** How claims become a user. */
 export interface ClaimRules extends Readonly<Pick<Config['login'], 'claims' | 'extClaims'>> {
   readonly issuer: string;
+  /** Whether it is the embedded one, which alone knows who is in the groups that are kept here. Default: it is not. */
+  readonly isEmbedded?: boolean;
 }
 
 /** `status.subjectName` of a User and the members of `status.groups` are no longer. */
@@ -92,10 +95,10 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity 
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
   const name = prefixOf(usernamePrefix, username, rules.issuer) + value;
   if (name.startsWith('system:') || name.length > maxNameLength || hasControl(name)) throw unfit('names nobody who may log in');
-  return { name, uid: claims.sub, groups: groupsOf(claims[groups], groupsPrefix), extra: {} };
+  return { name, uid: claims.sub, groups: groupsOf(claims[groups], groupsPrefix, rules.isEmbedded), extra: {} };
 }
 
-/** The groups by the claim alone, without prefix, as the record keeps them. */
+/** The issuer's groups by the claim alone, without prefix, as the record keeps them: those that are kept here are not among them. */
 export const plainGroupsOf = (claims: VerifiedClaims, { claims: { groups } }: ClaimRules): string[] => groupsOf(claims[groups], '');
 
 function prefixOf(prefix: string | undefined, username: string, issuer: string): string {
@@ -104,10 +107,13 @@ function prefixOf(prefix: string | undefined, username: string, issuer: string):
   return username === 'email' ? '' : `${issuer}#`;
 }
 
-function groupsOf(value: unknown, prefix: string): string[] {
+/** Groups that are kept here have no prefix, and no other can be called like one, not even by its prefix. */
+function groupsOf(value: unknown, prefix: string, areLocalKnown = false): string[] {
   const given = value === undefined || value === null ? [] : typeof value === 'string' ? [value] : value;
   if (!Array.isArray(given) || !given.every((group) => typeof group === 'string')) throw unfit('has groups that are no list of texts');
-  const named = given.filter((group) => group !== '').map((group) => prefix + group);
+  const local = areLocalKnown ? given.filter(isLocalGroupName) : [];
+  const foreign = given.filter((group) => group !== '' && !isLocalGroupName(group)).map((group) => prefix + group);
+  const named = [...foreign.filter((group) => !isLocalGroupName(group)), ...local];
   const fit = named.filter((group) => !group.startsWith('system:') && group.length <= maxGroupLength && !hasControl(group));
   return [...new Set(fit)].slice(0, maxGroups);
 }

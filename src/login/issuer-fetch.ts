@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { getCACertificates } from 'node:tls';
 import type { CustomFetch } from 'openid-client';
 import { Agent, fetch } from 'undici';
+import { certificateAuthorities } from '../http/certificate-authorities.ts';
 import { IssuerFault } from './issuer-errors.ts';
 
 /** The contract gives the issuer ten seconds (api.md 1.5); the rest is for our own answer. */
@@ -79,8 +78,3 @@ export const customFetch =
 
 /** Only an issuer that is itself without TLS may have such places. */
 export const isInsecure = (url: string): boolean => url.startsWith('http:');
-
-/** Those of the system and the file's; undefined for those of the system alone. */
-async function certificateAuthorities(caFile: string | undefined): Promise<string[] | undefined> {
-  return caFile === undefined ? undefined : [...getCACertificates('default'), await readFile(caFile, 'utf8')];
-}

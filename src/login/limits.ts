@@ -36,7 +36,16 @@ export class PerMinute {
 
   /** Counts one. @throws StatusError 429 if it is one too many */
   require(source: string): void {
-    if (this.take(source)) return;
+    if (!this.take(source)) this.#refuse(source);
+  }
+
+  /** Counts nothing. @throws StatusError 429 if another one would be too many */
+  requireRoom(source: string): void {
+    const known = this.#counts.get(source);
+    if (known !== undefined && known.until > this.#clock() && known.count >= this.#limit) this.#refuse(source);
+  }
+
+  #refuse(source: string): never {
     const until = this.#counts.get(source)?.until ?? this.#clock();
     throw tooManyRequests(
       'too many log-in requests from this address, try again later',

@@ -8,13 +8,17 @@ import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Operation } from '../http/operation.ts';
 import { badRequest } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { IdentityCache } from '../kubernetes/identity.ts';
 import type { KeyRing } from '../kubernetes/key-ring.ts';
+import { backchannelOperation, type ReceiveLogout } from './backchannel-routes.ts';
 import { Info } from './info.ts';
 import { createRelyingParty } from './relying-party.ts';
 import { type LoginHandlers, type LoginOperationsOptions, loginOperations } from './routes.ts';
-import { sessionOperations } from './session-routes.ts';
+import { sessionListOperations } from './session-list-routes.ts';
+import { type SessionHandlers, sessionOperations } from './session-routes.ts';
+import type { EndAccess } from './session-service.ts';
 import type { KeepSession, SessionSideOptions } from './session-side.ts';
 import { userInfoOf } from './user-info.ts';
 
@@ -29,6 +33,9 @@ export interface LoginOptions {
   keyRing: KeyRing;
   accounts: AccountLookup;
   recorder: LoginRecorder;
+  access: AccessReviews;
+  /** Ends all sessions and tokens of a user. */
+  endAccess: EndAccess;
   /** Told when the holder of a refresh token has given the password again; undefined for an issuer that is not ours. */
   provenAgain?: SessionSideOptions['provenAgain'];
   audit: Audit;
@@ -62,13 +69,24 @@ export function createLogin(options: LoginOptions): Login {
   const routes = { allowed: { redirectURLs, tokenStorage }, externalURL, basePath };
   if (issuerURL === undefined || publicURL === undefined) return withoutLogin(routes, { ...options, identify });
   const party = createRelyingParty({ ...options, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, identify, now, clock });
-  const { handlers, ...rest } = party;
-  return { operations: [...loginOperations({ ...routes, ...handlers }), ...sessionOperations(handlers)], ...rest };
+  const { handlers, sessionService, ...rest } = party;
+  const ofSessions = config.features.sessions ? sessionListOperations(sessionService) : [];
+  return { operations: [...operationsOf(config, { ...routes, ...handlers }), ...ofSessions], ...rest };
 }
+
+/** All, but for the extensions that are turned off. */
+const operationsOf = (
+  { features }: Config,
+  handlers: LoginOperationsOptions & SessionHandlers & { receiveLogout: ReceiveLogout },
+): Operation[] => [
+  ...loginOperations(handlers),
+  ...sessionOperations(handlers),
+  ...(features.backchannelLogout ? [backchannelOperation(handlers.receiveLogout)] : []),
+];
 
 function withoutLogin(
   routes: Omit<LoginOperationsOptions, keyof LoginHandlers>,
-  { config: { users }, identify, now = () => new Date() }: LoginOptions & Pick<Authenticator, 'identify'>,
+  { config, identify, now = () => new Date() }: LoginOptions & Pick<Authenticator, 'identify'>,
 ): Login {
   const unconfigured = async (): Promise<never> => {
     throw badRequest('login is not configured');
@@ -78,12 +96,13 @@ function withoutLogin(
     begin: unconfigured,
     finish: unconfigured,
     info: async (caller: Bearer, signal: AbortSignal) =>
-      userInfoOf(await info.of(caller, signal), { idleDays: users.idleDays, now: now() }),
+      userInfoOf(await info.of(caller, signal), { idleDays: config.users.idleDays, now: now() }),
     refresh: unconfigured,
     logout: unconfigured,
+    receiveLogout: unconfigured,
   };
   return {
-    operations: [...loginOperations({ ...routes, ...handlers }), ...sessionOperations(handlers)],
+    operations: operationsOf(config, { ...routes, ...handlers }),
     authenticator: tokensOnly(identify),
     async keepSession() {},
     checks: [],

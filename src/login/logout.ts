@@ -1,12 +1,14 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import { type Audit, type AuditEvent, auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/bearer.ts';
 import type { Identity } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
 import { StatusError, unauthorized } from '../http/status.ts';
 import { abortable } from './abortable.ts';
-import { type AccountState, noLongerCounts, revoked } from './account-state.ts';
+import type { AccountState } from './account-state.ts';
+import { issuerMs } from './issuer-revocation.ts';
 import { endedPayload, type RenewPayload } from './renew-payload.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
 import { newSecret, type SessionCookie } from './session-cookie.ts';
@@ -14,8 +16,6 @@ import { provenSession, type SessionPair, type SessionProofOptions } from './ses
 import { whoseSession } from './session-record.ts';
 import { FatalRefresh, type VerifiedClaims, type VerifiedToken } from './types.ts';
 
-/** The contract gives the issuer three seconds of a log-out; the rest is for our own part. */
-const issuerMs = 2_500;
 /** A refresh token does not tell when it ends. */
 const minRefreshMs = 30 * 86_400_000;
 /** Accepted that much longer than they say. */

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
 import { StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
 import { abortable } from './abortable.ts';
-import { type AccountState, noLongerCounts, revoked } from './account-state.ts';
+import type { AccountState } from './account-state.ts';
 import { issuerTimeoutMs } from './issuer-fetch.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
 import { FatalRefresh, type RenewedTokens, type VerifiedClaims } from './types.ts';
@@ -89,7 +90,7 @@ export class LocalRenewal {
     if (claims === undefined) return undefined;
     const { identityOf, loginOf, accountState } = this.#options;
     try {
-      const owner = { subjectName: identityOf(claims).name, issuedAt: claims.iat, login: loginOf(claims) };
+      const owner = { subjectName: identityOf(claims).name, issuedAt: claims.iat, login: loginOf(claims), claims };
       return await accountState.refusalOfRenewal(owner, AbortSignal.timeout(issuerTimeoutMs));
     } catch (error) {
       if (error instanceof StatusError) return error;

@@ -51,7 +51,7 @@ export class Refresh {
     const { session, isCurrent } = await provenSession(ctx, pair, this.#options);
     await accountState.whenKnown(signal);
     await accountState.whenCaughtUp(session.row, signal);
-    const refusal = accountState.refusalOfSession(session.row);
+    const refusal = accountState.refusalOfSession(session);
     if (refusal !== undefined) return this.#end(ctx, session, refusal);
     if (!isCurrent) return session;
     const { refreshToken, bearerExpiresAt } = session.secrets.tokens;

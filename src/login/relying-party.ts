@@ -1,6 +1,7 @@
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import { stateOf } from '../http/router.ts';
+import type { ReceiveLogout } from './backchannel-routes.ts';
 import { beginLogin } from './begin.ts';
 import { Callback } from './callback.ts';
 import type { ClaimRules } from './claims.ts';
@@ -14,6 +15,7 @@ import { PerMinute } from './limits.ts';
 import type { LoginOptions } from './login.ts';
 import type { LoginHandlers } from './routes.ts';
 import type { SessionHandlers } from './session-routes.ts';
+import type { SessionService } from './session-service.ts';
 import { createSessionSide, type KeepSession } from './session-side.ts';
 import { TokenVerifier } from './token-verifier.ts';
 import { type Person, userInfoOf } from './user-info.ts';
@@ -30,8 +32,9 @@ export interface RelyingPartyOptions extends LoginOptions {
 }
 
 interface RelyingParty {
-  handlers: LoginHandlers & SessionHandlers;
+  handlers: LoginHandlers & SessionHandlers & { receiveLogout: ReceiveLogout };
   authenticator: Authenticator;
+  sessionService: SessionService;
   keepSession: KeepSession;
   checks: Check[];
   start(): void;
@@ -45,7 +48,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const { idleDays } = users;
   const isEmbedded = login.issuer === undefined;
   const isImpersonated = (kubernetes.credentials ?? (isEmbedded ? 'impersonate' : 'passthrough')) === 'impersonate';
-  const rules: ClaimRules = { issuer: issuerURL, claims: login.claims, extClaims: login.extClaims };
+  const rules: ClaimRules = { issuer: issuerURL, isEmbedded, claims: login.claims, extClaims: login.extClaims };
   const issuerSide = createIssuerSide({ ...options, rules, isForwarded: !isImpersonated });
   const { issuer, verifier } = issuerSide;
   const limit = new PerMinute({ limit: login.perMinute, clock: options.clock });
@@ -53,8 +56,6 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const sessionSide = createSessionSide({
     ...options,
     ...issuerSide,
-    client: options.apiServer.asService,
-    seal: keyRing.sealFor('session'),
     login,
     idleDays,
     isImpersonated,
@@ -97,6 +98,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
       info: async (caller, signal) => shown(await info.of(caller, signal)),
     },
     authenticator: sessionSide.authenticator,
+    sessionService: sessionSide.service,
     keepSession: sessionSide.keepSession,
     checks: [{ name: 'identity-provider', critical: false, failure: () => issuer.failure() }, ...sessionSide.checks],
     start: () => sessionSide.start(),

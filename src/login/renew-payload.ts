@@ -2,6 +2,14 @@ import { z } from 'zod';
 import type { SessionSecrets } from './session-record.ts';
 import type { RenewedTokens, TokenSet } from './types.ts';
 
+const ofSession = {
+  token_type: 'Bearer',
+  refresh_token: 'Yw3kq9oJ4l0b8Vt2Zr6xN1mC5sEaHdGfUiPyTjQvKBo',
+  issued_at: '2026-03-01T11:00:00Z',
+  expire_at: '2026-03-01T11:15:00Z',
+  token_storage: 'cookie',
+};
+
 /** Tokens as the interface hands them out (api.md 4.7). */
 export const renewPayload = z
   .object({
@@ -13,7 +21,26 @@ export const renewPayload = z
     expire_at: z.iso.datetime(),
     token_storage: z.enum(['cookie', 'local']),
   })
-  .meta({ id: 'RenewPayload' });
+  .meta({
+    id: 'RenewPayload',
+    examples: [
+      ofSession,
+      {
+        token_type: 'Bearer',
+        access_token: 'eyJhbGciOi…',
+        id_token: 'eyJhbGciOi…',
+        refresh_token: 'ChlvYWJ4…',
+        issued_at: '2026-03-01T11:00:00Z',
+        expire_at: '2026-03-01T12:00:00Z',
+        token_storage: 'local',
+      },
+    ],
+  });
+
+/** What a log-out leaves of it. */
+export const endedPayloadSchema = renewPayload.meta({
+  examples: [{ token_type: 'Bearer', token_storage: 'cookie', issued_at: '2026-03-01T11:00:00Z', expire_at: '2026-03-01T11:42:10Z' }],
+});
 
 export type RenewPayload = z.output<typeof renewPayload>;
 

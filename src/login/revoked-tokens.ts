@@ -7,6 +7,8 @@ import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
+import { EndedLogins, type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
+import type { VerifiedClaims } from './types.ts';
 
 /** A refresh token that nobody has proven to be theirs is recorded only while there are fewer of them: anybody can make one up. */
 const maxUnproven = 10_000;
@@ -14,7 +16,12 @@ const seenWithinMs = 2_000;
 const firstListMs = 2_000;
 
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-const spec = z.object({ kind: z.enum(['Bearer', 'Refresh', 'Flow', 'Subject']), expiration: time, notBefore: time.optional() });
+const spec = z.object({
+  kind: z.enum(['Bearer', 'Refresh', 'Flow', 'Subject', 'Logout']),
+  expiration: time,
+  notBefore: time.optional(),
+  session: z.string().optional(),
+});
 
 /** What is kept of a RevokedToken object; times in milliseconds since 1970. */
 export interface RevokedTokenRow {
@@ -23,6 +30,7 @@ export interface RevokedTokenRow {
   readonly kind: z.output<typeof spec>['kind'];
   readonly expiresAt: number;
   readonly notBefore: number | undefined;
+  readonly session: string | undefined;
 }
 
 export interface RevokedTokensOptions {
@@ -40,11 +48,24 @@ interface Revocation {
   user?: string | undefined;
 }
 
+/** What a logout token says. */
+interface IssuerLogout {
+  /** Identifies the token: issuer and `jti`. */
+  token: string;
+  /** Hash of the session at the issuer, or of the user there. */
+  session: string;
+  /** What was issued before does not count; in whole seconds. */
+  notBefore: Date;
+  /** Until when something could count that was issued before. */
+  expiresAt: Date;
+}
+
 /** What does not count any more although its own time is not over; every replica follows it. */
 export class RevokedTokens {
   readonly #client: ServiceClient;
   readonly #log: Logger;
   readonly #cache: WatchCache<RevokedTokenRow>;
+  readonly #endedLogins = new EndedLogins();
 
   constructor({ client, log, metrics }: RevokedTokensOptions) {
     this.#client = client;
@@ -55,11 +76,12 @@ export class RevokedTokens {
         name: 'revokedtokens',
         type: revokedTokenResource,
         keep: ({ metadata: { name, uid }, spec: given }) => {
-          const { kind, expiration: expiresAt, notBefore } = spec.parse(given);
-          return { name, uid, kind, expiresAt, notBefore };
+          const { kind, expiration: expiresAt, notBefore, session } = spec.parse(given);
+          return { name, uid, kind, expiresAt, notBefore, session };
         },
       },
     );
+    this.#cache.onChange((change) => this.#endedLogins.record(change));
   }
 
   start(): void {
@@ -72,7 +94,7 @@ export class RevokedTokens {
 
   /** Why they are not followed; undefined if they are. */
   failure(): string | undefined {
-    return this.#cache.failure() ?? (this.#cache.isSynced ? undefined : 'not listed yet');
+    return this.#cache.missing();
   }
 
   values(): IterableIterator<RevokedTokenRow> {
@@ -107,6 +129,17 @@ export class RevokedTokens {
     return notBefore !== undefined && beganAt < notBefore;
   }
 
+  /** Whether the issuer has ended a log-in of which something began at that time (milliseconds since 1970). */
+  hasEnded({ sid, sub }: IssuerLogin, beganAt: number): boolean {
+    const isEnded = (session: string | undefined) => session !== undefined && beganAt < (this.#endedLogins.endOf(session) ?? 0);
+    return isEnded(sid) || isEnded(sub);
+  }
+
+  /** The same by the claims of a token, which cost something to look at. */
+  hasEndedLoginOf(claims: VerifiedClaims, beganAt: number): boolean {
+    return !this.#endedLogins.isEmpty && this.hasEnded(issuerLoginOf(claims), beganAt);
+  }
+
   /** @throws StatusError 503, 504 */
   async revokeBearer(revocation: Revocation, signal: AbortSignal): Promise<void> {
     await this.#create('Bearer', revocation, signal);
@@ -136,6 +169,16 @@ export class RevokedTokens {
     return this.#create('Flow', { token: state, expiresAt }, signal);
   }
 
+  /**
+   * Records that the issuer has ended a session or all of a user. In one write with that of the token that told: it is done whole, once.
+   *
+   * @returns false if the token had been used before, here or on another replica
+   * @throws StatusError 503, 504
+   */
+  endLogin({ token, expiresAt, session, notBefore }: IssuerLogout, signal: AbortSignal): Promise<boolean> {
+    return this.#create('Logout', { token, expiresAt, logout: { session, notBefore: wholeSeconds(notBefore) } }, signal);
+  }
+
   /** Deletes one whose time is over. @throws StatusError 503, 504 */
   async remove({ name, uid }: RevokedTokenRow, signal: AbortSignal): Promise<void> {
     const path = resourcePath(revokedTokenResource, { name });
@@ -148,12 +191,16 @@ export class RevokedTokens {
   }
 
   /** @returns false if it was there already */
-  async #create(kind: RevokedTokenRow['kind'], { token, expiresAt, user }: Revocation, signal: AbortSignal): Promise<boolean> {
+  async #create(
+    kind: RevokedTokenRow['kind'],
+    { token, expiresAt, user, logout }: Revocation & { logout?: { session: string; notBefore: string } },
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const body = {
       apiVersion: 'auth.platform.io/v1',
       kind: 'RevokedToken',
       metadata: { name: revokedTokenName(token) },
-      spec: { kind, expiration: wholeSeconds(expiresAt), ...(user !== undefined && { user }) },
+      spec: { kind, expiration: wholeSeconds(expiresAt), ...(user !== undefined && { user }), ...logout },
     };
     const path = resourcePath(revokedTokenResource);
     let created: unknown;

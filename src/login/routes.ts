@@ -12,6 +12,7 @@ import {
   callbackQuery,
   type LoginInfo,
   type LoginQuery,
+  loggedIn,
   loginInfo,
   loginQuery,
   type UserInfo,
@@ -101,7 +102,7 @@ function callbackOperations({ finish, basePath }: LoginOperationsOptions): Opera
     answersHead: false,
     query: callbackQuery,
     answers: {
-      200: { description: 'Who has logged in, with their tokens or a session.', content: { [json]: userInfo } },
+      200: { description: 'Who has logged in, with their tokens or a session.', content: { [json]: loggedIn } },
       400: { description: 'The flow is unknown, over or of another browser, or a parameter is missing.' },
       401: { description: 'Code or token are not accepted, or the user may not log in.' },
     },

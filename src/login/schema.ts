@@ -8,9 +8,38 @@ export const loginInfo = z
     state: z.string().describe('To be passed to the callback, which checks that the browser is the same.'),
     logout_url: z.url().exactOptional().describe('Log-out address of the issuer.'),
   })
-  .meta({ id: 'LoginInfo' });
+  .meta({
+    id: 'LoginInfo',
+    examples: [
+      {
+        auth_url: 'https://console.example.com/identity/auth?client_id=atrium&response_type=code&scope=openid&state=q1YdRZsU',
+        state: 'q1YdRZsUe0xw7v3mC9kTbNfHgL5aJpVyXoE2iQuSr4D',
+        logout_url: 'https://console.example.com/identity/session/end',
+      },
+    ],
+  });
 
 export type LoginInfo = z.output<typeof loginInfo>;
+
+const jane = {
+  name: 'jane@example.com',
+  uid: 'CiQ5ZTI2NDcxZBIFbG9jYWw',
+  email: 'jane@example.com',
+  groups: ['dev', 'oncall'],
+  ext: {
+    user: '8c87b489ce35cf2e2f39f80e282cb2e8',
+    display_name: 'Jane Doe',
+    connector_id: 'local',
+    connector_type: 'local',
+    is_admin: false,
+    phase: 'Normal',
+    must_change_password: false,
+    issuer: 'https://console.example.com/identity',
+    expires_at: '2026-03-01T12:00:00Z',
+    token_storage: 'cookie',
+    csrf_token: 'p0mX7sKq2LrVw9TzBd4YnC6fJh1GaEuI3oQiRtSkMxU',
+  },
+};
 
 export const userInfo = z
   .object({
@@ -36,7 +65,12 @@ export const userInfo = z
       token: renewPayload.exactOptional().describe('In the callback.'),
     }),
   })
-  .meta({ id: 'UserInfo' });
+  .meta({ id: 'UserInfo', examples: [jane] });
+
+/** As the callback answers it. */
+export const loggedIn = userInfo.meta({
+  examples: [{ ...jane, ext: { ...jane.ext, return_to: '/clusters', token: renewPayload.meta()?.examples?.[0] } }],
+});
 
 export type UserInfo = z.output<typeof userInfo>;
 
@@ -92,11 +126,11 @@ export const callbackQuery = z.object({
     .regex(/^[A-Za-z0-9_-]{43}$/, 'is none that login gives')
     .describe('As login gave it.'),
   code: text().describe('Required; may be empty beside `id_token`.'),
-  id_token: text(),
+  id_token: text().describe('Of an issuer that sends the token itself (`login.responseMode: id_token`).'),
   iss: text().describe('The issuer (RFC 9207).'),
-  error: text(),
-  error_description: text(),
-  session_state: text(),
+  error: text().describe('Why the issuer refused (RFC 6749, section 4.1.2.1).'),
+  error_description: text().describe('The same in words.'),
+  session_state: text().describe('Of the session at the issuer; not used.'),
 });
 
 export type CallbackQuery = z.output<typeof callbackQuery>;

@@ -41,7 +41,7 @@ export async function provenSession(
   const { sessions, crossSite, limit } = options;
   const { source, signal } = stateOf(ctx);
   if (ctx.method === 'GET') crossSite.checkRead(ctx);
-  const session = await sessions.find(secret, source, signal);
+  const session = await sessions.find(secret, source, signal, true);
   if (session === undefined) {
     limit.require(source);
     throw sessionEnded();

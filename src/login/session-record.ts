@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
+import type { IssuerLogin } from './issuer-login.ts';
+import { sessionText } from './session-list.ts';
 import type { TokenSet } from './types.ts';
 
 export const sessionResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'sessions' };
@@ -10,6 +12,9 @@ export const sessionResource: ResourceType = { group: 'auth.platform.io', versio
  * time, because clocks differ; how long others respect it they measure from when they first saw it.
  */
 export const renewalAnnotation = 'auth.platform.io/renewal';
+/** What the issuer calls the log-in, as `IssuerLogin` has it; sessions made before there were logout tokens have neither. */
+const sidLabel = 'auth.platform.io/session.sid';
+const subLabel = 'auth.platform.io/session.sub';
 /** What the value ends with when the issuer could not be reached. */
 const failedSuffix = '.failed';
 
@@ -23,6 +28,12 @@ export interface SessionRow {
   /** Missing if there was no record at log-in. */
   readonly userUID: string | undefined;
   readonly subjectName: string;
+  /** Address and name of the browser; '' if they are not known. */
+  readonly source: string;
+  readonly userAgent: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** JSON text of what is shown of it. */
+  readonly text: string;
   readonly createdAt: number;
   readonly expiresAt: number;
   /** Never after the absolute end. */
@@ -30,6 +41,8 @@ export interface SessionRow {
   /** The two ends by `clock`, as they were when this replica first saw them: a wall clock that is put back does not move them. */
   readonly endsAt: number;
   readonly idleEndsAt: number;
+  /** Undefined if it was made before that was written down. */
+  readonly login: IssuerLogin | undefined;
   readonly sealed: string;
   /** By `clock`: when this replica first saw this `sealed`. */
   readonly sealedSeenAt: number;
@@ -43,15 +56,17 @@ export interface Renewal {
   readonly seenAt: number;
 }
 
-const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const time = z.iso.datetime({ offset: true });
 
 const sessionSpec = z.object({
   user: z.string(),
   userUID: z.string().optional(),
-  subjectName: z.string().default(''),
+  subjectName: z.string().optional(),
   createdAt: time,
   expiration: time,
   idleExpiration: time.optional(),
+  source: z.string().optional(),
+  userAgent: z.string().optional(),
   sealed: z.string(),
 });
 
@@ -68,25 +83,43 @@ export interface Moment {
  */
 export function sessionRow({ metadata, spec }: KubernetesObject, { now, clock }: Moment, old?: SessionRow): SessionRow | undefined {
   if (metadata.deletionTimestamp !== undefined) return undefined;
-  const { user, userUID, subjectName, createdAt, expiration, idleExpiration, sealed } = sessionSpec.parse(spec);
-  const idleExpiresAt = Math.min(idleExpiration ?? expiration, expiration);
-  const endsAt = old?.expiresAt === expiration ? old.endsAt : clock + expiration - now;
+  const { sealed, userUID, ...shown } = sessionSpec.parse(spec);
+  const { user, subjectName = '', source = '', userAgent = '', createdAt, expiration, idleExpiration = expiration } = shown;
+  const { name, uid, resourceVersion, creationTimestamp, labels = {} } = metadata;
+  const expiresAt = Date.parse(expiration);
+  const idleExpiresAt = Math.min(Date.parse(idleExpiration), expiresAt);
+  const endsAt = old?.expiresAt === expiresAt ? old.endsAt : clock + expiresAt - now;
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
+    name,
+    uid,
+    resourceVersion,
     user,
     userUID: userUID || undefined,
     subjectName,
-    createdAt,
-    expiresAt: expiration,
+    source,
+    userAgent,
+    labels,
+    text: sessionText({ metadata: { name, uid, resourceVersion, creationTimestamp, labels }, spec: shown }),
+    createdAt: Date.parse(createdAt),
+    expiresAt,
     idleExpiresAt,
     endsAt,
     idleEndsAt: Math.min(endsAt, old?.idleExpiresAt === idleExpiresAt ? old.idleEndsAt : clock + idleExpiresAt - now),
+    login: loginIn(labels),
     sealed,
     sealedSeenAt: old?.sealed === sealed ? old.sealedSeenAt : clock,
     renewal: renewalOf(metadata.annotations?.[renewalAnnotation], clock, old?.renewal),
   };
+}
+
+/** The labels of a session that is made. */
+export const loginLabels = ({ sid, sub }: IssuerLogin): Record<string, string> => ({
+  ...(sid !== undefined && { [sidLabel]: sid }),
+  ...(sub !== undefined && { [subLabel]: sub }),
+});
+
+function loginIn({ [sidLabel]: sid, [subLabel]: sub }: Record<string, string>): IssuerLogin | undefined {
+  return sid === undefined && sub === undefined ? undefined : { sid, sub };
 }
 
 function renewalOf(value: string | undefined, clock: number, old: Renewal | undefined): Renewal | undefined {

@@ -29,7 +29,7 @@ export interface SessionRenewalOptions {
   /** @throws FatalRefresh, StatusError 503 */
   exchange: (tokens: TokenSet, signal: AbortSignal) => Promise<TokenSet>;
   /** Why the user of a session may not go on, as an error to throw. */
-  refusal: (row: SessionRow) => StatusError | undefined;
+  refusal: (session: Session) => StatusError | undefined;
   /** Ends tokens at the issuer; never throws. */
   discard: (refreshToken: string) => Promise<void>;
   audit: Audit;
@@ -140,7 +140,7 @@ export class SessionRenewal {
       await this.#giveUp(row, id);
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
     }
-    const refused = refusal(row);
+    const refused = refusal(session);
     if (refused !== undefined) return this.#end(row, [tokens.refreshToken], refused);
     const renewed = {
       ...secrets,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readForm } from '../http/body.ts';
 import { parseQuery } from '../http/input.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { type RenewPayload, renewPayload } from './renew-payload.ts';
+import { endedPayloadSchema, type RenewPayload, renewPayload } from './renew-payload.ts';
 
 /** What the operations do. @throws StatusError 400, 401, 403, 429, 503 */
 export interface SessionHandlers {
@@ -13,14 +13,16 @@ export interface SessionHandlers {
 }
 
 /** RFC 6749 appendix A.17: visible ASCII. */
-const input = z.object({
-  refresh_token: z
-    .string()
-    .min(1)
-    .max(8192)
-    .regex(/^[\x20-\x7e]*$/, 'must be visible ASCII')
-    .describe('As RenewPayload gave it: the token, or the handle of the session.'),
-});
+const input = z
+  .object({
+    refresh_token: z
+      .string()
+      .min(1)
+      .max(8192)
+      .regex(/^[\x20-\x7e]*$/, 'must be visible ASCII')
+      .describe('As RenewPayload gave it: the token, or the handle of the session.'),
+  })
+  .meta({ examples: [{ refresh_token: 'Yw3kq9oJ4l0b8Vt2Zr6xN1mC5sEaHdGfUiPyTjQvKBo' }] });
 
 /** The token, and what a form says around it. */
 const formLimit = 16 * 1024;
@@ -38,7 +40,7 @@ export function sessionOperations({ refresh, logout }: SessionHandlers): Operati
   const loggedOut: Record<number, AnswerDescription> = {
     200: {
       description: 'it is over',
-      content: { 'application/json': renewPayload },
+      content: { 'application/json': endedPayloadSchema },
       headers: { Link: 'where the issuer ends its own session, `rel="logout"`', Warning: 'if the issuer was not reached' },
     },
     400: refreshed[400] ?? { description: '' },

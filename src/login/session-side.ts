@@ -7,22 +7,29 @@ import type { Authenticator } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer } from '../http/operation.ts';
-import type { Seal } from '../http/seal.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { KeyRing } from '../kubernetes/key-ring.ts';
+import { Lister } from '../listing/lister.ts';
 import { AccountState } from './account-state.ts';
 import { LoginAuthenticator } from './authenticator.ts';
+import { BackchannelLogout } from './backchannel-logout.ts';
+import type { ReceiveLogout } from './backchannel-routes.ts';
 import { type ClaimRules, identityOf, loginOf } from './claims.ts';
 import { crossSiteRule } from './cross-site.ts';
 import type { Issuer } from './issuer.ts';
+import { IssuerRevocation } from './issuer-revocation.ts';
 import type { IssuerTokens } from './issuer-tokens.ts';
-import type { PerMinute } from './limits.ts';
+import { PerMinute } from './limits.ts';
 import { Logout } from './logout.ts';
 import { Refresh } from './refresh.ts';
 import { LocalRenewal } from './refresh-local.ts';
 import { RevokedTokens } from './revoked-tokens.ts';
 import { sessionCookie } from './session-cookie.ts';
+import { sessionApiVersion, sessionProperties } from './session-list.ts';
 import { SessionRenewal } from './session-renewal.ts';
 import type { SessionHandlers } from './session-routes.ts';
+import { type EndAccess, SessionService } from './session-service.ts';
 import { SessionStore } from './session-store.ts';
 import { SessionSweeper } from './session-sweeper.ts';
 import { Sessions } from './sessions.ts';
@@ -32,11 +39,12 @@ import type { VerifiedClaims } from './types.ts';
 const discardMs = 3_000;
 
 export interface SessionSideOptions {
-  client: ServiceClient;
+  apiServer: ApiServer;
+  access: AccessReviews;
   /** Of the Session objects. */
   namespace: string;
-  /** Of the key ring, for sessions alone. */
-  seal: Seal;
+  keyRing: Pick<KeyRing, 'sealFor' | 'settled'>;
+  endAccess: EndAccess;
   login: Config['login'];
   /** `users.idleDays` */
   idleDays: number;
@@ -70,7 +78,8 @@ export interface SessionSide {
   sessions: Sessions;
   revokedTokens: RevokedTokens;
   authenticator: Authenticator;
-  handlers: SessionHandlers;
+  handlers: SessionHandlers & { receiveLogout: ReceiveLogout };
+  service: SessionService;
   keepSession: KeepSession;
   checks: Check[];
   start(): void;
@@ -80,8 +89,9 @@ export interface SessionSide {
 /** Gives a session that has just ended with a change of one's own password a successor: same tokens, new secret. Never throws. */
 export type KeepSession = (ctx: Context, caller: Bearer, signal: AbortSignal) => Promise<void>;
 
-export function createSessionSide(options: SessionSideOptions): SessionSide {
-  const { login, issuer, issuerTokens, verifier, rules, log } = options;
+export function createSessionSide(sideOptions: SessionSideOptions): SessionSide {
+  const { login, issuer, issuerTokens, verifier, rules, log, keyRing } = sideOptions;
+  const options = { ...sideOptions, client: sideOptions.apiServer.asService, seal: keyRing.sealFor('session') };
   const { protocol, origin } = new URL(options.publicURL);
   const cookie = sessionCookie({ isSecure: protocol === 'https:' });
   const crossSite = crossSiteRule([origin, ...options.corsOrigins]);
@@ -107,25 +117,48 @@ export function createSessionSide(options: SessionSideOptions): SessionSide {
     ...shared,
     store,
     exchange: (tokens, signal) => issuerTokens.refresh(tokens, signal),
-    refusal: (row) => accountState.refusalOfSession(row),
+    refusal: (session) => accountState.refusalOfSession(session),
   });
   const local = new LocalRenewal({ ...shared, exchange: (refreshToken, signal) => issuerTokens.renew(refreshToken, signal) });
   const refresh = new Refresh({ ...shared, renewal, local });
+  const endToken = (refreshToken: string, signal: AbortSignal) => issuer.revoke(refreshToken, 'refresh_token', signal);
   const logout = new Logout({
     ...shared,
     isIdToken: (token) => isIdToken(verifier, token),
-    revoke: (refreshToken, signal) => issuer.revoke(refreshToken, 'refresh_token', signal),
+    revoke: endToken,
     endSessionURL: async (parameters) => (await issuer.endSessionURL(parameters)) ?? login.logoutURL,
+    absoluteMs: login.session.absolute,
+  });
+
+  const lister = new Lister({
+    ...options,
+    cache: store.cache,
+    name: 'sessions',
+    properties: sessionProperties,
+    apiVersion: sessionApiVersion,
+    listKind: 'SessionList',
+    seal: keyRing.sealFor('continue'),
+    keysSettled: () => keyRing.settled(),
+  });
+  const service = new SessionService({ ...shared, store, lister, revocation: new IssuerRevocation({ sessions, endToken, log }) });
+  const backchannelLogout = new BackchannelLogout({
+    ...shared,
+    store,
+    verify: (token) => verifier.logoutToken(token),
+    // Its own: whoever makes logout tokens up keeps nobody at the same address from logging in.
+    refusals: new PerMinute({ limit: login.perMinute, clock: options.clock }),
     absoluteMs: login.session.absolute,
   });
 
   return {
     sessions,
     revokedTokens,
+    service,
     authenticator: new LoginAuthenticator({ ...shared, renewal }),
     handlers: {
       refresh: (ctx, refreshToken, signal) => refresh.answer(ctx, refreshToken, signal),
       logout: (ctx, refreshToken, signal) => logout.answer(ctx, refreshToken, signal),
+      receiveLogout: (ctx, token, signal) => backchannelLogout.receive(ctx, token, signal),
     },
     async keepSession(ctx, { session: name }, signal) {
       if (name === undefined) return;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { atMost } from '../http/bound.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
-import type { ApiCall, ServiceClient } from '../kubernetes/api-server.ts';
+import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
@@ -20,6 +20,7 @@ const readsInAll = 1_200;
 const maxWaiting = 100;
 const watchDelayMs = 500;
 const firstListMs = 2_000;
+const toldWithinMs = 2_000;
 
 export interface SessionStoreOptions {
   client: ServiceClient;
@@ -31,9 +32,16 @@ export interface SessionStoreOptions {
   clock: () => number;
 }
 
+interface Deletion {
+  client?: Pick<CallerClient, 'request'>;
+  options?: { preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined }; dryRun?: readonly ['All'] };
+  /** Whether it may be sent again after a failure that may have come after it. */
+  isRepeatable?: boolean;
+}
+
 /** As it is sent. */
 interface NewObject {
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly [member: string]: unknown };
   readonly [member: string]: unknown;
 }
 
@@ -78,11 +86,27 @@ export class SessionStore {
 
   /** Why the sessions are not followed; undefined if they are. */
   failure(): string | undefined {
-    return this.#cache.failure() ?? (this.#cache.isSynced ? undefined : 'not listed yet');
+    return this.#cache.missing();
   }
 
   values(): IterableIterator<SessionRow> {
     return this.#cache.values();
+  }
+
+  /** For lists: what the watch has told, and no more. */
+  get cache(): WatchCache<SessionRow> {
+    return this.#cache;
+  }
+
+  /** Resolves when the watch has told so, or after a moment: what was written here then shows in lists. */
+  async whenTold(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
+    if (isTrue()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const forget = this.#cache.onChange(() => isTrue() && resolve());
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(toldWithinMs)]);
+    deadline.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    forget();
   }
 
   /** As far as this replica knows, without asking. */
@@ -162,18 +186,32 @@ export class SessionStore {
    */
   async remove(row: SessionRow, signal: AbortSignal, { isUnchanged = false } = {}): Promise<boolean> {
     const { name, uid, resourceVersion } = row;
-    const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
-    const preconditions = { uid, ...(isUnchanged && { resourceVersion }) };
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
     try {
-      await this.#client.request({ method: 'DELETE', path, body, call: 'delete sessions', signal, isRepeatable: true });
+      const preconditions = { uid, ...(isUnchanged && { resourceVersion }) };
+      await this.delete(row, { options: { preconditions }, isRepeatable: true }, signal);
+      return true;
     } catch (error) {
       if (codeOf(error) === 404) this.#forget(name);
       if (codeOf(error) === 404 || codeOf(error) === 409) return false;
       throw error;
     }
-    this.#forget(name);
-    return true;
+  }
+
+  /**
+   * Deletes a session for somebody who may, or who it is.
+   *
+   * @param client default: ourselves
+   * @throws UpstreamError 403, 404, 409 in the API server's words; StatusError 503, 504
+   */
+  async delete(
+    { name }: SessionRow,
+    { client = this.#client, options, isRepeatable = false }: Deletion,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...options };
+    await client.request({ method: 'DELETE', path, body, call: 'delete sessions', signal, isRepeatable });
+    if (options?.dryRun === undefined) this.#forget(name);
   }
 
   /** Resolves when something is heard of a session, or after that time. @throws the signal's reason when it aborts */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { RevokedTokens } from './revoked-tokens.ts';
+import type { SessionRow } from './session-record.ts';
 import type { SessionStore } from './session-store.ts';
 
 const everyMs = 300_000;
@@ -19,7 +20,7 @@ export interface SessionSweeperOptions {
 }
 
 /**
- * Deletes the objects whose time is over. Every replica does, at times of its own, so that none has to be chosen for it; what another has
+ * Deletes the objects whose time is over, and sessions that the issuer has ended. Every replica does, at times of its own, so that none has to be chosen for it; what another has
  * deleted, or used again in the meantime, is left alone.
  */
 export class SessionSweeper {
@@ -55,7 +56,9 @@ export class SessionSweeper {
     const { store, revokedTokens, now, log } = this.#options;
     const before = now().getTime() - leewayMs;
     let removed = 0;
-    for (const row of [...store.values()].filter((row) => row.idleExpiresAt < before).slice(0, maxPerRun)) {
+    const isOver = ({ idleExpiresAt, login, createdAt }: SessionRow) =>
+      idleExpiresAt < before || (login !== undefined && revokedTokens.hasEnded(login, createdAt));
+    for (const row of [...store.values()].filter(isOver).slice(0, maxPerRun)) {
       if (await store.remove(row, signal, { isUnchanged: true })) removed += 1;
     }
     for (const row of [...revokedTokens.values()].filter((row) => row.expiresAt < before).slice(0, maxPerRun)) {

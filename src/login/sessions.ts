@@ -7,8 +7,9 @@ import type { Config } from '../config/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
 import type { Seal } from '../http/seal.ts';
+import { issuerLoginOf } from './issuer-login.ts';
 import { isSecret, newSecret, type SessionCookie } from './session-cookie.ts';
-import { readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './session-record.ts';
+import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './session-record.ts';
 import type { SessionStore } from './session-store.ts';
 import type { TokenSet } from './types.ts';
 
@@ -61,18 +62,18 @@ export class Sessions {
   }
 
   /**
-   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end. Asks nobody, unless the session is so
+   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end, if this is one. Asks nobody, unless the session is so
    * new that the watch has not told of it yet.
    *
    * @throws StatusError 503 if that is not known
    */
-  async find(secret: string, source: string, signal: AbortSignal): Promise<Session | undefined> {
+  async find(secret: string, source: string, signal: AbortSignal, isUse: boolean): Promise<Session | undefined> {
     if (!isSecret(secret)) return undefined;
     const row = await this.#options.store.find(sessionName(secret), source, signal);
     if (row === undefined) return undefined;
     const now = this.#options.now().getTime();
     if (now >= row.idleExpiresAt || this.#options.clock() >= row.idleEndsAt) return undefined;
-    this.#prolong(row, now);
+    if (isUse) this.#prolong(row, now);
     return this.open(row);
   }
 
@@ -86,7 +87,7 @@ export class Sessions {
   async open(row: SessionRow): Promise<Session | undefined> {
     const known = this.#open.get(row.name);
     if (known?.row === row) return known;
-    const session = known?.row.sealed === row.sealed ? { ...known, row } : await this.#unseal(row);
+    const session = known?.row.sealed === row.sealed ? { ...known, row } : await this.unseal(row);
     if (session !== undefined) this.#open.set(row.name, session);
     return session;
   }
@@ -107,7 +108,11 @@ export class Sessions {
       {
         apiVersion: 'auth.platform.io/v1',
         kind: 'Session',
-        metadata: { name, ...(userUID !== undefined && { ownerReferences: [owner] }) },
+        metadata: {
+          name,
+          labels: loginLabels(issuerLoginOf(tokens.claims)),
+          ...(userUID !== undefined && { ownerReferences: [owner] }),
+        },
         spec: {
           user,
           ...(userUID !== undefined && { userUID }),
@@ -153,7 +158,8 @@ export class Sessions {
     return this.#options.seal.seal(writeSecrets(name, secrets));
   }
 
-  async #unseal(row: SessionRow): Promise<Session | undefined> {
+  /** As `open`, for a look: it is not kept. @throws StatusError 503 while there are no keys */
+  async unseal(row: SessionRow): Promise<Session | undefined> {
     const text = await this.#options.seal.open(row.sealed);
     const secrets = text === undefined ? undefined : readSecrets(row.name, text);
     return secrets && { row, secrets, bearerHash: hash('sha256', secrets.tokens.bearer) };

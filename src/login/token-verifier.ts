@@ -44,7 +44,28 @@ const claimsSchema = z.looseObject({
   events: z.undefined().optional(),
 });
 
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+
+/** OpenID Connect Back-Channel Logout 1.0, section 2.4. */
+const logoutSchema = z
+  .looseObject({
+    iss: z.string(),
+    aud: z.union([z.string(), z.array(z.string())]),
+    exp: z.number(),
+    iat: z.number(),
+    azp: z.string().optional(),
+    jti: z.string().min(1),
+    events: z.looseObject({ [logoutEvent]: z.looseObject({}) }),
+    sub: z.string().min(1).max(255).optional(),
+    sid: z.string().min(1).max(2048).optional(),
+    nonce: z.undefined().optional(),
+  })
+  .refine(({ sub, sid }) => sub !== undefined || sid !== undefined, 'names neither a session nor a user');
+
 type Claims = z.output<typeof claimsSchema>;
+
+/** What the issuer has ended: the session `sid`, or without one all of `sub`. */
+export type LogoutClaims = z.output<typeof logoutSchema>;
 
 /** Judges the tokens of the issuer that people log in at (api.md 1.3; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
 export class TokenVerifier {
@@ -66,7 +87,7 @@ export class TokenVerifier {
     const known = this.#verified.get(key);
     if (known !== undefined && this.#seconds() < known.claims.exp) return known;
     if (!this.#isOurs(token)) return 'not ours';
-    const { claims } = await this.#verify(token, { types: ['jwt', 'at+jwt'], whenUnread: 'refuse' });
+    const { claims } = await this.#verify(token, { types: ['jwt', 'at+jwt'], whenUnread: 'refuse', schema: claimsSchema });
     this.#checkAudience(claims, this.#options.audiences);
     const used = usedClaims(claims, this.#options.rules);
     const verified = { claims: used, login: loginOf(used, this.#options.rules) };
@@ -80,13 +101,24 @@ export class TokenVerifier {
    * @throws StatusError 401, 503
    */
   async idToken(token: string, checks: IdTokenChecks): Promise<VerifiedClaims> {
-    const { claims, header } = await this.#verify(token, { types: ['jwt'], whenUnread: 'fail' });
+    const { claims, header } = await this.#verify(token, { types: ['jwt'], whenUnread: 'fail', schema: claimsSchema });
     this.#checkAudience(claims, []);
     const { nonce, c_hash: codeHash, at_hash: accessTokenHash } = claims;
     if (checks.nonce !== undefined && nonce !== checks.nonce) throw refusal('the nonce is another');
     if (checks.code !== undefined && codeHash !== halfHash(checks.code, header)) throw refusal('c_hash does not fit the code');
     const isBound = checks.accessToken !== undefined && accessTokenHash !== undefined;
     if (isBound && accessTokenHash !== halfHash(checks.accessToken ?? '', header)) throw refusal('at_hash does not fit the access token');
+    return claims;
+  }
+
+  /**
+   * A logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6), but for its `jti`, which counts once.
+   *
+   * @throws StatusError 401, 503
+   */
+  async logoutToken(token: string): Promise<LogoutClaims> {
+    const { claims } = await this.#verify(token, { types: ['logout+jwt', 'jwt'], whenUnread: 'fail', schema: logoutSchema });
+    this.#checkAudience(claims, []);
     return claims;
   }
 
@@ -103,10 +135,10 @@ export class TokenVerifier {
     }
   }
 
-  async #verify(
+  async #verify<C extends { iat: number }>(
     token: string,
-    { types, whenUnread }: { types: readonly string[]; whenUnread: 'refuse' | 'fail' },
-  ): Promise<{ claims: Claims; header: JWTHeaderParameters }> {
+    { types, whenUnread, schema }: { types: readonly string[]; whenUnread: 'refuse' | 'fail'; schema: z.ZodType<C> },
+  ): Promise<{ claims: C; header: JWTHeaderParameters }> {
     const { keys, rules, now } = this.#options;
     const verified = await keys
       .verify(token, { algorithms, issuer: rules.issuer, clockTolerance: leewaySeconds, currentDate: now(), whenUnread })
@@ -115,7 +147,7 @@ export class TokenVerifier {
       });
     const { protectedHeader: header } = verified;
     if (header.typ !== undefined && !types.includes(String(header.typ).toLowerCase())) throw refusal('typ is another');
-    const claims = claimsSchema.safeParse(verified.payload);
+    const claims = schema.safeParse(verified.payload);
     if (!claims.success) throw refusal('a claim is missing or of another type', claims.error);
     const ahead = Math.round(claims.data.iat - this.#seconds());
     if (ahead > leewaySeconds) throw refusal(`iat lies ${ahead} s ahead: one of the clocks is wrong`);
@@ -123,7 +155,7 @@ export class TokenVerifier {
   }
 
   /** Whoever else is in `aud` could pass the token on: then `azp` must say that it was made for us. */
-  #checkAudience({ aud, azp }: Claims, further: readonly string[]): void {
+  #checkAudience({ aud, azp }: Pick<Claims, 'aud' | 'azp'>, further: readonly string[]): void {
     const { clientID } = this.#options;
     const given = [aud].flat();
     const isTrusted = (audience: string) => audience === clientID || further.includes(audience);

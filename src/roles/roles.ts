@@ -2,6 +2,7 @@
  * Which roles somebody has: the bindings of the cluster that name them or a group of theirs, from what the service watches anyway. What
  * the roles allow, the API server says to an access review.
  */
+import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { Config } from '../config/schema.ts';
 import { type Operation, operation } from '../http/operation.ts';
@@ -13,13 +14,14 @@ import { RolesService } from './service.ts';
 export interface RolesOptions {
   access: AccessReviews;
   accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
   rbac: RbacWatch;
   config: Pick<Config, 'login'>;
 }
 
 /** The feature: its one operation. */
-export function createRoles({ access, accounts, rbac, config }: RolesOptions): { operations: Operation[] } {
-  const service = new RolesService({ access, accounts, rbac, claims: config.login.claims });
+export function createRoles({ access, accounts, localGroups, rbac, config }: RolesOptions): { operations: Operation[] } {
+  const service = new RolesService({ access, accounts, localGroups, rbac, claims: config.login.claims });
   const listUsersRoles = operation({
     id: 'ListUsersRoles',
     method: 'GET',

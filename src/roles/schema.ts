@@ -14,7 +14,7 @@ export const rolesQuery = z.object({
   namespace: z.string().optional().describe('Only bindings in this namespace; empty for those of the whole cluster.'),
   via: z.enum(['User', 'Group']).optional().describe('Only bindings that name the user, or a group.'),
   sortBy: z.enum(['role', 'namespace']).default('role').describe('Ties are in the order of the other, then of the bindings.'),
-  order: z.enum(['asc', 'desc']).default('asc'),
+  order: z.enum(['asc', 'desc']).default('asc').describe('Ascending or descending.'),
   limit: count('an integer from 1; more than 1000 counts as 1000')
     .transform((limit) => Math.min(limit, maxLimit))
     .default(100)
@@ -52,6 +52,38 @@ export const userRoleList = z
     }),
     items: z.array(userRole),
   })
-  .meta({ id: 'UserRoleList' });
+  .meta({
+    id: 'UserRoleList',
+    examples: [
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'UserRoleList',
+        metadata: {},
+        total: 2,
+        user: { name: '8c87b489ce35cf2e2f39f80e282cb2e8', subjectName: 'jane@example.com', groups: ['dev'] },
+        items: [
+          {
+            role: 'view',
+            kind: 'ClusterRole',
+            namespace: '',
+            via: 'Group',
+            subject: 'dev',
+            source: 'rbac',
+            binding: { kind: 'ClusterRoleBinding', name: 'dev-view', namespace: '' },
+          },
+          {
+            role: 'edit',
+            kind: 'ClusterRole',
+            namespace: 'shop',
+            via: 'User',
+            subject: 'jane@example.com',
+            source: 'userbinding',
+            binding: { kind: 'RoleBinding', name: 'ub-5c1f', namespace: 'shop' },
+            userBinding: 'jane-edit-shop',
+          },
+        ],
+      },
+    ],
+  });
 
 export type UserRoleList = z.output<typeof userRoleList>;

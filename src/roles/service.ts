@@ -1,4 +1,5 @@
 import type { Account } from '../accounts/account.ts';
+import { type LocalGroupLookup, requireLocalGroups } from '../accounts/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { recordName } from '../accounts/record-name.ts';
 import { userResource } from '../accounts/user-resource.ts';
@@ -13,13 +14,13 @@ import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
 export interface RolesServiceOptions {
   access: AccessReviews;
   accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
   rbac: RbacWatch;
   claims: Config['login']['claims'];
 }
 
 type User = UserRoleList['user'];
 
-const userBindingLabel = 'auth.platform.io/userbinding';
 /** Everybody who is logged in is in it, so that it says nothing about anybody. */
 const everybody = 'system:authenticated';
 
@@ -50,23 +51,24 @@ export class RolesService {
   }
 
   async #user({ name, email }: RolesQuery, caller: Caller, signal: AbortSignal): Promise<User> {
-    const { access, accounts } = this.#options;
+    const { access, accounts, localGroups, claims } = this.#options;
     if (name !== undefined && email !== undefined) throw badRequest('give name or email, not both');
     requireAccounts(accounts);
-    if (name === undefined && email === undefined) return ownUser(accounts.ofSubject(caller.identity.name), caller);
+    requireLocalGroups(localGroups);
+    const own = (account: Account | undefined) => ownUser(account, caller, localGroups);
+    if (name === undefined && email === undefined) return own(accounts.ofSubject(caller.identity.name));
     const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
-    if (account !== undefined && account.subjectName !== '' && account.subjectName === caller.identity.name)
-      return ownUser(account, caller);
+    if (account !== undefined && account.subjectName !== '' && account.subjectName === caller.identity.name) return own(account);
     await access.require(caller, { ...userResource, subresource: 'roles', verb: 'get', ...(name !== undefined && { name }) }, signal);
     if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
-    const groups = account.groups.map((group) => this.#options.claims.groupsPrefix + group);
-    return { name: account.name, subjectName: account.subjectName, groups };
+    const ofIssuer = account.groups.map((group) => claims.groupsPrefix + group);
+    return { name: account.name, subjectName: account.subjectName, groups: withLocal(ofIssuer, account, localGroups) };
   }
 
   #roleOf(binding: RoleBinding, { kind: via, name: subject }: Subject): UserRole {
     const role = this.#options.rbac.roleOf(binding);
     const { kind, name, namespace } = binding;
-    const userBinding = binding.labels[userBindingLabel];
+    const { userBinding } = binding;
     return {
       role: binding.role.name,
       kind: binding.role.kind,
@@ -82,12 +84,20 @@ export class RolesService {
   }
 }
 
-/** Of oneself the API server tells the groups; there need be no record. */
-const ownUser = (account: Account | undefined, { identity }: Caller): User => ({
+/** Of oneself the API server tells the groups; there need be no record. A token may not have all local ones, or one that was left since. */
+const ownUser = (account: Account | undefined, { identity }: Caller, localGroups: LocalGroupLookup): User => ({
   name: account?.name ?? '',
   subjectName: identity.name,
-  groups: identity.groups.filter((group) => group !== everybody),
+  groups: withLocal(
+    identity.groups.filter((group) => group !== everybody),
+    account,
+    localGroups,
+  ),
 });
+
+const withLocal = (groups: readonly string[], account: Account | undefined, localGroups: LocalGroupLookup): string[] => [
+  ...new Set([...groups, ...(account ? localGroups.of(account.name) : [])]),
+];
 
 function byOrder({ sortBy, order }: Pick<RolesQuery, 'sortBy' | 'order'>): (left: UserRole, right: UserRole) => number {
   const keyOf = ({ role, namespace, binding, subject }: UserRole) =>

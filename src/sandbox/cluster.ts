@@ -21,6 +21,7 @@ import { ResourceRegistry } from './resources.ts';
 import { ApiServer } from './server.ts';
 import { Store } from './store.ts';
 import { TokenAuthenticator } from './token-authenticator.ts';
+import type { TokenWebhookOptions } from './token-webhook.ts';
 import type { TokenIssuer, UserInfo } from './tokens.ts';
 import type { IssuerOptions } from './trusted-issuer.ts';
 import { createObject, updateObject } from './write.ts';
@@ -107,6 +108,11 @@ export class Cluster {
   /** From now on tokens of this OpenID provider count, too. */
   trustIssuer(issuer: IssuerOptions): void {
     this.#parts.backend.authenticator.trust(issuer);
+  }
+
+  /** From now on this webhook is asked about tokens that nobody else vouches for; its answers are kept for 10 s. */
+  askTokenWebhook(webhook: TokenWebhookOptions): void {
+    this.#parts.backend.authenticator.ask(webhook);
   }
 
   /** Creates or replaces as an administrator, status included. @throws StatusError as the API would answer */

@@ -129,3 +129,14 @@ export const demoBindings = (people: readonly DemoPerson[]): KubernetesObject[] 
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: email }],
     })),
   );
+
+/** Whom the cluster is to the service when it asks whose an access token is. */
+export const webhookUser = 'token-webhook';
+
+export const webhookBinding: KubernetesObject = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'demo-token-webhook' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-token-reviews' },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: webhookUser }],
+};

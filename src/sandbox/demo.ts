@@ -3,7 +3,16 @@ import { randomInt } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
 import { Cluster } from './cluster.ts';
-import { demoBindings, demoConfigMaps, demoGroups, demoImages, demoNamespace, demoUser } from './demo-objects.ts';
+import {
+  demoBindings,
+  demoConfigMaps,
+  demoGroups,
+  demoImages,
+  demoNamespace,
+  demoUser,
+  webhookBinding,
+  webhookUser,
+} from './demo-objects.ts';
 import { type DemoRole, demoPeople, recordName } from './demo-people.ts';
 import type { KubernetesObject } from './objects.ts';
 
@@ -35,6 +44,8 @@ export interface Demo {
   cluster: Cluster;
   /** A token of the service's own account. */
   serviceToken: string;
+  /** What the cluster asks the service by whose an access token is. */
+  webhookToken: string;
   people: SignedIn[];
   images: readonly { name: string; key: string }[];
   users: number;
@@ -46,7 +57,7 @@ const tokenSeconds = 12 * 3600;
 export async function startDemo({ host, users, dataDirectory, manifests, kubeconfig, passwordSecret }: DemoOptions): Promise<Demo> {
   const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
   const people = demoPeople(users);
-  await cluster.apply(...(await readManifests(manifests)));
+  await cluster.apply(...(await readManifests(manifests)), webhookBinding);
   // What somebody has changed in a cluster that is kept stays as he left it.
   if (cluster.isNew) {
     const now = new Date();
@@ -71,7 +82,8 @@ export async function startDemo({ host, users, dataDirectory, manifests, kubecon
     },
     365 * 24 * 3600,
   );
-  return { cluster, serviceToken, people: signedIn, images: demoImages, users: people.length };
+  const webhookToken = await cluster.issueToken({ username: webhookUser }, 365 * 24 * 3600);
+  return { cluster, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length };
 }
 
 /** 69 bits, in letters and digits that are not taken for each other. */
@@ -82,7 +94,9 @@ const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 async function readManifests(directory: URL): Promise<KubernetesObject[]> {
   const crds = (await readdir(new URL('crds/', directory))).sort().map((name) => `crds/${name}`);
   const texts = await Promise.all(
-    [...crds, 'rbac.yaml', 'certificates.yaml', 'roles.yaml'].map((file) => readFile(new URL(file, directory), 'utf8')),
+    [...crds, 'rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'impersonation.yaml', 'roles.yaml'].map(
+      (file) => readFile(new URL(file, directory), 'utf8'),
+    ),
   );
   return texts.flatMap((text) => parseAllDocuments(text).map((document): KubernetesObject => document.toJS()));
 }

@@ -80,7 +80,8 @@ type Subject = NonNullable<Binding['subjects']>[number];
 interface Grant {
   /** Place of the binding in its list and of the subject in the binding: the first that applies is the one named as reason. */
   order: readonly [binding: number, subject: number];
-  source: string;
+  /** Made when it is asked for: there are as many as there are subjects. */
+  source: () => string;
   rules: readonly PolicyRule[];
   error?: string;
 }
@@ -105,7 +106,7 @@ export class Rbac {
     if (user.groups.includes('system:masters')) return { allowed: true, reason: '' };
     const grants = this.#grantsOf(user, attributes.namespace);
     for (const { rules, source } of grants) {
-      if (rules.some((rule) => allows(rule, attributes))) return { allowed: true, reason: `RBAC: allowed by ${source}` };
+      if (rules.some((rule) => allows(rule, attributes))) return { allowed: true, reason: `RBAC: allowed by ${source()}` };
     }
     const errors = errorsOf(grants);
     return { allowed: false, reason: errors ? `RBAC: ${errors}` : '' };
@@ -156,7 +157,7 @@ function indexGrants(objects: RbacObjects): Index['grants'] {
       namespace,
       holder: userOrGroup(subject, namespace),
       order: [at, subjectAt] as const,
-      source: `${kind} "${name}" of ${roleRef.kind} "${roleRef.name}" to ${describe(subject, namespace)}`,
+      source: () => `${kind} "${name}" of ${roleRef.kind} "${roleRef.name}" to ${describe(subject, namespace)}`,
       ...resolved,
     }));
   };
@@ -237,6 +238,14 @@ function errorsOf(grants: readonly Grant[]): string {
   return errors.length > 1 ? `[${errors.join(', ')}]` : (errors[0] ?? '');
 }
 
+/** Stored objects never change; most are the same ones when the index is made anew. */
+const read = new WeakMap<object, { object: unknown }>();
+
 function readable<T>(schema: z.ZodType<T>, objects: readonly unknown[]): T[] {
-  return objects.flatMap((object) => schema.safeParse(object).data ?? []);
+  return objects.flatMap((object) => {
+    if (typeof object !== 'object' || object === null) return [];
+    const known = read.get(object) ?? { object: schema.safeParse(object).data };
+    read.set(object, known);
+    return (known.object as T | undefined) ?? [];
+  });
 }

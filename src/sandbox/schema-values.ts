@@ -16,12 +16,17 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 const listKeyOf = (item: unknown, keys: readonly string[]): Record<string, unknown> =>
   isObject(item) ? Object.fromEntries(keys.filter((key) => Object.hasOwn(item, key)).map((key) => [key, item[key]])) : {};
 
+/** Items by what identifies them, made once for each list: comparing each with each takes seconds where there are thousands. */
+const itemsByKey = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
+
 /** The item of the old list that a new one continues; only lists of type map have such. */
 export function continuedItem(schema: Schema, item: unknown, old: unknown): unknown {
   const keys = schema['x-kubernetes-list-map-keys'];
   if (!keys || !Array.isArray(old)) return undefined;
-  const key = listKeyOf(item, keys);
-  return old.find((one) => isDeepStrictEqual(listKeyOf(one, keys), key));
+  const textOf = (one: unknown) => JSON.stringify(listKeyOf(one, keys));
+  const known = itemsByKey.get(old) ?? new Map(old.map((one: unknown) => [textOf(one), one]));
+  itemsByKey.set(old, known);
+  return known.get(textOf(item));
 }
 
 export const fieldOf = (value: unknown, key: string): unknown => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined);

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { TokenWebhook, type TokenWebhookOptions } from './token-webhook.ts';
 import { ISSUER, type TokenIdentity, type TokenIssuer, type UserInfo } from './tokens.ts';
 import { type IssuerOptions, TrustedIssuer } from './trusted-issuer.ts';
 
@@ -18,6 +19,7 @@ interface Verified {
 export class TokenAuthenticator {
   readonly #own: TokenIssuer;
   readonly #issuers = new Map<string, TrustedIssuer>();
+  #webhook: TokenWebhook | undefined;
   readonly #verified = new LRUCache<string, Verified>({ max: maxEntries });
   readonly #now: () => Date;
 
@@ -31,6 +33,13 @@ export class TokenAuthenticator {
     if (options.url === ISSUER) throw new TypeError('the cluster issues its own tokens');
     void this.#issuers.get(options.url)?.close();
     this.#issuers.set(options.url, new TrustedIssuer(options, this.#now));
+    this.#verified.clear();
+  }
+
+  /** From now on it is asked about tokens that nobody else vouches for. */
+  ask(webhook: TokenWebhookOptions): void {
+    void this.#webhook?.close();
+    this.#webhook = new TokenWebhook(webhook);
     this.#verified.clear();
   }
 
@@ -50,7 +59,7 @@ export class TokenAuthenticator {
   /** As `verify`, for a token that may be meant for any of `audiences` (empty: the API server), and always looked at anew. */
   async identify(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
     const issuer = this.#issuers.get(issuerOf(token));
-    if (!issuer) return this.#own.identify(token, audiences);
+    if (!issuer) return (await this.#own.identify(token, audiences)) ?? this.#askWebhook(token, audiences);
     // The audiences of an issuer's token have been judged when it counts: it is then for the API server.
     if (audiences.length > 0 && !audiences.includes(ISSUER)) return undefined;
     try {
@@ -63,6 +72,14 @@ export class TokenAuthenticator {
 
   async stop(): Promise<void> {
     await Promise.all([...this.#issuers.values()].map((issuer) => issuer.close()));
+    await this.#webhook?.close();
+  }
+
+  async #askWebhook(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
+    const wanted = audiences.length > 0 ? audiences : [ISSUER];
+    // One that does not answer knows nobody.
+    const identity = await this.#webhook?.identify(token, wanted, ISSUER).catch(() => undefined);
+    return identity && { ...identity, expiresAt: Number.POSITIVE_INFINITY };
   }
 }
 

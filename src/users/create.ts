@@ -69,7 +69,7 @@ export class UserCreator {
     const { spec, metadata, password, warnings } = await this.#read(body, fieldValidation);
     const name = recordName(spec.email) ?? '';
     const subjectName = localSubjectName(spec.email, config.login.claims);
-    await rights.requireForNew(caller, subjectName ?? '', signal);
+    await rights.requireForNew(caller, { name, subjectName: subjectName ?? '' }, signal);
     refuseKnown(name, spec.email, accounts.find(spec.email), accounts.get(name));
     if (isDryRun) return { user: await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal }), warnings };
     const hash = await passwords.hash(password);

@@ -69,7 +69,7 @@ export class UserDeleter {
     if (subjectName !== '' && subjectName === caller.identity.name) throw ownAccount(name);
     if (account.isAdmin) await rights.requireImpersonation(caller, subjectName || account.email, signal);
     requireAnotherAdministrator(account, 'deleted', { accounts, idleDays: config.users.idleDays, now: now() });
-    const leftBindings = rights.bindingsOf(subjectName).filter((binding) => !isOurs(binding)).length;
+    const leftBindings = rights.bindingsOf(subjectName).filter(({ userBinding }) => userBinding === undefined).length;
     const { uid } = account;
     await this.#send({ ...deletion, isDryRun: true }, object, caller, signal);
     if (deletion.isDryRun) return { uid, leftBindings };
@@ -124,8 +124,6 @@ export class UserDeleter {
     forget();
   }
 }
-
-const isOurs = ({ labels }: { labels: Readonly<Record<string, string>> }) => labels['auth.platform.io/userbinding'] !== undefined;
 
 function checkPreconditions({ metadata }: KubernetesObject, { name, preconditions = {} }: Deletion): void {
   const { uid = metadata.uid, resourceVersion = metadata.resourceVersion } = preconditions;

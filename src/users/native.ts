@@ -4,23 +4,37 @@ import { z } from 'zod';
 import { userResource } from '../accounts/user-resource.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { parseFieldSelector } from '../http/selectors.ts';
-import { StatusError } from '../http/status.ts';
-import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
+import type { ResourceAccess } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
 import { userName, userSchema } from './resource.ts';
+import { type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
 
-export interface NativeOperationsOptions {
+export interface NativeOperationsOptions extends WhileAllowedOptions {
   apiServer: ApiServer;
-  access: AccessReviews;
-  /** `kubernetes.accessCache`, in milliseconds. */
-  accessCacheMs: number;
 }
 
-/** An open watch asks no oftener than this, also where decisions are not kept. */
-const leastPauseMs = 1_000;
+/** What the API server understands of a list. It is passed on as it comes. */
+const nativeQuery = z.object({
+  labelSelector: z.string().optional().describe('Kubernetes label selector.'),
+  fieldSelector: z.string().optional().describe('Kubernetes field selector.'),
+  limit: z.string().optional().describe('How many at most.'),
+  continue: z.string().optional().describe('Where to go on, as the answer before said.'),
+  resourceVersion: z.string().optional().describe('Which state is asked for, as Kubernetes defines it.'),
+  resourceVersionMatch: z.string().optional().describe('How `resourceVersion` is meant: `Exact` or `NotOlderThan`.'),
+  timeoutSeconds: z.string().optional().describe('When a list or watch ends.'),
+  watch: z.string().optional().describe('True for a stream of changes instead of a list.'),
+  allowWatchBookmarks: z.string().optional().describe('Whether a watch may send bookmarks.'),
+  sendInitialEvents: z.string().optional().describe('Whether a watch begins with what is there.'),
+});
 
-export function nativeUserOperations({ apiServer, access, accessCacheMs }: NativeOperationsOptions): Operation[] {
+const nativeList = z.looseObject({ kind: z.string() }).meta({
+  examples: [
+    { apiVersion: 'auth.platform.io/v1', kind: 'UserList', metadata: { resourceVersion: '51877' }, items: userSchema.meta()?.examples },
+  ],
+});
+
+export function nativeUserOperations({ apiServer, ...guard }: NativeOperationsOptions): Operation[] {
   const forwardTo = (ctx: Context, bearer: Bearer, call: { call: string; signal: AbortSignal; name?: string; isLong?: boolean }) => {
     const { name, ...rest } = call;
     return apiServer
@@ -38,16 +52,18 @@ export function nativeUserOperations({ apiServer, access, accessCacheMs }: Nativ
       summary: 'Lists or watches users as the API server does',
       description,
       credential: 'forwarded',
+      describedQuery: nativeQuery,
       answers: {
-        200: { description: 'What the API server answers.', content: { 'application/json': z.looseObject({ kind: z.string() }) } },
+        200: { description: 'What the API server answers.', content: { 'application/json': nativeList } },
         403: { description: 'The API server says no.' },
         404: { description: 'The resource is not installed.' },
         410: { description: '`continue` or `resourceVersion` is too old.' },
+        422: { description: 'Parameters that the API server does not take together.' },
       },
       isLongRunning: isWatch,
       handle({ ctx, caller, signal }) {
         if (!isWatch(ctx)) return forwardTo(ctx, caller, { call: 'forward users', signal });
-        const lasting = whileAllowed((asked) => access.can(caller, watchAccess(ctx), asked), accessCacheMs, signal);
+        const lasting = whileAllowed(ctx, { access: watchAccess(ctx), user: caller.user ?? '', signal }, guard);
         ctx.res.once('close', lasting.end);
         return forwardTo(ctx, caller, { call: 'watch users', signal: lasting.signal, isLong: true });
       },
@@ -82,26 +98,4 @@ function watchAccess(ctx: Context): ResourceAccess {
   const requirements = parseFieldSelector(ctx.URL.searchParams.get('fieldSelector') ?? '');
   const name = requirements.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
   return { ...userResource, verb: 'watch', ...(name && { name }) };
-}
-
-/**
- * A signal that aborts with the given one, and as soon as the caller is no longer allowed: the API server itself decides on a watch
- * only when it begins. An API server that cannot be asked does not end it.
- */
-function whileAllowed(
-  ask: (signal: AbortSignal) => Promise<boolean>,
-  pauseMs: number,
-  signal: AbortSignal,
-): { signal: AbortSignal; end(): void } {
-  const lost = new AbortController();
-  const both = AbortSignal.any([signal, lost.signal]);
-  const check = async () => {
-    const isAllowed = await ask(both).catch((error: unknown) => !(error instanceof StatusError && error.status.code === 401));
-    if (!isAllowed) lost.abort(new Error('the right to watch was taken away'));
-  };
-  // Twice in the time for which a decision may count: a watch must not show more, for longer, than a list would.
-  const timer = setInterval(() => void check(), Math.max(pauseMs / 2, leastPauseMs));
-  const end = () => clearInterval(timer);
-  both.addEventListener('abort', end, { once: true });
-  return { signal: both, end };
 }

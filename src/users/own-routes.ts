@@ -19,7 +19,17 @@ const publicKeySchema = z
     pubkey_encode: z.string().describe('The same in base64.'),
     algorithms: z.array(z.literal('RSA-OAEP-256')),
   })
-  .meta({ id: 'PasswordKey' });
+  .meta({
+    id: 'PasswordKey',
+    examples: [
+      {
+        ts: '1779940350',
+        pubkey: '-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkq…\n-----END PUBLIC KEY-----\n',
+        pubkey_encode: 'LS0tLS1CRUdJTiBQVUJMSUMgS0VZ…',
+        algorithms: ['RSA-OAEP-256'],
+      },
+    ],
+  });
 
 export const ownOperations = ({ service, envelopes, features }: OwnOperationsOptions): Operation[] => [
   ...(features.pubkey ? [pubkeyOperation(envelopes)] : []),

@@ -12,14 +12,17 @@ import { userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '../http/field-error.ts';
+import { checkTests, mergePatchOf } from '../http/json-patch.ts';
+import { requireNoAccessToken } from '../http/no-access-token.ts';
 import { type FieldValidation, readObject } from '../http/object-body.ts';
 import type { Caller } from '../http/operation.ts';
 import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, serviceUnavailable, tooManyRequests } from '../http/status.ts';
+import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { requireAnotherAdministrator } from './administrators.ts';
-import { mergePatchOf, type PatchTest, type UserPatch, userPatchBody } from './patch-body.ts';
+import { type UserPatch, userPatchBody } from './patch-body.ts';
 import { userRow } from './row.ts';
 import type { SubjectRights } from './subject-rights.ts';
 
@@ -86,22 +89,26 @@ export class UserPatcher {
    */
   async patch(request: PatchRequest, caller: Caller, signal: AbortSignal): Promise<Patched> {
     const { name, isJsonPatch, isDryRun } = request;
-    const { patch, tests } = isJsonPatch ? mergePatchOf(request.body) : { patch: request.body, tests: [] };
+    const { patch, tests } = isJsonPatch
+      ? mergePatchOf(request.body, { group: userResource.group, kind: 'User' })
+      : { patch: request.body, tests: [] };
     const object = await this.#records.read(name, signal);
     if (object === 'not-installed') throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed') });
     const account = object && accountOf(object);
     const wish = wishOf(patch, account, caller);
+    if (wish.setsPassword) requireNoAccessToken(caller, 'change passwords');
     await this.#requireRights(wish, name, account, caller, signal);
     if (object === undefined || account === undefined) throw notFound(userResource, name);
     const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, wish);
     checkVersion(object, body, request.ifMatch);
-    checkTests(object, tests);
+    checkTests(JSON.parse(userRow(object).text), tests, { group: userResource.group, kind: 'User', name });
     this.#requireAdministrator(account, body);
     const attempt = { account, password, oldPassword, wish, origin: request.origin };
     const passwordChangedAt = await this.#checkPassword(attempt, signal);
     const spec = specChanges(object, body, this.#options.now());
     const isWritten = spec !== undefined;
-    const changed = isWritten ? await this.#write(object, spec, { caller, wish, isDryRun, signal, body }) : object;
+    const isOfVersion = isOfOneVersion(body.metadata, request.ifMatch) || tests.length > 0;
+    const changed = isWritten ? await this.#write(object, spec, { caller, wish, isDryRun, signal, isOfVersion }) : object;
     if (isDryRun) return { user: changed, warnings, isProfileChanged: false };
     const user = await this.#entail(changed, { body, account, password, passwordChangedAt, wish }, signal);
     await this.#options.accounts.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
@@ -181,14 +188,19 @@ export class UserPatcher {
   async #write(
     object: KubernetesObject,
     changes: { spec: Record<string, unknown>; labels: Record<string, string> | undefined },
-    { caller, wish, isDryRun, signal, body }: { caller: Caller; wish: Wish; isDryRun: boolean; signal: AbortSignal; body: UserPatch },
+    {
+      caller,
+      wish,
+      isDryRun,
+      signal,
+      isOfVersion,
+    }: { caller: Caller; wish: Wish; isDryRun: boolean; signal: AbortSignal; isOfVersion: boolean },
   ): Promise<KubernetesObject> {
     const { apiServer } = this.#options;
     const { name, resourceVersion } = object.metadata;
-    const isVersionAsked = body.metadata?.resourceVersion !== undefined;
     const client = wish.needsPatch ? apiServer.asCaller(caller) : apiServer.asService;
     const { spec, labels } = changes;
-    const metadata = { ...(isVersionAsked && { resourceVersion }), uid: object.metadata.uid, ...(labels && { labels }) };
+    const metadata = { ...(isOfVersion && { resourceVersion }), uid: object.metadata.uid, ...(labels && { labels }) };
     const written = await client.request({
       method: 'PATCH',
       path: resourcePath(userResource, { name }),
@@ -242,31 +254,12 @@ function wishOf(patch: unknown, account: Account | undefined, { identity }: Call
 }
 
 function checkVersion({ metadata }: KubernetesObject, { metadata: asked }: UserPatch, ifMatch: string | undefined): void {
-  const wanted = [
-    asked?.resourceVersion,
-    ifMatch === undefined || ifMatch.trim() === '*' ? undefined : ifMatch.trim().replace(/^"(.*)"$/, '$1'),
-  ];
-  const isOther = wanted.some((version) => version !== undefined && version !== metadata.resourceVersion);
-  if (isOther || (asked?.uid !== undefined && asked.uid !== metadata.uid))
-    throw conflict(
-      userResource,
-      metadata.name,
-      'the object has been modified; please apply your changes to the latest version and try again',
-    );
-}
-
-/** @throws StatusError 422 */
-function checkTests(object: KubernetesObject, tests: readonly PatchTest[]): void {
-  const served: unknown = JSON.parse(userRow(object).text);
-  const failed = tests.filter(({ path, value }) => {
-    const found = path.reduce<unknown>((below, key) => (isRecord(below) && Object.hasOwn(below, key) ? below[key] : undefined), served);
-    return !isDeepStrictEqual(found, value);
-  });
-  if (failed.length > 0)
-    throw invalid(
-      { group: userResource.group, kind: 'User', name: object.metadata.name },
-      failed.map(({ index }) => ({ reason: 'FieldValueInvalid', message: 'the test does not hold', field: `[${index}]` })),
-    );
+  if (isVersionAsked(metadata, asked, ifMatch)) return;
+  throw conflict(
+    userResource,
+    metadata.name,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
 }
 
 const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();

@@ -3,15 +3,17 @@
  * filters, order and pages that the API server does not have; writes are in write-routes.ts. Who may see and do what, the API server
  * decides. What a user is, the custom resource definition says; logging in is the business of `login`.
  */
-import type { Context } from 'koa';
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
+import { sendJson } from '../listing/lister.ts';
+import { listQuery } from '../listing/schema.ts';
 import { type DeleteOperationsOptions, deleteOperations } from './delete-routes.ts';
+import { userProperties } from './list-properties.ts';
+import { isLive, type LiveUsers } from './live.ts';
 import { type NativeOperationsOptions, nativeUserOperations } from './native.ts';
 import { type OwnOperationsOptions, ownOperations } from './own-routes.ts';
 import { userListSchema, userName, userSchema } from './resource.ts';
-import { listQuery } from './schema.ts';
 import type { UserService } from './service.ts';
 import { type WriteOperationsOptions, writeOperations } from './write-routes.ts';
 
@@ -21,12 +23,14 @@ export interface UserOperationsOptions
     WriteOperationsOptions,
     DeleteOperationsOptions {
   service: UserService;
+  /** Undefined where `features.watch` is off. */
+  live: LiveUsers | undefined;
   v1List: Config['users']['v1List'];
 }
 
 export const userOperations = (options: UserOperationsOptions): Operation[] => [
   ...nativeUserOperations(options),
-  ...listOperations(options.service, deprecationHeaders(options.v1List, options.basePath)),
+  ...listOperations(options, deprecationHeaders(options.v1List, options.basePath)),
   getOperation(options.service),
   ...writeOperations(options),
   ...deleteOperations(options),
@@ -34,6 +38,17 @@ export const userOperations = (options: UserOperationsOptions): Operation[] => [
 ];
 
 const json = 'application/json';
+const query = listQuery(userProperties);
+const liveQuery = query.extend({
+  watch: z.string().optional().describe('`true`: server-sent events, with `Accept: text/event-stream`.'),
+  timeoutSeconds: z.coerce.number().int().min(1).optional().describe('When a watch ends, in seconds; at most 1800, which is the default.'),
+});
+const liveDescription =
+  'With `watch=true` and `Accept: text/event-stream`: events ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with `{"type","object"}` as data and the resource version as id. Begins with what is there, unless `Last-Event-ID` or `resourceVersion` says where to go on. Ends with the right to watch users, or with the credential.';
+const liveAnswer: AnswerDescription = {
+  description: 'One page, or the events.',
+  content: { [json]: userListSchema, 'text/event-stream': undefined },
+};
 const tag = 'users';
 const nameParams = z.object({ name: userName });
 const forbidden: AnswerDescription = { description: 'The API server says no.' };
@@ -49,7 +64,7 @@ function deprecationHeaders({ deprecatedAt, sunset }: Config['users']['v1List'],
   };
 }
 
-function listOperations(service: UserService, deprecation: Record<string, string>): Operation[] {
+function listOperations({ service, live }: UserOperationsOptions, deprecation: Record<string, string>): Operation[] {
   const answers: Record<number, AnswerDescription> = {
     200: { description: 'One page.', content: { [json]: userListSchema } },
     403: forbidden,
@@ -61,11 +76,14 @@ function listOperations(service: UserService, deprecation: Record<string, string
       method: 'GET',
       paths: ['/auth/v2/users'],
       tag,
-      summary: 'Lists users, filtered, sorted and in pages',
+      summary: 'Lists users, filtered, sorted and in pages; or tells of them as they change',
+      ...(live && { description: liveDescription }),
       credential: 'required',
-      query: listQuery,
-      answers,
+      query: live ? liveQuery : query,
+      answers: live ? { ...answers, 200: liveAnswer } : answers,
+      isLongRunning: (ctx) => live !== undefined && isLive(ctx),
       async handle({ ctx, caller, query, signal }) {
+        if (live && isLive(ctx)) return live.answer(ctx, { timeoutSeconds: undefined, ...query }, caller, signal);
         sendJson(ctx, await service.list(query, caller, signal));
       },
     }),
@@ -79,7 +97,7 @@ function listOperations(service: UserService, deprecation: Record<string, string
         'Use `/auth/v2/users`. Its own errors carry the deprecation headers too; those given before it is reached (401, 400 for a parameter) do not.',
       deprecated: true,
       credential: 'required',
-      query: listQuery,
+      query,
       answers: {
         ...answers,
         200: {
@@ -122,10 +140,4 @@ function getOperation(service: UserService): Operation {
       sendJson(ctx, text);
     },
   });
-}
-
-function sendJson(ctx: Context, json: string | Buffer): void {
-  ctx.type = 'application/json; charset=utf-8';
-  // Bytes go out as they are; what is indented has to be read again.
-  ctx.body = ctx.query.pretty === 'true' ? json.toString() : json;
 }

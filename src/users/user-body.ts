@@ -1,6 +1,7 @@
 /** The bodies that make and change a User. A field that is named here and may not be set is refused, one that is not is unknown. */
 import { z } from 'zod';
 import { userApiVersion } from '../accounts/user-resource.ts';
+import { shownText } from '../http/shown-text.ts';
 
 const maxExtraBytes = 16 * 1024;
 
@@ -15,13 +16,7 @@ const local = z
   .refine((text) => text.toLowerCase() === 'local', forbidden('only local users are made here'))
   .optional();
 
-/** Control characters, other line breaks, and what turns the direction of the text around it. */
-const disguising = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
-
-export const displayName = z
-  .string()
-  .refine((text) => [...text].length <= 128, 'may not be longer than 128 characters')
-  .refine((text) => text.isWellFormed() && !disguising.test(text), 'may not hold control characters');
+export const displayName = shownText(128);
 
 /** As in the custom resource definition. */
 export const mail = z
@@ -70,45 +65,61 @@ const metadata = {
 };
 
 /** A local user to be made. */
-export const newUserBody = z.strictObject({
-  apiVersion: z.literal(userApiVersion).optional(),
-  kind: z.literal('User').optional(),
-  metadata: z
-    .strictObject({
-      ...metadata,
-      name: z.string().optional().describe('May be left out; else the name of the name rule.'),
-      namespace: kept('a user has no namespace'),
-      uid: kept(byService),
-      resourceVersion: kept('must not be set for an object that is to be made'),
-      creationTimestamp: z.null('is kept by the service').optional(),
-    })
-    .optional(),
-  spec: z.strictObject({
-    email: z
-      .string()
-      .min(1, 'must not be empty')
-      .max(253, 'may not be longer than 253 characters')
-      .regex(/^[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?$/, 'must be an ASCII e-mail address or login name with one @ at most')
-      .describe('The login identity: an e-mail address or a plain login name.'),
-    password,
-    username: displayName.optional().describe('The name shown to people. Default: the email.'),
-    account: account.optional(),
-    mail: mail.optional(),
-    mobile: mobile.optional(),
-    expired: expired.optional(),
-    is_disabled: z.boolean().optional().describe('Switched off from the start.'),
-    extra: extra.optional(),
-    ...keptMembers,
-    is_admin: z
-      .boolean()
-      .refine((isAdmin) => !isAdmin, forbidden('administrators are made at the installation, or with kubectl'))
+export const newUserBody = z
+  .strictObject({
+    apiVersion: z.literal(userApiVersion).optional(),
+    kind: z.literal('User').optional(),
+    metadata: z
+      .strictObject({
+        ...metadata,
+        name: z.string().optional().describe('May be left out; else the name of the name rule.'),
+        namespace: kept('a user has no namespace'),
+        uid: kept(byService),
+        resourceVersion: kept('must not be set for an object that is to be made'),
+        creationTimestamp: z.null('is kept by the service').optional(),
+      })
       .optional(),
-    connector_type: local,
-    connector_id: local,
-    connector_name: local,
-    old_password: kept('belongs to a change of a password'),
-  }),
-  status: kept(byService),
-});
+    spec: z.strictObject({
+      email: z
+        .string()
+        .min(1, 'must not be empty')
+        .max(253, 'may not be longer than 253 characters')
+        .regex(/^[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?$/, 'must be an ASCII e-mail address or login name with one @ at most')
+        .describe('The login identity: an e-mail address or a plain login name.'),
+      password,
+      username: displayName.optional().describe('The name shown to people. Default: the email.'),
+      account: account.optional(),
+      mail: mail.optional(),
+      mobile: mobile.optional(),
+      expired: expired.optional(),
+      is_disabled: z.boolean().optional().describe('Switched off from the start.'),
+      extra: extra.optional(),
+      ...keptMembers,
+      is_admin: z
+        .boolean()
+        .refine((isAdmin) => !isAdmin, forbidden('administrators are made at the installation, or with kubectl'))
+        .optional(),
+      connector_type: local,
+      connector_id: local,
+      connector_name: local,
+      old_password: kept('belongs to a change of a password'),
+    }),
+    status: kept(byService),
+  })
+  .meta({
+    examples: [
+      {
+        apiVersion: userApiVersion,
+        kind: 'User',
+        spec: {
+          email: 'jane@example.com',
+          username: 'Jane Doe',
+          password: 'correct horse battery',
+          mobile: '+49 30 1234',
+          expired: { end: '2026-12-31T23:59:59Z' },
+        },
+      },
+    ],
+  });
 
 export type NewUser = z.output<typeof newUserBody>;

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
+import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import { type AccountLookup, accountLookup } from '../accounts/lookup.ts';
 import { NewPasswords } from '../accounts/new-passwords.ts';
 import type { PasswordChange } from '../accounts/password-change.ts';
 import type { PasswordCheck } from '../accounts/password-check.ts';
 import { PasswordEnvelopes } from '../accounts/password-envelope.ts';
 import type { Passwords } from '../accounts/passwords.ts';
-import { userResource } from '../accounts/user-resource.ts';
+import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import { UserStates } from '../accounts/user-states.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
@@ -18,23 +19,23 @@ import type { KeyRing } from '../kubernetes/key-ring.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
-import { BulkDeleter } from './bulk-delete.ts';
-import { ContinueTokens } from './continue-token.ts';
+import { BulkDeleter } from '../listing/bulk-delete.ts';
+import { Lister } from '../listing/lister.ts';
 import { UserCreator } from './create.ts';
 import { UserDeleter } from './delete.ts';
+import { userProperties } from './list-properties.ts';
+import { LiveUsers } from './live.ts';
 import { UserPatcher } from './patch.ts';
 import { userOperations } from './routes.ts';
 import { storedObject, type UserRow, userRow } from './row.ts';
 import { UserService } from './service.ts';
-import { SubjectRights } from './subject-rights.ts';
-import { UserIndex } from './user-index.ts';
+import { type NamingBindings, SubjectRights } from './subject-rights.ts';
+import type { WhileAllowedOptions } from './while-allowed.ts';
 import type { WriteOperationsOptions } from './write-routes.ts';
 
 /** All User records, followed once, as each part of the service needs them. To be made before the cache is started. */
 interface WatchedUsers {
   cache: WatchCache<UserRow>;
-  /** For lists. */
-  index: UserIndex;
   /** For log-in. */
   accounts: AccountLookup;
   /** As they are stored, by name. */
@@ -44,14 +45,11 @@ interface WatchedUsers {
 export function watchUsers(parts: WatchCacheParts): WatchedUsers {
   const cache = new WatchCache<UserRow>(parts, { name: 'users', type: userResource, keep: userRow });
   const accounts = accountLookup(cache);
-  const index = new UserIndex(() => cache.values());
-  cache.onChange((change) => index.record(change));
-  parts.metrics.cache(() => ({ name: 'user_lists', entries: index.size }));
   const records = {
     names: () => Array.from(cache.values(), ({ name }) => name),
     get: (name: string) => storedObject(cache.get(name)),
   };
-  return { cache, index, accounts, records };
+  return { cache, accounts, records };
 }
 
 export interface UsersOptions {
@@ -62,11 +60,14 @@ export interface UsersOptions {
   access: AccessReviews;
   keyRing: KeyRing;
   rbac: RbacWatch;
+  localGroups: LocalGroupLookup;
+  userBindings: NamingBindings | undefined;
   watched: WatchedUsers;
   passwords: Passwords;
   passwordCheck: PasswordCheck;
   passwordChange: PasswordChange;
   keepSession: WriteOperationsOptions['keepSession'];
+  again: WhileAllowedOptions['again'];
   audit: Audit;
   /** `kubernetes.namespace` */
   namespace: string;
@@ -87,16 +88,34 @@ export interface Users {
 
 export function createUsers(options: UsersOptions): Users {
   const { config, apiServer, access, keyRing, now = () => new Date(), clock = () => performance.now() } = options;
-  const { cache: users, index, accounts, records } = options.watched;
-  const continueTokens = new ContinueTokens({ seal: keyRing.sealFor('continue'), now });
-  const service = new UserService({ users, accounts, index, access, continueTokens, keysSettled: () => keyRing.settled() });
+  const { cache: users, accounts, records } = options.watched;
+  const lister = new Lister({
+    ...options,
+    cache: users,
+    name: userResource.resource,
+    properties: userProperties,
+    apiVersion: userApiVersion,
+    listKind: 'UserList',
+    seal: keyRing.sealFor('continue'),
+    keysSettled: () => keyRing.settled(),
+  });
+  const service = new UserService({ users, accounts, lister, access });
+  const guard = { access, again: options.again, accessCacheMs: config.kubernetes.accessCache };
+  const live = config.features.watch ? new LiveUsers({ ...guard, users, lister }) : undefined;
   const envelopes = new PasswordEnvelopes({ keyRing, isEnabled: config.features.pubkey, now, clock });
   const passwords = new NewPasswords({ envelopes, passwords: options.passwords, policy: config.users.passwordPolicy });
-  const rights = new SubjectRights({ access, rbac: options.rbac, claims: config.login.claims });
+  const rights = new SubjectRights({ ...options, claims: config.login.claims });
   const creator = new UserCreator({ ...options, accounts, rights, passwords, now });
   const patcher = new UserPatcher({ ...options, accounts, rights, passwords, config: config.users, now });
   const deleter = new UserDeleter({ ...options, accounts, rights, now });
-  const bulkDeleter = new BulkDeleter({ deleter, access, users: (signal) => service.all(signal) });
+  const bulkDeleter = new BulkDeleter({
+    type: userResource,
+    access,
+    deleter,
+    properties: userProperties,
+    rows: (signal) => service.all(signal),
+    uidOf: ({ account }) => account.uid,
+  });
   const states = new UserStates({
     ...options,
     client: apiServer.asService,
@@ -106,8 +125,9 @@ export function createUsers(options: UsersOptions): Users {
   return {
     operations: userOperations({
       ...options,
-      accessCacheMs: config.kubernetes.accessCache,
+      ...guard,
       service,
+      live,
       v1List: config.users.v1List,
       features: config.features,
       envelopes,
@@ -121,7 +141,7 @@ export function createUsers(options: UsersOptions): Users {
         name: 'users',
         critical: false,
         isAwaited: true,
-        failure: () => users.failure() ?? (users.isSynced ? undefined : 'not listed yet'),
+        failure: () => users.missing(),
       },
       { name: 'keys', critical: false, isAwaited: true, failure: () => keyRing.failure() },
     ],

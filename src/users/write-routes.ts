@@ -2,12 +2,14 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { type Audit, auditOrigin } from '../http/audit.ts';
+import { describedPatch, jsonPatchType, patchTypes } from '../http/json-patch.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { warningHeaders } from '../http/warning.ts';
+import { writeQuery } from '../http/write-options.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UserCreator } from './create.ts';
 import type { UserPatcher } from './patch.ts';
-import { describedPatch, jsonPatchType, patchTypes } from './patch-body.ts';
+import { userPatchBody } from './patch-body.ts';
 import { userName, userSchema } from './resource.ts';
 import { userRow } from './row.ts';
 import { newUserBody } from './user-body.ts';
@@ -23,15 +25,6 @@ export interface WriteOperationsOptions {
 }
 
 const tag = 'users';
-
-/** Query of Kubernetes' writes. */
-const writeQuery = z.object({
-  dryRun: z.enum(['All'], 'must be All').optional().describe('Everything is checked and nothing changes.'),
-  fieldValidation: z
-    .enum(['Strict', 'Warn', 'Ignore'])
-    .default('Strict')
-    .describe('What becomes of fields that nobody knows: refused, dropped with a warning, or dropped.'),
-});
 
 const forbidden: AnswerDescription = { description: 'The API server says no, or somebody else’s rights would be had by it.' };
 
@@ -83,9 +76,10 @@ function patchOperation({ patcher, audit, keepSession }: WriteOperationsOptions)
     openToPasswordDue: true,
     params: z.object({ name: userName }),
     query: writeQuery,
+    describedHeaders: { 'If-Match': 'An ETag: the change is made to that version or not at all.' },
     bodyTypes: patchTypes,
     body: z.unknown(),
-    describedBody: describedPatch,
+    describedBody: describedPatch(userPatchBody, [{ op: 'replace', path: '/spec/username', value: 'Jane Roe' }]),
     answers: {
       200: { description: 'The user.', content: { 'application/json': userSchema }, headers: { ETag: 'The resource version.' } },
       403: forbidden,

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { z } from 'zod';
+import { aBinding } from '../bindings/support.ts';
+import { aGroup } from '../groups/support.ts';
 import type { Person } from '../support/api-server.ts';
 import { eventually } from '../support/cluster-admin.ts';
 import { grant, revoke } from '../support/grants.ts';
@@ -7,6 +9,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 
 const jane = nameOf('jane@example.com');
+const session = `s-${'0'.repeat(64)}`;
 const review = '/auth/v1/selfsubjectaccessreviews';
 const mayListUsers = { spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } } };
 
@@ -14,6 +17,10 @@ const newUser = { spec: { email: 'new@example.com', password: 'correct horse bat
 
 /** Every operation that is not for everybody, and what somebody without any right gets of it. */
 const guarded = [
+  // One's own, of which these have none.
+  { method: 'GET', path: '/auth/v1/sessions', stranger: 200 },
+  { method: 'DELETE', path: '/auth/v1/sessions', stranger: 204 },
+  { method: 'DELETE', path: `/auth/v1/sessions/${session}`, stranger: 403 },
   { method: 'GET', path: '/apis/auth.platform.io/v1/users', stranger: 403 },
   { method: 'GET', path: '/apis/auth.platform.io/v1/users?watch=true', stranger: 403 },
   { method: 'GET', path: `/apis/auth.platform.io/v1/users/${jane}`, stranger: 403 },
@@ -28,16 +35,48 @@ const guarded = [
   { method: 'GET', path: '/auth/v1/users/sync', stranger: 403 },
   { method: 'GET', path: `/auth/v1/usersroles?name=${jane}`, stranger: 403 },
   { method: 'POST', path: '/auth/v1/authorize', body: {}, stranger: 403 },
+  { method: 'GET', path: '/auth/v1/groups', stranger: 403 },
+  { method: 'POST', path: '/auth/v1/groups?dryRun=All', body: { metadata: { name: 'dev' } }, stranger: 403 },
+  { method: 'GET', path: `/auth/v1/groups/${jane}`, stranger: 403 },
+  { method: 'PATCH', path: `/auth/v1/groups/${jane}?dryRun=All`, body: {}, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/groups/${jane}?dryRun=All`, stranger: 403 },
+  { method: 'POST', path: `/auth/v1/groups/${jane}/members?dryRun=All`, body: { names: [jane] }, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/groups/${jane}/members?dryRun=All`, body: { names: [jane] }, stranger: 403 },
+  { method: 'GET', path: '/auth/v2/userbindings', stranger: 403 },
+  {
+    method: 'POST',
+    path: '/auth/v2/userbindings?dryRun=All',
+    body: { metadata: { name: 'new' }, spec: aBinding('new').spec },
+    stranger: 403,
+  },
+  { method: 'DELETE', path: '/auth/v2/userbindings?dryRun=All', body: { names: [jane] }, stranger: 403 },
+  { method: 'GET', path: `/auth/v2/userbindings/${jane}`, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v2/userbindings/${jane}?dryRun=All`, stranger: 403 },
+  { method: 'POST', path: '/auth/v1/accesstoken?dryRun=All', body: { description: 'ci' }, stranger: 403 },
+  // Their own, of which they have none.
+  { method: 'GET', path: '/auth/v1/accesstokens', stranger: 200 },
+  { method: 'DELETE', path: '/auth/v1/accesstokens/a-token', stranger: 403 },
+  { method: 'POST', path: '/auth/v1/tokenreviews', body: { spec: { token: 'x' } }, stranger: 403 },
+  // A file that says where the cluster is.
+  { method: 'GET', path: '/auth/v1/kubeconfig?mode=token', stranger: 200 },
   // The record of whoever asks; these have none.
   { method: 'GET', path: '/auth/v1/me', stranger: 404 },
   { method: 'GET', path: '/metrics', stranger: 403 },
   // Who one is, everybody may know of himself.
   { method: 'GET', path: '/api/v1/token/info', stranger: 200 },
   { method: 'GET', path: '/api/v2/token/info', stranger: 200 },
+  // Whoever is logged in may go through a plugin; there is none of that name.
+  { method: 'GET', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', stranger: 404 },
+  { method: 'POST', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
+  { method: 'PUT', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
+  { method: 'PATCH', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
+  { method: 'DELETE', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', stranger: 404 },
   // To ask is everybody's right; what comes back is a no.
   { method: 'POST', path: review, body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/auth/v1/selfsubjectrulesreviews', body: { spec: { namespace: 'default' } }, stranger: 201 },
+  // A list of none, to somebody who may nothing.
+  { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;
 
 describe('what guards an operation', () => {
@@ -49,11 +88,24 @@ describe('what guards an operation', () => {
   };
 
   before(async () => {
-    server = await startServer({ config: { kubernetes: { accessCache: '5s' } } });
+    server = await startServer({
+      config: {
+        kubernetes: { accessCache: '5s' },
+        server: { publicURL: 'http://console.test' },
+      },
+    });
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
-    await server.kubernetes.apply(aUser('jane@example.com'));
+    await server.kubernetes.apply(aUser('jane@example.com'), aGroup(jane), aBinding(jane));
     await eventually(
       () => server.request(`/auth/v1/users/${jane}`, { as: 'viewer' }),
+      ({ status }) => status === 200,
+    );
+    await eventually(
+      () => server.request(`/auth/v1/groups/${jane}`, { as: 'admin' }),
+      ({ status }) => status === 200,
+    );
+    await eventually(
+      () => server.request(`/auth/v2/userbindings/${jane}`, { as: 'admin' }),
       ({ status }) => status === 200,
     );
   });
@@ -84,10 +136,15 @@ describe('what guards an operation', () => {
       .parse(await (await server.request('/openapi/v3')).json());
     const needing = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods)
-        .filter(([, { security }]) => JSON.stringify(security) === '[{"bearer":[]}]')
+        .filter(([, { security = [] }]) => security.length > 0 && security.every((scheme) => JSON.stringify(scheme) !== '{}'))
         .map(([method]) => `${method.toUpperCase()} ${path}`),
     );
-    const tried = new Set(guarded.map(({ method, path }) => `${method} ${path.replace(jane, '{name}').replace(/\?.*/, '')}`));
+    const tried = new Set(
+      guarded.map(
+        ({ method, path }) =>
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(session, '{name}').replace(/\?.*/, '')}`,
+      ),
+    );
 
     expect(needing).to.have.members([...tried]);
   });
@@ -114,8 +171,14 @@ describe('what guards an operation', () => {
         as: 'admin',
         headers: { 'Impersonate-User': 'nobody' },
       });
-      // Nobody has synchronised, and the administrator has no record either.
-      expect(asAdmin.status, path).to.be.oneOf([200, 201, 204, ...(/\/(sync|me)$/.test(path) ? [404] : [])]);
+      // Nobody has synchronised, and the administrator has no record either, for a token to act for.
+      expect(asAdmin.status, path).to.be.oneOf([
+        200,
+        201,
+        204,
+        ...(/\/(sync|me|\{path\}|a-token|s-0+)$/.test(path) ? [404] : []),
+        ...(/accesstoken\?/.test(path) ? [403] : []),
+      ]);
       if (path === review) expect(await asAdmin.json()).to.have.nested.property('status.allowed', true);
       else await asAdmin.body?.cancel();
     }

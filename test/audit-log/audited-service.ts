@@ -2,13 +2,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { aBinding } from '../bindings/support.ts';
 import { configMap, publicLabel } from '../console/objects.ts';
+import { aGroup } from '../groups/support.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import type { Manifest } from '../support/cluster-admin.ts';
+import { type Manifest, serviceNamespace } from '../support/cluster-admin.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { aUser } from '../users/a-user.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
 import { AuditLog } from './audit-log.ts';
-import { someEmail } from './operations.ts';
+import { someEmail, someSession } from './operations.ts';
 
 export type Credentials = 'passthrough' | 'impersonate';
 
@@ -61,8 +63,13 @@ async function preparedObjects(): Promise<Manifest[]> {
       metadata: { name: 'callers' },
       rules: [
         { apiGroups: ['auth.platform.io'], resources: ['users'], verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+        { apiGroups: ['auth.platform.io'], resources: ['groups', 'userbindings'], verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+        { apiGroups: [rbac], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['view'] },
+        { apiGroups: [''], resources: ['groups'], verbs: ['impersonate'], resourceNames: ['local:dev', 'local:empty'] },
         { apiGroups: ['auth.platform.io'], resources: ['users/sync', 'users/roles'], verbs: ['get', 'update'] },
         { apiGroups: ['auth.platform.io'], resources: ['users/authorize'], verbs: ['create'] },
+        { apiGroups: ['auth.platform.io'], resources: ['sessions', 'accesstokens'], verbs: ['list', 'delete'] },
+        { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
         { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
         { nonResourceURLs: ['/metrics'], verbs: ['get'] },
       ],
@@ -76,6 +83,15 @@ async function preparedObjects(): Promise<Manifest[]> {
     },
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'callers' } },
     aUser(someEmail),
+    aGroup('dev', [nameOf(someEmail)]),
+    aGroup('empty'),
+    aBinding('some'),
+    {
+      apiVersion: 'auth.platform.io/v1',
+      kind: 'Session',
+      metadata: { name: someSession, namespace: serviceNamespace },
+      spec: { user: nameOf(someEmail), createdAt: '2026-01-01T00:00:00Z', expiration: '2100-01-01T00:00:00Z', sealed: 'x' },
+    },
     configMap('envs', {}, { data: { COLOR: 'blue' } }),
     configMap('plugin', { 'console.platform.io/plugin': 'cost' }, { data: { 'plugin-manifest.json': '{}' } }),
     configMap('private', {}, { data: { 'logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>' } }),

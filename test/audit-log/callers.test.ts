@@ -33,16 +33,16 @@ function suite(way: Way): void {
   /** What the API server was asked in the name of who sent that request. */
   const callsFor = async ({ id }: CallerRequest) =>
     (await service.log.ofService()).filter((event) => way.isTheirs(event, nameFor(id))).map(what);
-  const expectCalls = (calls: readonly string[], { id, asks }: CallerRequest) => {
+  const expectCalls = (calls: readonly string[], { id, asks, isRepeated }: CallerRequest) => {
     const others = calls.filter((call) => call !== whoAreThey);
-    expect(others, id).to.deep.equal(asks);
+    expect(isRepeated ? [...new Set(others)] : others, id).to.deep.equal(asks);
     expect(calls.length - others.length, id).to.be.at.most(1);
   };
 
   it('has no call for who is nobody', async () => {
     for (const { id, path } of anonymousRequests) {
       const response = await service.server.request(path, { headers: hostileHeaders });
-      expect(response.status, id).to.equal(200);
+      expect(response.status, id).to.equal(id === 'DocsDirectory' ? 308 : 200);
       await response.body?.cancel();
     }
 

@@ -43,6 +43,10 @@ function suite(credentials: Credentials): void {
     };
     for (const method of ['GET', 'POST'] as const) for (const each of versions) await send(`${each}/token/refresh`, method);
     await send('v2/token/logout', version === 'v1' ? 'GET' : 'POST');
+    await logIn(server, { version, storage });
+    const body = new URLSearchParams({ logout_token: provider.logoutToken() });
+    const told = await browser.request('/api/v2/token/backchannel-logout', { method: 'POST', headers: hostileHeaders, body });
+    expect(told.status, told.text).to.equal(200);
   }
 
   const people = versions.flatMap((version) => storages.map((storage) => ({ name: `${version}-${storage}`, version, storage })));

@@ -15,7 +15,7 @@ interface Session {
   csrf: string;
 }
 
-type Ask = (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<Reply>;
+export type Ask = (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<Reply>;
 
 const password = 'correct horse battery';
 const users = '/auth/v1/users';
@@ -33,7 +33,7 @@ export function asker({ url }: { url: string }, { secret, csrf }: Session): Ask 
     });
 }
 
-async function expectStatus(status: number, reply: Promise<Reply>): Promise<void> {
+export async function expectStatus(status: number, reply: Promise<Reply>): Promise<void> {
   const { status: actual, text } = await reply;
   expect(actual, text).to.equal(status);
 }
@@ -62,6 +62,7 @@ export async function administer({ account: { admin, recorder } }: RecordedServi
   expect(needs()).to.include(`delete users.auth.platform.io ${nameOf('vain@example.com')}`);
 
   await refer(admin, kim);
+  await expectStatus(200, ask('PATCH', '/auth/v1/groups/crew', { spec: { description: 'Everybody' } }));
   await expectStatus(204, ask('DELETE', `${users}/${kim}`));
   await expectStatus(201, create('kim@example.com'));
   await expectStatus(204, ask('DELETE', `${users}/${kim}`));
@@ -70,7 +71,9 @@ export async function administer({ account: { admin, recorder } }: RecordedServi
   const selector = encodeURIComponent('spec.email=lee@example.com');
   expect((await ask('DELETE', `${users}?fieldSelector=${selector}`)).body).to.include({ total: 1, succeeded: 1 });
   expect(needs()).to.include(`delete users.auth.platform.io ${nameOf('lee@example.com')}`);
-  await eventually(needs, (all) => all.includes('update leases.coordination.k8s.io atrium-user-states in atrium-system'));
+  for (const lease of ['atrium-user-states', 'atrium-group-states'])
+    await eventually(needs, (all) => all.includes(`update leases.coordination.k8s.io ${lease} in atrium-system`));
+  await eventually(needs, (all) => all.includes('patch groups.auth.platform.io/status crew'));
 }
 
 /** Somebody else's Secret has the name that the password would be kept under: the record, which is there by then, is taken back. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
 import { eventually } from '../support/cluster-admin.ts';
-import { renderText } from './chart.ts';
+import { namespace, renderText } from './chart.ts';
 import { type Kubectl, kubectlFor, refusalOf } from './kubectl.ts';
 
 const userBinding = (name: string, spec: Record<string, unknown> = {}) =>
@@ -25,6 +25,9 @@ const group = (name: string, members: readonly string[], spec: Record<string, un
     metadata: { name },
     spec: { displayName: name, ...(members.length > 0 && { users: members.map((member) => ({ name: member })) }), ...spec },
   });
+
+/** As many as there may be. */
+const crowd = Array.from({ length: 5000 }, (_, index) => `${index}`.padStart(32, 'f'));
 
 /** Lets a person do that with the one object of that name. */
 function mayDo(person: string, rule: { apiGroups: string[]; resources: string[]; verbs: string[] }, resourceName: string): string[] {
@@ -118,6 +121,30 @@ describe('the admission policies of the chart', () => {
       expect(await bob(['label', 'userbinding', 'narrow', 'checked=yes'])).to.include('labeled');
       expect(await bob(['delete', 'userbinding', 'narrow'])).to.include('deleted');
     });
+
+    it('refuses them by kubectl apply too, as kubectl sends it and server-side', async () => {
+      const wider = { subjects: [{ kind: 'User', name: 'bob' }] };
+      for (const how of [[], ['--server-side', '--force-conflicts']]) {
+        expect(await refusalOf(bob(['apply', ...how, '--filename=-'], userBinding('applied')))).to.include('cannot bind');
+        await alice(['apply', ...how, '--filename=-'], userBinding('applied'));
+        expect(await refusalOf(bob(['apply', ...how, '--filename=-'], userBinding('applied', wider)))).to.include('cannot bind');
+        expect(await admin(['get', 'userbinding/applied', '--output=jsonpath={.spec.subjects[*].name}'])).to.equal('jane@example.com');
+        await bob(['delete', 'userbinding', 'applied']);
+      }
+    });
+
+    it('lets the service hold one of a role that it may not bind, and widen none', async () => {
+      const service: Kubectl = (given, stdin) => admin([`--as=system:serviceaccount:${namespace}:atrium`, ...given], stdin);
+      await admin(['create', 'clusterrolebinding', 'keeper', '--clusterrole=atrium-users-admin', `--serviceaccount=${namespace}:atrium`]);
+      await create(admin, userBinding('held', { roleRef: 'admin' }));
+      const finalizers = ['auth.platform.io/userbinding'];
+
+      expect(await patch(service, 'userbinding/held', { metadata: { finalizers } })).to.include('patched');
+      expect(await patch(service, 'userbinding/held', { metadata: { finalizers: null } })).to.include('patched');
+      expect(await refusalOf(patch(service, 'userbinding/held', { spec: { constraint: [{ namespace: 'kube-system' }] } }))).to.include(
+        'cannot bind',
+      );
+    });
   });
 
   describe('for local Groups', () => {
@@ -138,6 +165,52 @@ describe('the admission policies of the chart', () => {
       expect(await refusalOf(create(alice, group('other', ['jane'])))).to.include('"local:other"');
     });
 
+    it('refuses them by kubectl apply too, as kubectl sends it and server-side', async () => {
+      await create(bob, group('applied', []));
+      for (const how of [[], ['--server-side', '--force-conflicts']])
+        expect(await refusalOf(bob(['apply', ...how, '--filename=-'], group('applied', ['bob'])))).to.include('cannot change the members');
+      expect(await admin(['get', 'groups.auth.platform.io/applied', '--output=jsonpath={.spec.users}'])).to.equal('');
+      expect(await bob(['apply', '--filename=-'], group('applied', [], { description: 'Empty' }))).to.include('configured');
+    });
+
+    describe('by the service', () => {
+      const service: Kubectl = (given, stdin) => admin([`--as=system:serviceaccount:${namespace}:atrium`, ...given], stdin);
+      const left = (...names: string[]) => ({ spec: { users: names.map((name) => ({ name })) } });
+      before(async () => {
+        const account = `--serviceaccount=${namespace}:atrium`;
+        await admin(['create', 'clusterrolebinding', 'service', '--clusterrole=atrium-users-admin', account]);
+        await admin(['create', 'clusterrole', 'cleaner', '--verb=delete', '--resource=groups.auth.platform.io/members']);
+        await admin(['create', 'clusterrolebinding', 'cleaner', '--clusterrole=cleaner', account]);
+      });
+
+      for (const wanted of ['b c d', 'a c d', 'a b c', 'b d', 'c'])
+        it(`lets it take out whose user is deleted, so that of "a b c d" is left "${wanted}"`, async () => {
+          const name = `left.${wanted.replaceAll(' ', '')}x`;
+          await create(admin, group(name, ['a', 'b', 'c', 'd']));
+
+          expect(await patch(service, `groups.auth.platform.io/${name}`, left(...wanted.split(' ')))).to.include('patched');
+        });
+
+      it('refuses to have it change "a b c d" otherwise, also where fewer are left', async () => {
+        await create(admin, group('kept', ['a', 'b', 'c', 'd']));
+
+        for (const wanted of ['e', 'a b e', 'e b c', 'a e c', 'a b c e', 'a b c d e', 'c a b', 'd e', ''])
+          expect(
+            await refusalOf(patch(service, 'groups.auth.platform.io/kept', left(...wanted.split(' ').filter(Boolean)))),
+            wanted,
+          ).to.include('cannot change the members');
+      });
+
+      it('lets it take out three of as many as there may be, and no more at one time', async () => {
+        await create(admin, group('multitude', crowd));
+
+        expect(await refusalOf(replace(service, group('multitude', [...crowd.slice(3), 'bob'])))).to.include('cannot change the members');
+        expect(await refusalOf(replace(service, group('multitude', crowd.slice(4))))).to.include('cannot change the members');
+        expect(await replace(service, group('multitude', crowd.slice(3)))).to.include('replaced');
+        expect(await replace(service, group('multitude', crowd.slice(3, -3)))).to.include('replaced');
+      });
+    });
+
     it('lets who may not change everything else', async () => {
       expect(await patch(bob, 'groups.auth.platform.io/oncall', { spec: { description: 'Night and day' } })).to.include('patched');
       expect(await bob(['label', 'groups.auth.platform.io', 'oncall', 'checked=yes'])).to.include('labeled');
@@ -145,11 +218,10 @@ describe('the admission policies of the chart', () => {
     });
 
     it('copes with as many members as there may be', async () => {
-      const members = Array.from({ length: 5000 }, (_, index) => `${index}`.padStart(32, 'f'));
-      await create(admin, group('crowd', members));
+      await create(admin, group('crowd', crowd));
 
-      expect(await replace(bob, group('crowd', members, { description: 'many' }))).to.include('replaced');
-      expect(await refusalOf(replace(bob, group('crowd', members.slice(1))))).to.include('cannot change the members');
+      expect(await replace(bob, group('crowd', crowd, { description: 'many' }))).to.include('replaced');
+      expect(await refusalOf(replace(bob, group('crowd', crowd.slice(1))))).to.include('cannot change the members');
     });
   });
 });

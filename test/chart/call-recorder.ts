@@ -73,10 +73,27 @@ export class CallRecorder {
   }
 }
 
-const approval = 'certificatesigningrequests.certificates.k8s.io/approval';
 const impersonated = { 'impersonate-user': 'users', 'impersonate-group': 'groups', 'impersonate-uid': 'uids.authentication.k8s.io' };
 
-const signingRequest = z.object({ spec: z.object({ signerName: z.string() }) });
+/** What admission asks for besides, by the verb and resource of a call; undefined where this one does not come to that. */
+const besides: Readonly<Record<string, (body: unknown, need: Need) => Pick<Need, 'verb' | 'resource' | 'name'> | undefined>> = {
+  'update certificatesigningrequests.certificates.k8s.io/approval': (body) => {
+    const name = z.object({ spec: z.object({ signerName: z.string() }) }).parse(body).spec.signerName;
+    return { verb: 'approve', resource: 'signers.certificates.k8s.io', name };
+  },
+  'create rolebindings.rbac.authorization.k8s.io': bindOf,
+  'create clusterrolebindings.rbac.authorization.k8s.io': bindOf,
+  // The chart's own policy.
+  'patch groups.auth.platform.io': (body, { name }) =>
+    z.object({ spec: z.object({ users: z.array(z.unknown()) }) }).safeParse(body).success
+      ? { verb: 'delete', resource: 'groups.auth.platform.io/members', name }
+      : undefined,
+};
+
+function bindOf(body: unknown) {
+  const { name } = z.object({ roleRef: z.object({ kind: z.literal('ClusterRole'), name: z.string() }) }).parse(body).roleRef;
+  return { verb: 'bind', resource: 'clusterroles.rbac.authorization.k8s.io', name };
+}
 
 function needsOf({ method = '', url = '', headersDistinct: headers }: IncomingMessage, body: Buffer): Need[] {
   if (headers['impersonate-user'] !== undefined) {
@@ -87,16 +104,9 @@ function needsOf({ method = '', url = '', headersDistinct: headers }: IncomingMe
   const { isResource, verb, group = '', resource = '', subresource, namespace = '', name = '', path } = requestInfo(method, url);
   if (!isResource) return [{ verb, resource: path, namespace: '', name: '' }];
   const need = { verb, resource: `${qualified(resource, group)}${subresource ? `/${subresource}` : ''}`, namespace, name };
-  return need.resource === approval ? [need, signerOf(body)] : [need];
+  const asked = besides[`${need.verb} ${need.resource}`]?.(JSON.parse(body.toString()), need);
+  return asked === undefined ? [need] : [need, { ...asked, namespace: '' }];
 }
-
-/** Admission asks for this when a request is approved. */
-const signerOf = (body: Buffer): Need => ({
-  verb: 'approve',
-  resource: 'signers.certificates.k8s.io',
-  namespace: '',
-  name: signingRequest.parse(JSON.parse(body.toString())).spec.signerName,
-});
 
 export const qualified = (resource: string, group: string) => (group === '' ? resource : `${resource}.${group}`);
 

@@ -75,5 +75,19 @@ describe('the notes after the installation', () => {
     expect(await notes(issuer))
       .to.include('Log in at https://issuer.example.com')
       .and.not.to.include('WARNING');
+    expect(await notes({ ...issuer, 'config.features.accessTokens': true }))
+      .to.include('WARNING: the service')
+      .and.to.include('rbac.impersonation.groups. Access tokens need it (config.features.accessTokens).');
+  });
+
+  it('say what is off, and why', async () => {
+    const on = { 'config.features.accessTokens': true, 'config.features.userBindings': true };
+    const why = "Off, since the service's account gets far-reaching rights with it (docs/install.md): ";
+
+    expect(await notes({ 'config.server': server })).to.include(
+      `${why}config.features.accessTokens, config.features.userBindings, config.users.certificates.enabled.`,
+    );
+    expect(await notes({ 'config.server': server, ...on })).to.include(`${why}config.users.certificates.enabled.`);
+    expect(await notes({ 'config.server': server, ...on, 'config.users.certificates.enabled': true })).not.to.include('Off, since');
   });
 });

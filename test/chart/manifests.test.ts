@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { manifestFiles, manifestsDirectory } from '../../scripts/chart/manifests.ts';
+import { parseConfig } from '../../src/config/load.ts';
 import { helmProgram } from '../cluster/build.ts';
 import { serviceNamespace } from '../support/cluster-admin.ts';
 import { textOf } from './call-recorder.ts';
@@ -59,7 +60,18 @@ describe('deploy/manifests', () => {
       'update certificatesigningrequests.certificates.k8s.io/approval',
       'approve signers.certificates.k8s.io kubernetes.io/kube-apiserver-client',
     ]);
-    expect(files.get('kustomization.yaml')).not.to.include('certificates.yaml');
-    expect(files.get('config.yaml')).to.match(/certificates:\s+enabled: false/);
+  });
+
+  it('apply none of what is off by default, as config.yaml has it and the example too', () => {
+    for (const file of ['access-tokens.yaml', 'certificates.yaml', 'user-bindings.yaml']) {
+      expect(objectsOf(files.get(file) ?? ''), file).not.to.deep.equal([]);
+      expect(files.get('kustomization.yaml')).not.to.include(file);
+    }
+    for (const yaml of [files.get('config.yaml') ?? '', readFileSync(`${directory}/../example-overlay/config.yaml`, 'utf8')]) {
+      const { features, users } = parseConfig({ yaml });
+
+      expect(features).to.include({ accessTokens: false, userBindings: false, groups: true });
+      expect(users.certificates.enabled).to.equal(false);
+    }
   });
 });

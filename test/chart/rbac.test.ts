@@ -13,6 +13,7 @@ import { aUser, nameOf } from '../users/a-user.ts';
 import { administer, asker, askForSync, authorize, bind, changeOwnPassword, synchronise } from './administer.ts';
 import { textOf } from './call-recorder.ts';
 import { namespace } from './chart.ts';
+import { bindUsers, endSessions, extend, useAccessToken } from './extensions.ts';
 import { RecordedService } from './rbac-service.ts';
 import { itIsGrantedJust } from './rights.ts';
 
@@ -24,8 +25,12 @@ const always = {
   'patch users.auth.platform.io': 'to keep what a log-in tells of its user',
   'delete users.auth.platform.io': 'to take back a user whose making failed, and to delete a selection',
   'patch users.auth.platform.io/status': 'to keep when somebody logged in, and to end what a password has opened',
+  'get groups.auth.platform.io': 'to change what there is now',
   'list groups.auth.platform.io': 'to find those that a deleted user is in',
+  'watch groups.auth.platform.io': 'to know who is in which',
+  'patch groups.auth.platform.io/status': 'to tell how many members there are',
   'patch groups.auth.platform.io': 'to take a deleted user out',
+  'delete groups.auth.platform.io/members': 'to be let through by the admission policy then',
   'list userbindings.auth.platform.io': 'to find those that name a deleted user',
   'patch userbindings.auth.platform.io': 'to take a deleted user out',
   'delete userbindings.auth.platform.io': 'to leave none without a subject behind',
@@ -42,8 +47,11 @@ const always = {
   'watch clusterroles.rbac.authorization.k8s.io': 'to drop decisions that a change makes wrong',
   'list clusterrolebindings.rbac.authorization.k8s.io': 'to know who is bound to what',
   'watch clusterrolebindings.rbac.authorization.k8s.io': 'to know who is bound to what',
+  'list namespaces': 'to tell somebody in which they may do something',
+  'watch namespaces': 'to tell somebody in which they may do something',
   'list consoleplugins.console.platform.io': 'to leave disabled plugins out',
   'watch consoleplugins.console.platform.io': 'to leave disabled plugins out',
+  'patch consoleplugins.console.platform.io/status': 'to tell whether their files can be had',
   'list configmaps in atrium-system': 'to follow images, plugins and the environment',
   'watch configmaps in atrium-system': 'to follow images, plugins and the environment',
   'get configmaps in atrium-system': 'to read an image for who may see it',
@@ -60,6 +68,10 @@ const always = {
   'create leases.coordination.k8s.io in atrium-system': 'to be the replica that keeps the states of users',
   'get leases.coordination.k8s.io atrium-user-states in atrium-system': 'to see which replica keeps the states of users',
   'update leases.coordination.k8s.io atrium-user-states in atrium-system': 'to go on keeping the states of users',
+  'get leases.coordination.k8s.io atrium-group-states in atrium-system': 'to see which replica keeps the states of groups',
+  'update leases.coordination.k8s.io atrium-group-states in atrium-system': 'to go on keeping the states of groups',
+  'get leases.coordination.k8s.io atrium-plugin-states in atrium-system': 'to see which replica keeps the states of plugins',
+  'update leases.coordination.k8s.io atrium-plugin-states in atrium-system': 'to go on keeping the states of plugins',
   'get leases.coordination.k8s.io atrium-user-sync in atrium-system': 'to see whether somebody synchronises',
   'create events in atrium-system': 'to tell of a plugin that cannot be served',
   'create events in default': 'to tell of users',
@@ -93,6 +105,23 @@ const external = {
   'approve signers.certificates.k8s.io kubernetes.io/kube-apiserver-client': 'to approve it for that signer',
   'get certificatesigningrequests.certificates.k8s.io': 'to fetch the certificate',
   'delete certificatesigningrequests.certificates.k8s.io': 'to leave no request behind',
+  'list accesstokens.auth.platform.io': 'to know which count',
+  'watch accesstokens.auth.platform.io': 'to know which count',
+  'create accesstokens.auth.platform.io': 'to make one for its owner, who needs no right to it',
+  'delete accesstokens.auth.platform.io': 'to end one for its owner, and to forget what has expired',
+  'patch accesstokens.auth.platform.io/status': 'to note the last use',
+  'watch userbindings.auth.platform.io': 'to make them RBAC',
+  'patch userbindings.auth.platform.io/status': 'to tell what came of them',
+  'create rolebindings.rbac.authorization.k8s.io': 'to bind in a namespace',
+  'patch rolebindings.rbac.authorization.k8s.io': 'to change who is bound there',
+  'delete rolebindings.rbac.authorization.k8s.io': 'to end it',
+  'create clusterrolebindings.rbac.authorization.k8s.io': 'to bind everywhere',
+  'patch clusterrolebindings.rbac.authorization.k8s.io': 'to change who is bound everywhere',
+  'delete clusterrolebindings.rbac.authorization.k8s.io': 'to end it',
+  'bind clusterroles.rbac.authorization.k8s.io atrium-users-view': 'to give a role that it does not have',
+  'bind clusterroles.rbac.authorization.k8s.io view': 'to give a role that it does not have',
+  'get leases.coordination.k8s.io atrium-user-bindings in atrium-system': 'to see which replica makes UserBindings RBAC',
+  'update leases.coordination.k8s.io atrium-user-bindings in atrium-system': 'to go on doing so',
 };
 
 const jane = { email: 'jane@example.com', password: 'correct horse battery' };
@@ -115,6 +144,7 @@ describe('the rights of the service, with the embedded issuer', () => {
     const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '', csrf });
     await bind(service.account.admin, jane.email, 'atrium-users-admin');
     await administer(service, ask);
+    await extend(service, ask);
     await askForSync(ask);
     await changeOwnPassword(ask, jane.email, jane.password);
     await oddRequests(service);
@@ -126,7 +156,7 @@ describe('the rights of the service, with the embedded issuer', () => {
   itIsGrantedJust(embedded, () => service.account);
 });
 
-describe('the rights of the service, with an issuer elsewhere, a directory and client certificates', () => {
+describe('the rights of the service, with an issuer elsewhere, a directory and all that is off by default', () => {
   let service: RecordedService;
   let provider: TestProvider;
   before(async () => {
@@ -135,6 +165,7 @@ describe('the rights of the service, with an issuer elsewhere, a directory and c
       login: { issuer: provider.issuer },
       kubernetes: { credentials: 'impersonate' },
       users: { ldap: [unreachable], certificates: { enabled: true } },
+      features: { accessTokens: true, userBindings: true },
     });
     await service.replica({ isFirst: true });
     const { browser, handle, secret, csrf } = await session(service);
@@ -142,6 +173,9 @@ describe('the rights of the service, with an issuer elsewhere, a directory and c
     const ask = asker(service, { secret, csrf });
     for (const role of ['atrium-users-admin', 'atrium-certificates']) await bind(service.account.admin, jane.email, role);
     await administer(service, ask);
+    await extend(service, ask);
+    await bindUsers(service);
+    await useAccessToken(service, ask);
     await synchronise(ask);
     await authorize(ask);
     expect((await refresh(browser, handle)).status).to.equal(200);
@@ -149,6 +183,7 @@ describe('the rights of the service, with an issuer elsewhere, a directory and c
     provider.person = { ...provider.person, sub: 'john-1', email: 'john@example.com' };
     const again = await session(service);
     expect((await logout(again.browser, again.handle)).status).to.equal(200);
+    await endSessions(service, provider);
     await oddRequests(service);
     await service.sweep({ identityRecords: false });
     await completeKeys(service, ['seal.jwks']);

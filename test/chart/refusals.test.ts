@@ -34,6 +34,12 @@ const wrong: [Values, string][] = [
     { 'certificateAuthority.existingSecret': 'a', 'certificateAuthority.existingConfigMap': 'b' },
     'certificateAuthority: name existingConfigMap or existingSecret',
   ],
+  [
+    { 'pluginCertificateAuthority.existingSecret': 'a', 'pluginCertificateAuthority.existingConfigMap': 'b' },
+    'pluginCertificateAuthority: name existingConfigMap or existingSecret',
+  ],
+  [{ 'config.features.accesstokens': true }, "at '/config/features': additional properties 'accesstokens' not allowed"],
+  [{ 'rbac.userBindings': null }, "at '/rbac': missing property 'userBindings'"],
   [{ 'ingress.enabled': true }, 'ingress.host: set it, or config.server.publicURL'],
   [{ 'httpRoute.enabled': true }, 'httpRoute.parentRefs: name the Gateway'],
   [{ 'metrics.serviceMonitor.enabled': true, 'metrics.service.enabled': false }, 'metrics.serviceMonitor needs metrics.service.enabled'],

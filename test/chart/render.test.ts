@@ -104,6 +104,23 @@ describe('the Deployment of the chart', () => {
     expect(pod.automountServiceAccountToken).to.equal(false);
   });
 
+  for (const kind of ['existingConfigMap', 'existingSecret'])
+    it(`mounts the certificate authority of plugins from an ${kind}, and has it used`, async () => {
+      const values = { [`pluginCertificateAuthority.${kind}`]: 'services', 'pluginCertificateAuthority.key': 'service-ca.crt' };
+      const { pod, container } = await deployment({ ...values, 'certificateAuthority.existingSecret': 'authority' });
+      const { console, login } = configOf(await render({ ...values, 'certificateAuthority.existingSecret': 'authority' }));
+      const file = console.plugins.caFile ?? '';
+      const { name } = container.volumeMounts.find(({ mountPath }) => file.startsWith(`${mountPath}/`)) ?? {};
+      const items = [{ key: 'service-ca.crt', path: 'ca.crt' }];
+
+      expect(file)
+        .to.match(/\/ca\.crt$/)
+        .and.not.to.equal(login.caFile);
+      expect(pod.volumes.find((volume) => volume.name === name)).to.deep.include(
+        kind === 'existingSecret' ? { secret: { secretName: 'services', items } } : { configMap: { name: 'services', items } },
+      );
+    });
+
   it('gets other pods when the configuration changes, and only then', async () => {
     const checksum = async (values: Values) => (await deployment(values)).metadata.annotations['checksum/config'];
 
@@ -154,7 +171,7 @@ describe('what else the chart renders', () => {
     for (const { metadata } of definitions) expect(metadata.annotations).to.deep.equal({ 'helm.sh/resource-policy': 'keep' });
   });
 
-  it('may impersonate only where the API server does not trust the issuer', async () => {
+  it('may impersonate only where the API server does not trust the issuer, or access tokens are on', async () => {
     const impersonates = async (values: Values) => (await renderText(values)).includes('verbs: [impersonate]');
     const issuer = { 'config.login.issuer': 'https://issuer.example.com' };
 
@@ -162,6 +179,9 @@ describe('what else the chart renders', () => {
     expect(await impersonates(issuer)).to.equal(false);
     expect(await impersonates({ ...issuer, 'config.kubernetes.credentials': 'impersonate' })).to.equal(true);
     expect(await impersonates({ 'config.kubernetes.credentials': 'passthrough' })).to.equal(false);
+    expect(await impersonates({ ...issuer, 'config.features.accessTokens': true })).to.equal(true);
+    // What the service takes for on.
+    expect(await impersonates({ ...issuer, 'config.features.accessTokens': null })).to.equal(true);
   });
 
   it('lets the account approve certificates only where they are on, and at their signer only', async () => {

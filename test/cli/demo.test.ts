@@ -101,6 +101,17 @@ describe('atrium sandbox, the demo', () => {
     expect(demo.stdout).to.contain(`kubectl --kubeconfig ${info.kubeconfig} get users`);
   });
 
+  it('takes an access token, and so does its cluster', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const made = await get('/auth/v1/accesstoken', 'manager', { method: 'POST', headers, body: '{"description":"try"}' });
+    const { token } = z.object({ token: z.string() }).parse(await made.json());
+    const seen = await get('/api/v1/token/info', undefined, { headers: { authorization: `Bearer ${token}` } });
+
+    expect(await seen.json()).to.include({ name: 'manager@example.com' });
+    expect(demo.stdout).to.contain('/auth/v1/accesstoken');
+    if (hasKubectl) expect(await kubectl(info, '--token', token, 'auth', 'whoami')).to.contain('manager@example.com');
+  });
+
   it('serves a page, the configuration of a console and the demo objects to anybody', async () => {
     const page = await get('/', undefined, { headers: { accept: 'text/html' } });
     const modules = z

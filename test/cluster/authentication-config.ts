@@ -16,6 +16,10 @@ export interface TrustedIssuer {
   groupsClaim?: string;
   /** Default none. */
   groupsPrefix?: string;
+  /** CEL, instead of claim and prefix. */
+  groupsExpression?: string;
+  /** Beside those that refuse what is Kubernetes' own. */
+  userValidationRules?: readonly { expression: string; message: string }[];
 }
 
 /**
@@ -37,14 +41,43 @@ export function authenticationConfig(issuers: Iterable<TrustedIssuer>, ownAuthor
       },
       claimMappings: {
         username: { claim: issuer.usernameClaim ?? 'email', prefix: issuer.usernamePrefix ?? '' },
-        groups: { claim: issuer.groupsClaim ?? 'groups', prefix: issuer.groupsPrefix ?? '' },
+        groups: issuer.groupsExpression
+          ? { expression: issuer.groupsExpression }
+          : { claim: issuer.groupsClaim ?? 'groups', prefix: issuer.groupsPrefix ?? '' },
         uid: { claim: 'sub' },
       },
       userValidationRules: [
         { expression: "!user.username.startsWith('system:')", message: 'no name of Kubernetes itself' },
         { expression: "user.groups.all(group, !group.startsWith('system:'))", message: 'no group of Kubernetes itself' },
+        ...(issuer.userValidationRules ?? []),
       ],
     })),
+  });
+}
+
+/** A webhook that says whose a bearer token is. */
+export interface TokenWebhook {
+  /** https; verified by the test's own authority. */
+  url: string;
+  /** Whose token the API server sends along: one of the people, or a text of the test's own. */
+  as: string;
+  /** Of the TokenReview. Default v1. */
+  version?: 'v1' | 'v1beta1';
+}
+
+/**
+ * The file of `--authentication-token-webhook-config-file`.
+ *
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#webhook-token-authentication
+ */
+export function tokenWebhookConfig({ url, as }: TokenWebhook, ownAuthority: string, tokens: ReadonlyMap<string, string>): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'atrium', cluster: { server: url, 'certificate-authority-data': Buffer.from(ownAuthority).toString('base64') } }],
+    users: [{ name: 'kube-apiserver', user: { token: tokens.get(as) ?? as } }],
+    contexts: [{ name: 'webhook', context: { cluster: 'atrium', user: 'kube-apiserver' } }],
+    'current-context': 'webhook',
   });
 }
 

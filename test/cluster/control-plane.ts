@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
-import { auditPolicy, authenticationConfig, type TrustedIssuer } from './authentication-config.ts';
+import { auditPolicy, authenticationConfig, type TokenWebhook, type TrustedIssuer, tokenWebhookConfig } from './authentication-config.ts';
 import { controlPlanePrograms } from './build.ts';
 import { type KeyPair, loopbackCertificates } from './certificates.ts';
 import { Program } from './program.ts';
@@ -29,6 +29,8 @@ export interface ControlPlaneOptions {
   serviceAccountAdmission?: boolean;
   /** Trusted from the start. One that is up by then is believed at once, one that is not within 10 s of being so. */
   issuers?: readonly TrustedIssuer[];
+  /** Asked about tokens that nobody else vouches for; need not be up yet. */
+  tokenWebhook?: TokenWebhook | undefined;
 }
 
 export interface ControlPlane {
@@ -60,6 +62,7 @@ export async function startControlPlane({
   controllers = [],
   serviceAccountAdmission = false,
   issuers: trusted = [],
+  tokenWebhook,
 }: ControlPlaneOptions): Promise<ControlPlane> {
   const programs = await controlPlanePrograms();
   const directory = await mkdtemp(join(tmpdir(), 'atrium-control-plane-'));
@@ -98,6 +101,7 @@ export async function startControlPlane({
     await write('kubeconfig', kubeconfig(url, certificateAuthority, tokens));
     await write('authentication.yaml', authenticationConfig(issuers.values(), certificateAuthority));
     await write('audit-policy.yaml', auditPolicy);
+    if (tokenWebhook) await write('token-webhook.yaml', tokenWebhookConfig(tokenWebhook, certificateAuthority, tokens));
 
     const etcdURL = `http://127.0.0.1:${etcdPort}`;
     const etcd = await start(
@@ -124,6 +128,11 @@ export async function startControlPlane({
         'client-ca-file': 'ca.crt',
         'token-auth-file': 'tokens.csv',
         'authentication-config': 'authentication.yaml',
+        ...(tokenWebhook && {
+          'authentication-token-webhook-config-file': 'token-webhook.yaml',
+          'authentication-token-webhook-version': tokenWebhook.version ?? 'v1',
+          'authentication-token-webhook-cache-ttl': '2s',
+        }),
         'authorization-mode': 'RBAC',
         ...(!serviceAccountAdmission && { 'disable-admission-plugins': 'ServiceAccount' }),
         'service-account-issuer': 'https://kubernetes.default.svc',

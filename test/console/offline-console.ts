@@ -9,6 +9,7 @@ import { createLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import { AccessReviews } from '../../src/kubernetes/access.ts';
 import { ApiServer } from '../../src/kubernetes/api-server.ts';
+import { watchConsolePlugins } from '../../src/plugins/plugins.ts';
 import { startBareService } from '../support/bare-service.ts';
 
 /** A directory with these files, below a fresh temporary one that holds `outside` too. */
@@ -44,7 +45,9 @@ export async function startOfflineConsole({ config = {}, environment = {} }: Off
   };
   const apiServer = new ApiServer({ connection, requestTimeoutMs: 1000, metrics });
   const access = new AccessReviews({ apiServer, accessCacheMs: 0, metrics });
-  const console = createConsole({ config: parsed, basePath, apiServer, access, metrics, log, namespace: 'atrium-system', environment });
+  const consolePlugins = watchConsolePlugins({ client: apiServer.asService, metrics, log });
+  const shared = { config: parsed, basePath, apiServer, access, consolePlugins, metrics, log, namespace: 'atrium-system' };
+  const console = createConsole({ ...shared, environment });
   await console.start();
   const service = await startBareService(console.operations, { basePath });
   return {

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { z } from 'zod';
 import { accountOf } from '../../src/accounts/account.ts';
+import { noLocalGroups } from '../../src/accounts/local-groups.ts';
 import { accountLookup } from '../../src/accounts/lookup.ts';
 import { PasswordChange } from '../../src/accounts/password-change.ts';
 import { PasswordCheck } from '../../src/accounts/password-check.ts';
@@ -180,6 +181,7 @@ async function startReplica({
     client,
     namespace: serviceNamespace,
     accounts,
+    localGroups: noLocalGroups,
     passwordChange: new PasswordChange({ client, namespace: serviceNamespace, passwords, config: config.users, now: () => new Date() }),
     passwordCheck: new PasswordCheck({ client, namespace: serviceNamespace, accounts, passwords, config: config.users, audit, log }),
     keyRing,

@@ -59,7 +59,7 @@ describe('the image', () => {
     const paths = files.filter((file) => !file.isDirectory()).map((file) => join(file.parentPath, file.name).slice(image.added.length));
 
     const known =
-      /^\/(app\/(atrium\.js|parts\/[\w-]+\.js|public\/[\w.-]+|LICENSE|LICENSES\.txt|sbom\.cdx\.json)|usr\/local\/(bin\/node|share\/doc\/node\/LICENSE)|usr\/lib\/libatomic\.so\.1)$/;
+      /^\/(app\/(atrium\.js|kubectl-atrium|parts\/[\w-]+\.js|node_modules\/swagger-ui-dist\/[\w.-]+|public\/[\w.-]+|LICENSE|LICENSES\.txt|sbom\.cdx\.json)|usr\/local\/(bin\/node|share\/doc\/node\/LICENSE)|usr\/lib\/libatomic\.so\.1)$/;
     expect(paths.filter((path) => !known.test(path))).to.deep.equal([]);
     expect(paths).to.include.members(['/app/atrium.js', '/app/public/index.html', '/usr/local/bin/node', '/app/sbom.cdx.json']);
     expect(image.missingLibraries).to.deep.equal([]);
@@ -92,6 +92,12 @@ describe('the image', () => {
     const page = await fetch(`${url}/`);
     expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
     expect((await fetch(`${url}/identity/.well-known/openid-configuration`)).status).to.equal(200);
+
+    expect((await fetch(`${url}/docs`)).status).to.equal(200);
+    // What makes certificates is a part that loads with the first of them.
+    const headers = { authorization: `Bearer ${await cluster.token('admin')}`, 'content-type': 'application/json' };
+    const certificate = await fetch(`${url}/auth/v1/authorize`, { method: 'POST', headers, body: '{}' });
+    expect(certificate.status, await certificate.text()).to.equal(201);
 
     await container.signal('SIGTERM');
     expect((await container.finished).code).to.equal(0);

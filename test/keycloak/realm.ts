@@ -7,7 +7,7 @@ export const clientSecret = 'a-secret-of-the-tests';
 export const consoleURL = 'http://console.test/';
 
 /** The clients that a realm of the tests has. */
-export type ClientID = 'atrium' | 'atrium-public' | 'atrium-id-token' | 'atrium-access-token' | 'atrium-brief';
+export type ClientID = 'atrium' | 'atrium-public' | 'atrium-id-token' | 'atrium-access-token' | 'atrium-brief' | 'kubectl';
 
 const code = {
   protocol: 'openid-connect',
@@ -32,6 +32,13 @@ const clients: Record<ClientID, Record<string, unknown>> = {
   'atrium-access-token': { ...code, protocolMappers: [audienceMapper] },
   // Its tokens live for seconds.
   'atrium-brief': { ...code, attributes: { ...code.attributes, 'access.token.lifespan': '5' } },
+  // Of people's machines, as docs/kubectl.md says; but its tokens live for little longer than kubectl can use them.
+  kubectl: {
+    ...code,
+    publicClient: true,
+    redirectUris: ['http://127.0.0.1/callback'],
+    attributes: { ...code.attributes, 'oauth2.device.authorization.grant.enabled': 'true', 'access.token.lifespan': '16' },
+  },
 };
 
 export const clientIDs = Object.keys(clients) as [ClientID, ...ClientID[]];

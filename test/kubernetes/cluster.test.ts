@@ -135,7 +135,7 @@ describe('with a cluster', () => {
   it('AUZ-07 what a caller may do changes with their bindings, not with the cache time', async () => {
     let now = 0;
     const reviews = new AccessReviews({ apiServer: client, accessCacheMs: 3_600_000, metrics, clock: () => now });
-    const watch = new RbacWatch(parts(), () => reviews.clear());
+    const watch = new RbacWatch(parts(), { onChange: () => reviews.clear() });
     watch.start();
     await eventually(() => watch.failure() === undefined, Boolean);
     const alice = await bearer('alice');

@@ -86,6 +86,18 @@ describe('the groups that claims give', () => {
     expect(groupsOf(['masters'], { groupsPrefix: 'system:' })).to.deep.equal([]);
   });
 
+  it('are never those that are kept here, unless the embedded issuer tells them, which have no prefix', () => {
+    const given = { groups: ['local:dev', 'dev', 'local:'] };
+    expect(groupsOf(given.groups)).to.deep.equal(['dev']);
+    expect(groupsOf(given.groups, { groupsPrefix: 'oidc:' })).to.deep.equal(['oidc:dev']);
+    expect(groupsOf(['al:dev', 'ops'], { groupsPrefix: 'loc' })).to.deep.equal(['locops']);
+    expect(groupsOf('dev', { groupsPrefix: 'local:' })).to.deep.equal([]);
+    const embedded = (rule = {}) => ({ ...rules(rule), isEmbedded: true });
+    expect(identityOf(claims(given), embedded()).groups).to.deep.equal(['dev', 'local:dev', 'local:']);
+    expect(identityOf(claims(given), embedded({ groupsPrefix: 'oidc:' })).groups).to.deep.equal(['oidc:dev', 'local:dev', 'local:']);
+    expect(plainGroupsOf(claims(given), embedded())).to.deep.equal(['dev']);
+  });
+
   it('are left out where no header and no record could hold them', () => {
     expect(groupsOf(['a\nb', 'x'.repeat(254), '', 'dev'])).to.deep.equal(['dev']);
     expect(groupsOf(Array.from({ length: 600 }, (_, index) => `group-${index}`))).to.have.length(512);

@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { App } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
+import type { PluginSurroundings } from '../../src/plugins/plugins.ts';
 import type { TrustedIssuer } from '../cluster/authentication-config.ts';
 import { apiServer, type OwnApiServer } from '../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../support/cluster-admin.ts';
@@ -17,7 +18,9 @@ type Section = Record<string, unknown>;
 export interface ServiceOptions {
   provider: TestProvider;
   /** Settings that differ from the baseline, by section. */
-  config?: Partial<Record<'server' | 'kubernetes' | 'login' | 'users' | 'identity', Section>>;
+  config?: Partial<Record<'server' | 'kubernetes' | 'login' | 'users' | 'identity' | 'features' | 'console', Section>>;
+  /** Where the Services of plugins are. */
+  pluginSurroundings?: PluginSurroundings;
 }
 
 /** One replica of the service. */
@@ -26,6 +29,8 @@ export interface Service {
   port: number;
   metricsURL: string;
   logLines: string[];
+  /** Of the audit trail. */
+  auditLines: string[];
   /** What this replica is told as the API server's address: a test can cut it. */
   relay: TcpProxy;
   stop(): Promise<void>;
@@ -95,19 +100,20 @@ export class LoginCluster {
    * Another replica that logs people in at that provider, once it has read what it watches. It impersonates unless
    * `kubernetes.credentials` says otherwise; then the cluster trusts the provider.
    */
-  async service({ provider, config = {} }: ServiceOptions): Promise<Service> {
+  async service({ provider, config = {}, pluginSurroundings }: ServiceOptions): Promise<Service> {
     if (config.kubernetes?.credentials === 'passthrough') await this.#trust(provider);
     const relay = new TcpProxy(this.#cluster.url);
     await relay.start();
     const logLines: string[] = [];
+    const auditLines: string[] = [];
     const { clientSecret, certificateAuthority } = provider;
     const app = new App({
       config: parseConfig({
         yaml: stringify({
           console: { static: { directory: 'web/public' } },
           // Its text takes a good part of a start, and these suites start many.
-          features: { openapi: false },
           ...config,
+          features: { openapi: false, ...config.features },
           server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL, ...config.server },
           kubernetes: { namespace: serviceNamespace, accessCache: '0s', credentials: 'impersonate', ...config.kubernetes },
           login: {
@@ -127,16 +133,19 @@ export class LoginCluster {
         discardAuthorization() {},
       },
       environment: {},
+      ...(pluginSurroundings && { pluginSurroundings }),
       now: this.clock.now,
       clock: this.clock.clock,
       log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
+      writeAudit: (line) => auditLines.push(line),
     });
     const { port, metricsPort } = await app.start();
     const stop = async () => {
       await app.stop();
       await relay.cut();
     };
-    const service = { url: `http://127.0.0.1:${port}`, port, metricsURL: `http://127.0.0.1:${metricsPort}`, logLines, relay, stop };
+    const url = `http://127.0.0.1:${port}`;
+    const service = { url, port, metricsURL: `http://127.0.0.1:${metricsPort}`, logLines, auditLines, relay, stop };
     this.#services.push(service);
     await eventually(
       async () => (await fetch(`${service.metricsURL}/readyz?verbose`)).text(),

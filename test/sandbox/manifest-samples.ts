@@ -451,13 +451,13 @@ export const samples: Sample[] = [
     it: 'refuses a subject without notBefore',
     kind: 'RevokedToken',
     object: revoked({ kind: 'Subject' }),
-    causes: ['spec: Invalid value: notBefore belongs to a subject, and to nothing else'],
+    causes: ['spec: Invalid value: notBefore belongs to a subject or a logout, and to nothing else'],
   },
   {
     it: 'refuses notBefore on a bearer token',
     kind: 'RevokedToken',
     object: revoked({ notBefore: MORNING }),
-    causes: ['spec: Invalid value: notBefore belongs to a subject, and to nothing else'],
+    causes: ['spec: Invalid value: notBefore belongs to a subject or a logout, and to nothing else'],
   },
   {
     it: 'lets a subject be revoked again, up to a later time',

@@ -1,4 +1,4 @@
-import type { TrustedIssuer } from '../cluster/authentication-config.ts';
+import type { TokenWebhook, TrustedIssuer } from '../cluster/authentication-config.ts';
 import { type KeyPair, loopbackCertificates } from '../cluster/certificates.ts';
 import { ClusterAdmin, eventually } from './cluster-admin.ts';
 
@@ -31,6 +31,8 @@ export interface OwnApiServer extends ApiServer {
 export interface ApiServerOptions {
   /** Trusted from the start; must be up. */
   issuers?: readonly TrustedIssuer[];
+  /** Asked about tokens that nobody else vouches for, with a token of one of the people; need not be up yet. */
+  tokenWebhook?: TokenWebhook;
   /** The time as the embedded cluster sees it; nobody moves the clock of kube-apiserver. */
   now?: () => Date;
 }
@@ -56,9 +58,9 @@ let shared: Promise<OwnApiServer> | undefined;
 // A benchmark, which runs outside mocha, never shares one.
 globalThis.after?.(async () => (await shared)?.stop());
 
-async function real({ issuers = [] }: ApiServerOptions): Promise<OwnApiServer> {
+async function real({ issuers = [], tokenWebhook }: ApiServerOptions): Promise<OwnApiServer> {
   const { startControlPlane } = await import('../cluster/control-plane.ts');
-  const plane = await startControlPlane({ people, issuers });
+  const plane = await startControlPlane({ people, issuers, tokenWebhook });
   const server = await fromKubeconfig(plane.kubeconfig);
   for (const issuer of issuers) await untilTrusted(server, issuer);
   return {
@@ -106,12 +108,18 @@ async function fromKubeconfig(path: string): Promise<ApiServer> {
   };
 }
 
-async function embedded({ issuers = [], now }: ApiServerOptions): Promise<OwnApiServer> {
+async function embedded({ issuers = [], tokenWebhook, now }: ApiServerOptions): Promise<OwnApiServer> {
   const { Cluster } = await import('../../src/sandbox/cluster.ts');
   const { authority, serving } = await loopbackCertificates();
   // As on the control plane, one authority vouches for the API server and for the servers of the tests.
   const trusted = (issuer: TrustedIssuer) => ({ certificateAuthority: authority.certificate, ...issuer });
   const cluster = await Cluster.start({ issuers: issuers.map(trusted), ...(now && { now }) });
+  if (tokenWebhook) {
+    const token = people.some((person) => person === tokenWebhook.as)
+      ? await cluster.issueToken({ username: tokenWebhook.as })
+      : tokenWebhook.as;
+    cluster.askTokenWebhook({ url: tokenWebhook.url, token, certificateAuthority: authority.certificate });
+  }
   return {
     url: cluster.url,
     certificateAuthority: `${cluster.certificateAuthority}\n${authority.certificate}`,

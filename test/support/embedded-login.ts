@@ -27,7 +27,7 @@ export interface EmbeddedLogin {
   /** Of the log at level debug, and of the audit trail. */
   lines: string[];
   /** @param at another replica than the first */
-  request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body'>, at?: string): Promise<Response>;
+  request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect'>, at?: string): Promise<Response>;
   /** Up to UserInfo, with the browser that has the session, and the address that the issuer sent it back to. */
   logIn(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; status: number; body: string }>;
   /** Up to the answer of the issuer, which nobody has taken yet. */
@@ -43,6 +43,8 @@ export interface EmbeddedLoginOptions {
   credentials?: 'passthrough' | 'impersonate';
   /** Settings of users, as in the YAML file. */
   users?: Record<string, unknown>;
+  /** Settings of the provider, as in the YAML file. */
+  identity?: Record<string, unknown>;
   replicas?: number;
 }
 
@@ -52,6 +54,7 @@ export async function startEmbeddedLogin({
   password,
   credentials = 'passthrough',
   users = {},
+  identity = {},
   replicas: count = 1,
 }: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
   const cluster = await apiServer();
@@ -88,6 +91,7 @@ export async function startEmbeddedLogin({
           login: { perMinute: 1_000_000, caFile },
           console: { static: { directory: 'web/public' } },
           users,
+          identity,
         }),
       }),
       connection: {
@@ -110,7 +114,7 @@ export async function startEmbeddedLogin({
   const replicas = [first];
   while (replicas.length < count) replicas.push(await startReplica(0));
   if (credentials === 'passthrough') {
-    await cluster.trustIssuer({ url: `${url}/identity`, audiences: ['atrium'] });
+    await cluster.trustIssuer({ url: `${url}/identity`, audiences: ['atrium', 'kubectl'] });
     await isReady();
   }
   const authorize: EmbeddedLogin['authorize'] = async (email, given, parameters = '') => {

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { App } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
+import type { PluginSurroundings } from '../../src/plugins/plugins.ts';
 import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';
 import { TcpProxy } from './tcp-proxy.ts';
@@ -35,6 +36,8 @@ export interface TestServer {
   auditLog: string | undefined;
   /** Starts another replica on the same cluster, which stops with the first, or earlier. */
   replica(): Promise<{ url: string; stop(): Promise<void> }>;
+  /** Stops the replica that `url` is of; the others and the cluster go on. */
+  stopFirst(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -46,6 +49,8 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers'> {
   objects?: readonly Manifest[];
   /** What the service takes for the time. */
   now?: () => Date;
+  /** Where the Services of plugins are. */
+  pluginSurroundings?: PluginSurroundings;
   /** What stands between the service and the cluster, beside the relay. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
@@ -64,6 +69,7 @@ export async function startServer({
   objects = [],
   issuers = [],
   now,
+  pluginSurroundings,
   between,
 }: ServerOptions = {}): Promise<TestServer> {
   const cluster = await apiServer({ issuers });
@@ -103,11 +109,13 @@ export async function startServer({
       },
       environment,
       ...(now && { now }),
+      ...(pluginSurroundings && { pluginSurroundings }),
       log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
       writeAudit: (line) => auditLines.push(line),
     });
-  const { port, url, metricsURL } = await startApp();
+  const { port, url, metricsURL, stop: stopFirst } = await startApp();
   return {
+    stopFirst,
     replica: startApp,
     url,
     port,

@@ -35,6 +35,6 @@ describe('limits of the user list', () => {
     expect(before).to.be.below(300);
     for (const { status, list } of results) expect([status, list.total]).to.deep.equal([200, 0]);
     const metrics = await (await fetch(`${server.metricsURL}/metrics`)).text();
-    expect(Number(/atrium_cache_entries\{cache="user_lists"\} (\d+)/.exec(metrics)?.[1])).to.be.within(1, 200);
+    expect(Number(/atrium_cache_entries\{cache="users_lists"\} (\d+)/.exec(metrics)?.[1])).to.be.within(1, 200);
   });
 });

@@ -20,6 +20,8 @@ export interface Misbehaviour {
   redeemed?: TokenChange;
   /** Of the ID token that comes with a refresh alone. */
   refreshed?: TokenChange | 'absent';
+  /** Of every logout token. */
+  logoutToken?: TokenChange;
   /** Laid over the body of the token endpoint. */
   tokenAnswer?: Claims;
   /** Laid over the claims of the userinfo endpoint. */

@@ -2,6 +2,7 @@
  * An OpenID provider for tests: real HTTP, real keys, every endpoint that a relying party uses, nobody to ask (it agrees at once), and
  * one switch per way of misbehaving.
  */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -54,6 +55,9 @@ export class TestProvider {
   person: Claims = jane;
   /** Of ID tokens and access tokens. */
   tokenSeconds = 900;
+  /** Told of whoever logs out here (OpenID Connect Back-Channel Logout 1.0), and what came back. */
+  backchannelLogoutURL: string | undefined;
+  readonly logoutAnswers: { status: number; headers: Headers; text: string }[] = [];
   /** PEM, with `tls`. */
   readonly certificateAuthority: string | undefined;
 
@@ -120,6 +124,15 @@ export class TestProvider {
     return createToken({ ...this.#standardClaims(), ...this.person }, this.#signers, changes);
   }
 
+  /** A logout token about the person, as it would be sent now but for the changes; with the `sid` if the person has one. */
+  logoutToken(...changes: TokenChange[]): string {
+    const { iss, aud, iat } = this.#standardClaims();
+    const { sub, sid } = this.person;
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+    const claims = { iss, aud, iat, exp: Number(iat) + 120, jti: randomUUID(), events, sub, ...(sid !== undefined && { sid }) };
+    return createToken(claims, this.#signers, changes, 'logout+jwt');
+  }
+
   /** Refuses connections, and cuts those that are open, until `resume`. */
   async stop(): Promise<void> {
     if (!this.#server.listening) return;
@@ -179,7 +192,7 @@ export class TestProvider {
         this.grants.revoke(request.parameters.get('token') ?? '');
         return json(200, {});
       case 'end_session':
-        return this.#endSession(request.parameters);
+        return (response, seen) => void this.#tellClient().then(() => this.#endSession(request.parameters)(response, seen));
       case 'elsewhere':
         return json(404, {});
     }
@@ -278,6 +291,14 @@ export class TestProvider {
     if (!this.#misbehaviour.signsUserInfo) return json(200, claims);
     const token = createToken({ ...claims, iss: this.issuer, aud: this.clientID }, this.#signers, []);
     return (response) => response.writeHead(200, { 'content-type': 'application/jwt' }).end(token);
+  }
+
+  async #tellClient(): Promise<void> {
+    if (this.backchannelLogoutURL === undefined) return;
+    const { logoutToken = {} } = this.#misbehaviour;
+    const body = new URLSearchParams({ logout_token: this.logoutToken(logoutToken) });
+    const answer = await fetch(this.backchannelLogoutURL, { method: 'POST', body });
+    this.logoutAnswers.push({ status: answer.status, headers: answer.headers, text: await answer.text() });
   }
 
   #endSession(asked: URLSearchParams): Answer {

@@ -111,6 +111,7 @@ annotations:
 {{- define "atrium.clientSecretDirectory" -}}/var/run/secrets/atrium/client-secret{{- end -}}
 {{- define "atrium.tlsDirectory" -}}/var/run/secrets/atrium/tls{{- end -}}
 {{- define "atrium.caFile" -}}/var/run/secrets/atrium/certificate-authority/ca.crt{{- end -}}
+{{- define "atrium.pluginsCAFile" -}}/var/run/secrets/atrium/plugin-certificate-authority/ca.crt{{- end -}}
 
 {{/* The configuration: what the admin wrote, and the paths of what is mounted. */}}
 {{- define "atrium.config" -}}
@@ -121,6 +122,9 @@ annotations:
 {{- if include "atrium.caVolume" . -}}
 {{- $config = mustMergeOverwrite $config (dict "login" (dict "caFile" (include "atrium.caFile" .))) -}}
 {{- end -}}
+{{- if include "atrium.pluginsCAVolume" . -}}
+{{- $config = mustMergeOverwrite $config (dict "console" (dict "plugins" (dict "caFile" (include "atrium.pluginsCAFile" .)))) -}}
+{{- end -}}
 {{- with .Values.tls.existingSecret -}}
 {{- $directory := include "atrium.tlsDirectory" $ -}}
 {{- $tls := dict "certFile" (printf "%s/tls.crt" $directory) "keyFile" (printf "%s/tls.key" $directory) -}}
@@ -129,10 +133,14 @@ annotations:
 {{- toYaml $config -}}
 {{- end -}}
 
-{{- define "atrium.caVolume" -}}
-{{- with .Values.certificateAuthority -}}
+{{- define "atrium.caVolume" -}}{{ include "atrium.bundleVolume" (list . "certificateAuthority") }}{{- end -}}
+{{- define "atrium.pluginsCAVolume" -}}{{ include "atrium.bundleVolume" (list . "pluginCertificateAuthority") }}{{- end -}}
+
+{{/* What the value of that name says where a PEM bundle is, as a volume with ca.crt in it; empty where it says nothing. */}}
+{{- define "atrium.bundleVolume" -}}
+{{- with get (index . 0).Values (index . 1) -}}
 {{- if and .existingConfigMap .existingSecret -}}
-{{- fail "certificateAuthority: name existingConfigMap or existingSecret, not both" -}}
+{{- fail (printf "%s: name existingConfigMap or existingSecret, not both" (index $ 1)) -}}
 {{- else if .existingConfigMap -}}
 configMap:
   name: {{ .existingConfigMap }}

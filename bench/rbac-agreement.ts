@@ -1,0 +1,47 @@
+/**
+ * Does what we read out of roles and bindings agree with the API server? 100,000 questions by chance about roles, bindings and people by
+ * chance, each also asked as a SubjectAccessReview. Needs the programs of `node test/cluster/build.ts`.
+ *
+ * TEST_CLUSTER=real node bench/rbac-agreement.ts [--questions 100000] [--rounds 10] [--seed N]
+ */
+import { parseArgs } from 'node:util';
+import { AgreementCheck } from '../test/namespaces/agreement.ts';
+import { apiServer } from '../test/support/api-server.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    questions: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '10' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+  },
+});
+const rounds = Number(options.rounds);
+const questions = Math.ceil(Number(options.questions) / rounds);
+
+const cluster = await apiServer();
+const check = await AgreementCheck.start(cluster);
+const total = { asked: 0, allowed: 0, disagreements: 0, forecasts: 0, wrongForecasts: 0 };
+const begun = performance.now();
+try {
+  for (let round = 0; round < rounds; round += 1) {
+    const seed = Number(options.seed) + round;
+    const { asked, allowed, disagreements, forecasts } = await check.run({ seed, round, questions });
+    total.asked += asked;
+    total.allowed += allowed;
+    total.disagreements += disagreements.length;
+    total.forecasts += forecasts.asked;
+    total.wrongForecasts += forecasts.wrong;
+    console.log(
+      `seed ${seed}: ${asked} asked, ${allowed} allowed, ${disagreements.length} disagree; forecasts ${forecasts.asked}, wrong ${forecasts.wrong}`,
+    );
+    for (const disagreement of disagreements.slice(0, 5)) console.log(JSON.stringify(disagreement));
+  }
+} finally {
+  await check.stop();
+  await cluster.stop();
+}
+const seconds = Math.round((performance.now() - begun) / 1000);
+console.log(
+  `${JSON.stringify(total)} in ${seconds} s, on ${process.env.TEST_CLUSTER === 'real' ? 'kube-apiserver' : 'the embedded cluster'}`,
+);
+process.exitCode = total.disagreements + total.wrongForecasts === 0 ? 0 : 1;

@@ -1,0 +1,125 @@
+import type { Caller } from '../http/operation.ts';
+import type { AccessReviews, AccessStatus, ResourceAccess } from '../kubernetes/access.ts';
+import { grantOf, isMaster, rolesAllowing } from '../kubernetes/rbac-grants.ts';
+import type { AccessQuestion, PolicyRule } from '../kubernetes/rbac-rules.ts';
+import type { NamedRole, RbacWatch } from '../kubernetes/rbac-watch.ts';
+import type { BoundSubject } from '../kubernetes/role-bindings.ts';
+import type { Explanation, ReviewSpec } from './schema.ts';
+
+/** Whether the caller may know of a role is asked for each of so many, the narrowest first. */
+const maxRoles = 20;
+
+const unknown: Explanation = { source: 'unknown' };
+
+export interface ExplainedReview {
+  spec: ReviewSpec;
+  /** What the API server answered. */
+  status: AccessStatus;
+  caller: Caller;
+  signal: AbortSignal;
+}
+
+export interface ExplainerOptions {
+  access: AccessReviews;
+  /** With the rules of roles. */
+  rbac: RbacWatch;
+}
+
+/**
+ * Says why a review was answered as it was, where the roles and bindings of the cluster are the reason: by what the caller was given, or,
+ * if they may not, by the roles that would give it, as far as the caller may get those. It changes no answer.
+ */
+export class Explainer {
+  readonly #access: AccessReviews;
+  readonly #rbac: RbacWatch;
+
+  constructor({ access, rbac }: ExplainerOptions) {
+    this.#access = access;
+    this.#rbac = rbac;
+  }
+
+  async explain({ spec, status, caller, signal }: ExplainedReview): Promise<Explanation> {
+    const question = questionOf(spec);
+    if (question === undefined || !this.#rbac.isSynced) return unknown;
+    const grant = grantOf(this.#rbac, caller.identity, question);
+    if (status.allowed) return grant === undefined ? unknown : { source: 'rbac', ...explained(grant) };
+    // Where the roles allow it, or somebody has the last word against it, no further role would help.
+    if (status.denied === true || grant !== undefined || isMaster(caller.identity)) return unknown;
+    try {
+      return { source: 'rbac', roles: await this.#rolesToTell(question, caller, signal) };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return unknown;
+    }
+  }
+
+  async #rolesToTell(question: AccessQuestion, caller: Caller, signal: AbortSignal) {
+    const roles = rolesAllowing(this.#rbac, question).sort(byWidth).slice(0, maxRoles);
+    const mayGet = await this.#access.canEach(caller, roles.map(gettingOf), signal);
+    return roles.filter((_role, index) => mayGet[index]).map(({ kind, name, namespace }) => ({ kind, name, namespace }));
+  }
+}
+
+/** Undefined for a spec that asks nothing, or two things: the API server refuses it. */
+function questionOf(spec: ReviewSpec): AccessQuestion | undefined {
+  const { resourceAttributes: resource, nonResourceAttributes: path } = spec ?? {};
+  if (resource) {
+    return {
+      verb: resource.verb ?? '',
+      group: resource.group ?? '',
+      resource: resource.resource ?? '',
+      subresource: resource.subresource ?? '',
+      namespace: resource.namespace ?? '',
+      name: resource.name ?? '',
+    };
+  }
+  return path ? { verb: path.verb ?? '', path: path.path ?? '' } : undefined;
+}
+
+function explained({ binding, subject, rule }: NonNullable<ReturnType<typeof grantOf>>) {
+  const { kind, name, namespace, role } = binding;
+  return {
+    binding: { kind, name, namespace },
+    role: { ...role, namespace: role.kind === 'Role' ? namespace : '' },
+    subject: subjectOf(subject),
+    rule: given(rule),
+  };
+}
+
+function subjectOf({ kind, name }: BoundSubject) {
+  if (kind !== 'ServiceAccount') return { kind, name };
+  const [, , namespace = '', account = ''] = name.split(':');
+  return { kind, name: account, namespace };
+}
+
+/** As it stands in the role: what is not given is left out. */
+const given = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule) => ({
+  verbs: [...verbs],
+  ...(apiGroups.length > 0 && { apiGroups: [...apiGroups] }),
+  ...(resources.length > 0 && { resources: [...resources] }),
+  ...(resourceNames.length > 0 && { resourceNames: [...resourceNames] }),
+  ...(nonResourceURLs.length > 0 && { nonResourceURLs: [...nonResourceURLs] }),
+});
+
+const gettingOf = ({ kind, name, namespace }: NamedRole): ResourceAccess => ({
+  verb: 'get',
+  group: 'rbac.authorization.k8s.io',
+  resource: kind === 'Role' ? 'roles' : 'clusterroles',
+  name,
+  ...(namespace !== '' && { namespace }),
+});
+
+/** Roles of the namespace, then those for people, then those of Kubernetes' own parts; of these what allows least. */
+function byWidth(left: NamedRole, right: NamedRole): number {
+  const [a, b] = [widthOf(left), widthOf(right)];
+  const at = a.findIndex((width, index) => width !== b[index]);
+  if (at >= 0) return (a[at] ?? 0) - (b[at] ?? 0);
+  return left.name < right.name ? -1 : 1;
+}
+
+const widthOf = ({ kind, name, rules }: NamedRole): number[] => [
+  kind === 'Role' ? 0 : 1,
+  name.startsWith('system:') ? 1 : 0,
+  rules.some(({ verbs, resources, nonResourceURLs }) => [...verbs, ...resources, ...nonResourceURLs].includes('*')) ? 1 : 0,
+  rules.reduce((sum, { verbs, resources }) => sum + verbs.length * resources.length, 0),
+];

@@ -1,0 +1,22 @@
+import { type StatusCause, type StatusError, unauthorized } from '../http/status.ts';
+import type { Account } from './account.ts';
+import { phaseOf } from './phase.ts';
+
+/** The cause of a token or session that was ended before its time. */
+export const revoked: StatusCause = { reason: 'TokenRevoked', message: 'the token was revoked' };
+
+/** 401 for a token or session that was real and does not count. */
+export const noLongerCounts = (cause: StatusCause): StatusError =>
+  unauthorized({ tokenGiven: true, message: cause.message ?? 'Unauthorized', causes: [cause] });
+
+/**
+ * Why nobody may go on with what this user was given; undefined if they may. A lock is no reason: it stops log-ins, or anybody could
+ * end somebody's session by guessing passwords.
+ */
+export function phaseCause(account: Account, now: Date, idleDays: number): StatusCause | undefined {
+  const { phase, reason } = phaseOf(account, now, idleDays);
+  if (phase === 'Invalid') return { reason: 'AccountInvalid', message: 'the account is no longer valid' };
+  if (phase !== 'Disabled') return undefined;
+  if (reason === 'Expired') return { reason: 'AccountExpired', message: 'the account has expired' };
+  return { reason: 'AccountDisabled', message: 'the account is disabled' };
+}

@@ -1,0 +1,128 @@
+/** The body that makes a UserBinding. A field that is named here and may not be set is refused, one that is not is unknown. */
+import { z } from 'zod';
+import { duplicate, type FieldError, forbidden, required } from '../http/field-error.ts';
+import { isRecord } from '../kubernetes/resource.ts';
+import { namePattern, userBindingApiVersion } from './resource.ts';
+
+const maxSubjects = 100;
+const maxPlaces = 100;
+
+const kept = (why: string) => z.never(why).optional();
+const byService = 'is kept by the service';
+
+const ownKeys = /^([^/]+\.)?auth\.platform\.io\//;
+const marks = z.record(z.string(), z.string()).refine((given) => !Object.keys(given).some((key) => ownKeys.test(key)), {
+  error: 'those below auth.platform.io/ are kept by the service',
+  params: { isForbidden: true },
+});
+
+const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `may not be longer than ${max} characters`);
+const dnsLabel = text(63).regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and -');
+const labelValue = text(63).regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, 'must be a label value: letters, digits, -, _ and .');
+const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
+
+const subject = z.strictObject({
+  kind: z.enum(['User', 'Group']),
+  name: text(512)
+    .refine((name) => !name.startsWith('system:'), 'names that begin with system: belong to Kubernetes')
+    .describe('Of a User record or a Group, or a name as Kubernetes sees it; a record or Group of that name wins.'),
+});
+
+const place = z.strictObject({
+  cluster: z.string().max(253, 'may not be longer than 253 characters').optional().describe('Kept, not used.'),
+  project: labelValue.optional().describe('Namespaces labelled console.platform.io/project with this value.'),
+  namespace: dnsLabel.optional(),
+});
+
+/** A UserBinding to be made. */
+export const newBindingBody = z
+  .strictObject({
+    apiVersion: z.literal(userBindingApiVersion).optional(),
+    kind: z.literal('UserBinding').optional(),
+    metadata: z
+      .strictObject({
+        name: z
+          .string()
+          .max(253, 'may not be longer than 253 characters')
+          .regex(namePattern, notDNS)
+          .optional()
+          .describe('May be left out: one is made.'),
+        generateName: z
+          .string()
+          .max(240, 'may not be longer than 240 characters')
+          .regex(/^[a-z0-9][-a-z0-9.]*$/, 'must be the beginning of a DNS subdomain')
+          .optional()
+          .describe('What a name that is made begins with; `binding-` by default.'),
+        labels: marks.optional(),
+        annotations: marks.optional(),
+        namespace: kept('a UserBinding has no namespace'),
+        ownerReferences: kept('a UserBinding is owned by nobody here'),
+        finalizers: kept(byService),
+        uid: kept(byService),
+        resourceVersion: kept('must not be set for an object that is to be made'),
+        creationTimestamp: z.null(byService).optional(),
+      })
+      .optional(),
+    spec: z.strictObject({
+      subjects: z
+        .array(subject)
+        .min(1, 'must hold at least one subject')
+        .max(maxSubjects, `may not hold more than ${maxSubjects} subjects`)
+        .describe(`Who gets the role: 1-${maxSubjects}, each once.`),
+      roleRef: text(253).describe('Name of a ClusterRole. Takes the right to bind it.'),
+      scope: z
+        .enum(['platform', 'project', 'namespace'])
+        .describe('How far: everywhere, the namespaces of projects, or single namespaces.'),
+      constraint: z
+        .array(place)
+        .max(maxPlaces, `may not hold more than ${maxPlaces} places`)
+        .optional()
+        .describe('For `project` and `namespace`: which.'),
+    }),
+    status: kept(byService),
+  })
+  .meta({
+    examples: [
+      {
+        apiVersion: userBindingApiVersion,
+        kind: 'UserBinding',
+        metadata: { name: 'jane-edit-shop' },
+        spec: {
+          subjects: [{ kind: 'User', name: 'jane@example.com' }],
+          roleRef: 'edit',
+          scope: 'namespace',
+          constraint: [{ namespace: 'shop' }],
+        },
+      },
+    ],
+  });
+
+export type NewBinding = z.output<typeof newBindingBody>;
+
+/** What no schema of one member can say: the rules of the custom resource definition. */
+export function bindingErrors(body: unknown): FieldError[] {
+  const spec = isRecord(body) && isRecord(body.spec) ? body.spec : {};
+  return [...subjectErrors(spec.subjects), ...constraintErrors(spec)];
+}
+
+function subjectErrors(subjects: unknown): FieldError[] {
+  const seen = new Set<string>();
+  return (Array.isArray(subjects) ? subjects : []).flatMap((one: unknown, index) => {
+    if (!isRecord(one)) return [];
+    const key = `${one.kind} ${one.name}`;
+    if (seen.has(key)) return [duplicate(`spec.subjects[${index}]`, one)];
+    seen.add(key);
+    return [];
+  });
+}
+
+function constraintErrors({ scope, constraint }: Record<string, unknown>): FieldError[] {
+  const places: unknown[] = Array.isArray(constraint) ? constraint : [];
+  if (scope === 'platform') return places.length > 0 ? [forbidden('spec.constraint', 'a binding for the platform has no constraint')] : [];
+  if (scope !== 'namespace' && scope !== 'project') return [];
+  if (constraint === undefined || (Array.isArray(constraint) && places.length === 0))
+    return [required('spec.constraint', `a binding of scope ${scope} names each ${scope} in it`)];
+  return places.flatMap((one, index) =>
+    isRecord(one) && one[scope] === undefined ? [required(`spec.constraint[${index}].${scope}`)] : [],
+  );
+}

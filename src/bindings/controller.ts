@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type LocalGroupLookup, localGroupOf } from '../accounts/local-groups.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { Lease } from '../kubernetes/lease.ts';
+import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import { madeName } from './made-binding.ts';
+import { MadeBindings } from './made-bindings.ts';
+import { type NamespaceRow, namespaceResource, namespaceRow, placesOf } from './places.ts';
+import { Reconciler } from './reconcile.ts';
+import type { ReferenceIndex } from './reference-index.ts';
+import { bindingFinalizer } from './resource.ts';
+import type { UserBindingRow } from './row.ts';
+import { type KnownGroup, stateOf } from './subjects.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** UserBindings worked on at one time. */
+const atOnce = 4;
+const maxRetryMs = 30_000;
+const pollMs = 100;
+
+type GroupRow = KnownGroup & { readonly name: string };
+
+export interface BindingsControllerOptions {
+  client: ServiceClient;
+  /** `kubernetes.namespace` */
+  namespace: string;
+  bindings: WatchCache<UserBindingRow>;
+  references: ReferenceIndex;
+  accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
+  /** Undefined where groups are turned off. */
+  groups: Pick<WatchCache<GroupRow>, 'get' | 'onChange' | 'isSynced' | 'failure'> | undefined;
+  hasRole: (name: string) => boolean;
+  groupsPrefix: string;
+  log: Logger;
+  metrics: Metrics;
+  now?: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+/**
+ * Makes UserBindings RBAC, and keeps it so whatever changes: the UserBinding, its users and groups, namespaces and their labels, or what
+ * was made. One replica does it at a time, and only that one follows namespaces and what was made. Looks are cheap where nothing has
+ * changed; a UserBinding is in the queue once, so that memory goes by how many there are.
+ */
+export class BindingsController {
+  readonly #options: BindingsControllerOptions;
+  readonly #lease: Lease;
+
+  constructor(options: BindingsControllerOptions) {
+    this.#options = options;
+    this.#lease = new Lease({ ...options, name: 'atrium-user-bindings' });
+  }
+
+  start(): void {
+    this.#lease.start((signal) => this.#work(signal));
+  }
+
+  stop(): Promise<void> {
+    return this.#lease.stop();
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    log.info('this replica makes UserBindings RBAC');
+    const watching = new Watching(this.#options);
+    try {
+      await watching.start(signal);
+      await watching.run(signal);
+    } catch (error) {
+      if (!signal.aborted) log.error({ err: error }, 'UserBindings are not looked after');
+    } finally {
+      await watching.stop();
+    }
+  }
+}
+
+/** What is followed, and what is to be done, while this replica is the one. */
+class Watching {
+  readonly #options: BindingsControllerOptions;
+  readonly #made: MadeBindings;
+  readonly #namespaces: WatchCache<NamespaceRow>;
+  readonly #projects = new Map<string, Map<string, NamespaceRow>>();
+  readonly #queue = new WorkQueue({ atOnce, maxRetryMs });
+  readonly #reconciler: Reconciler;
+  /** What users came to when a UserBinding asked for them; a log-in that changes none of it is nobody's business here. */
+  readonly #users = new Map<string, string>();
+  /** Names of UserBindings, by the name of what is made for them. */
+  readonly #owners = new Map<string, string>();
+  #forget: (() => unknown)[] = [];
+
+  constructor(options: BindingsControllerOptions) {
+    const { accounts, groups, groupsPrefix, hasRole, now = () => new Date() } = options;
+    this.#options = options;
+    this.#made = new MadeBindings(options);
+    this.#namespaces = new WatchCache(options, {
+      name: 'namespaces_of_bindings',
+      type: namespaceResource,
+      isMetadataOnly: true,
+      keep: namespaceRow,
+    });
+    const inProject = (project: string) => this.#projects.get(project)?.values() ?? [];
+    this.#reconciler = new Reconciler({
+      ...options,
+      made: this.#made,
+      known: { accounts, groupsPrefix, group: (name) => groups?.get(name), onUser: (name, state) => this.#users.set(name, state) },
+      placesOf: (row) => placesOf(row, (name) => this.#namespaces.get(name), inProject),
+      hasRole,
+      now,
+    });
+  }
+
+  /** @throws the signal's reason when it aborts before everything is known */
+  async start(signal: AbortSignal): Promise<void> {
+    const { bindings, accounts, groups, references } = this.#options;
+    this.#forget = [
+      bindings.onChange((change) => this.#onBinding(change)),
+      accounts.onChange((name) => this.#onUser(name)),
+      groups?.onChange((change) => this.#onGroup(change)) ?? (() => undefined),
+    ];
+    this.#made.onChange((name) => this.#add(this.#owners.get(name)));
+    this.#namespaces.onChange((change) => this.#onNamespace(change, references));
+    this.#made.start();
+    this.#namespaces.start();
+    await Promise.all([bindings.whenSynced(signal), this.#made.whenSynced(signal), this.#namespaces.whenSynced(signal)]);
+    while (!accounts.isSynced || !isKnown(groups)) await sleep(pollMs, undefined, { signal });
+    for (const row of bindings.values()) this.#onBinding({ key: row.name, new: row });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    return this.#queue.run(
+      (name) => this.#reconciler.reconcile(name, signal),
+      (name, error) => log.warn({ userBinding: name, err: error }, 'a UserBinding could not be made RBAC yet'),
+      signal,
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const forget of this.#forget) forget();
+    await Promise.all([this.#made.stop(), this.#namespaces.stop()]);
+  }
+
+  #onBinding({ old, new: current }: Change<UserBindingRow>): void {
+    if (old !== undefined && old.uid !== current?.uid) this.#owners.delete(madeName(old));
+    if (current === undefined) return;
+    this.#owners.set(madeName(current), current.name);
+    // Its status is our own doing.
+    const isHeld = current.finalizers.includes(bindingFinalizer);
+    if (old?.uid !== current.uid || old.generation !== current.generation || old.isDeleted !== current.isDeleted || !isHeld)
+      this.#queue.add(current.name);
+  }
+
+  #onUser(name: string): void {
+    const { accounts, references, localGroups } = this.#options;
+    const known = this.#users.get(name);
+    const account = accounts.get(name);
+    if (known === undefined || known === stateOf(account?.isCanonical ? account : undefined)) return;
+    for (const binding of references.of('User', name)) this.#queue.add(binding);
+    for (const group of localGroups.of(name)) for (const binding of references.of('Group', localGroupOf(group))) this.#queue.add(binding);
+  }
+
+  #onGroup({ key, old, new: current }: Change<GroupRow>): void {
+    const { references } = this.#options;
+    if (old?.uid === current?.uid && old?.isLocal === current?.isLocal && isSameList(old?.members, current?.members)) return;
+    for (const binding of references.of('Group', key)) this.#queue.add(binding);
+  }
+
+  #onNamespace({ key, old, new: current }: Change<NamespaceRow>, references: ReferenceIndex): void {
+    if (old?.project) this.#projects.get(old.project)?.delete(key);
+    if (old?.project && this.#projects.get(old.project)?.size === 0) this.#projects.delete(old.project);
+    if (current?.project) this.#projects.set(current.project, (this.#projects.get(current.project) ?? new Map()).set(key, current));
+    if (old?.project === current?.project && old?.isEnding === current?.isEnding) return;
+    const projects = new Set([old?.project ?? '', current?.project ?? '']);
+    for (const binding of references.of('namespace', key)) this.#queue.add(binding);
+    for (const project of projects) for (const binding of references.of('project', project)) this.#queue.add(binding);
+  }
+
+  #add(name: string | undefined): void {
+    if (name !== undefined) this.#queue.add(name);
+  }
+}
+
+/** Without the resource in the cluster there are no Groups. */
+const isKnown = (groups: BindingsControllerOptions['groups']) =>
+  groups === undefined || groups.isSynced || (groups.failure()?.startsWith('404') ?? false);
+
+const isSameList = (left: readonly string[] = [], right: readonly string[] = []) =>
+  left.length === right.length && left.every((one, index) => one === right[index]);

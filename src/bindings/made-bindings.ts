@@ -1,0 +1,234 @@
+import type { Metrics } from '../http/metrics.ts';
+import { StatusError } from '../http/status.ts';
+import type { ApiCall, ServiceClient } from '../kubernetes/api-server.ts';
+import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
+import {
+  clusterRoleBindings,
+  hasMore,
+  hasRole,
+  isMadeFor,
+  type MadeMembers,
+  type MadeRow,
+  madeManifest,
+  madeMembers,
+  madeName,
+  madeRow,
+  type Owner,
+  roleBindings,
+  type Subject,
+  wantedDigest,
+} from './made-binding.ts';
+import { bindingLabel } from './resource.ts';
+
+/** How long to wait until the watch has told of what was written. */
+const seenWithinMs = 2_000;
+
+export type Outcome =
+  | 'kept'
+  /** There is one of that name which was not made for this UserBinding. */
+  | 'taken'
+  /** The service may not bind the role. Who must no longer be bound is not bound any more. */
+  | 'not-allowed'
+  | 'no-namespace'
+  /** The API server will not have it. */
+  | { refused: string };
+
+/**
+ * The RBAC bindings that were made for UserBindings, followed and written with the service's own account. One replica does so at a time.
+ */
+export class MadeBindings {
+  readonly #client: ServiceClient;
+  readonly #inNamespaces: WatchCache<MadeRow>;
+  readonly #inCluster: WatchCache<MadeRow>;
+  /** Namespaces with a binding, by the bindings' name; '' for the cluster. */
+  readonly #places = new Map<string, Set<string>>();
+
+  constructor(parts: WatchCacheParts & { metrics: Metrics }) {
+    this.#client = parts.client;
+    const selection = { labelSelector: bindingLabel, keep: madeRow };
+    this.#inNamespaces = new WatchCache(parts, { name: 'made_rolebindings', type: roleBindings, ...selection });
+    this.#inCluster = new WatchCache(parts, { name: 'made_clusterrolebindings', type: clusterRoleBindings, ...selection });
+    for (const cache of this.#caches()) {
+      cache.onChange(({ old, new: current }) => {
+        if (old !== undefined) this.#forget(old);
+        if (current !== undefined) this.#note(current);
+      });
+    }
+  }
+
+  start(): void {
+    for (const cache of this.#caches()) cache.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#caches().map((cache) => cache.stop()));
+  }
+
+  /** @throws the signal's reason when it aborts before */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#caches().map((cache) => cache.whenSynced(signal)));
+  }
+
+  /** Told of the name of every binding that comes, changes or goes. */
+  onChange(listener: (madeName: string) => void): void {
+    for (const cache of this.#caches())
+      cache.onChange(({ old, new: current }) => {
+        const row = current ?? old;
+        if (row !== undefined) listener(row.name);
+      });
+  }
+
+  /** Where there is a binding that was made for it; '' for the cluster. */
+  placesOf(owner: Owner): string[] {
+    const name = madeName(owner);
+    return [...(this.#places.get(name) ?? [])].filter((namespace) => {
+      const row = this.#get(namespace, name);
+      return row !== undefined && isMadeFor(row, owner);
+    });
+  }
+
+  /**
+   * Makes it what it is to be.
+   *
+   * @param namespace '' for the cluster
+   * @throws StatusError 503, 504
+   */
+  async keep(owner: Owner, namespace: string, subjects: readonly Subject[], signal: AbortSignal): Promise<Outcome> {
+    const members = madeMembers(owner, subjects);
+    const row = this.#get(namespace, madeName(owner));
+    if (row === undefined || !isMadeFor(row, owner)) return this.#create(owner, namespace, members, signal);
+    if (!hasRole(row, owner)) {
+      await this.#delete(row, signal);
+      return this.#create(owner, namespace, members, signal);
+    }
+    if (row.digest === wantedDigest(members)) return 'kept';
+    return this.#patch(row, owner, members, signal);
+  }
+
+  /** Removes what was made for it there. @throws StatusError 503, 504 */
+  async remove(owner: Owner, namespace: string, signal: AbortSignal): Promise<void> {
+    const row = this.#get(namespace, madeName(owner));
+    if (row !== undefined && isMadeFor(row, owner)) await this.#delete(row, signal);
+  }
+
+  async #create(owner: Owner, namespace: string, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
+    const path = pathOf(namespace);
+    const body = madeManifest(owner, namespace, members);
+    try {
+      await this.#write({ method: 'POST', path, body, call: callOf('create', namespace), signal }, namespace);
+      return 'kept';
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal?.code === 409 && refusal.reason === 'AlreadyExists') return this.#adopt(owner, namespace, members, signal);
+      return this.#outcomeOf(error, owner);
+    }
+  }
+
+  /** There is one which the watch does not tell of: somebody has taken its label off, or it has only just been made. */
+  async #adopt(owner: Owner, namespace: string, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
+    const found = await this.#find(owner, namespace, signal);
+    // Gone again: whatever removed it, the next look makes it.
+    if (found === undefined) throw new Error('a binding of that name was there and is gone');
+    const row = madeRow(found);
+    if (!isMadeFor(row, owner)) return 'taken';
+    if (hasRole(row, owner)) return this.#patch(row, owner, members, signal);
+    await this.#delete(row, signal);
+    throw new Error('a binding had another role, and has to be made anew');
+  }
+
+  async #patch(row: MadeRow, owner: Owner, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
+    const { namespace, name, resourceVersion } = row;
+    const body = { metadata: { resourceVersion, ...members.metadata }, subjects: members.subjects };
+    const call = { method: 'PATCH', contentType: 'application/merge-patch+json', body, call: callOf('patch', namespace) } as const;
+    try {
+      await this.#write({ ...call, path: pathOf(namespace, name), signal }, namespace);
+      return 'kept';
+    } catch (error) {
+      const outcome = this.#outcomeOf(error, owner);
+      // Without the right to bind a role nobody may change who has it, but anybody who may delete can end it for all.
+      if (outcome === 'not-allowed') await this.#endForMore(row, owner, members, signal);
+      return outcome;
+    }
+  }
+
+  async #endForMore(row: MadeRow, owner: Owner, members: MadeMembers, signal: AbortSignal): Promise<void> {
+    const found = await this.#find(owner, row.namespace, signal);
+    if (found !== undefined && hasMore(found, members)) await this.#delete(row, signal);
+  }
+
+  async #delete({ namespace, name, uid }: MadeRow, signal: AbortSignal): Promise<void> {
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
+    try {
+      await this.#client.request({ method: 'DELETE', path: pathOf(namespace, name), body, call: callOf('delete', namespace), signal });
+    } catch (error) {
+      const code = refusalOf(error)?.code;
+      // Gone, or another one by now.
+      if (code !== 404 && code !== 409) throw error;
+    }
+  }
+
+  /** The service may list bindings, but get none by name. */
+  async #find(owner: Owner, namespace: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    const query = new URLSearchParams({ fieldSelector: `metadata.name=${madeName(owner)}` });
+    const list = await this.#client.request({ method: 'GET', path: pathOf(namespace), query, call: callOf('list', namespace), signal });
+    const [found] = isRecord(list) && Array.isArray(list.items) ? list.items : [];
+    return isKubernetesObject(found) ? found : undefined;
+  }
+
+  async #write(call: ApiCall, namespace: string): Promise<void> {
+    const written = await this.#client.request(call);
+    // What is not seen yet could be forgotten when it has to be removed.
+    if (isKubernetesObject(written)) await this.#cache(namespace).waitFor(written.metadata.resourceVersion, seenWithinMs, call.signal);
+  }
+
+  /** @throws what says nothing about this very binding */
+  #outcomeOf(error: unknown, { roleRef }: Owner): Outcome {
+    const { code = 0, reason, message = '', details } = refusalOf(error) ?? {};
+    const isEnding = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
+    if (isEnding) return 'no-namespace';
+    if (code === 403) return 'not-allowed';
+    // To see whether it may be bound all the same, the API server looks at the role.
+    if (code === 404 && /^clusterroles?$/.test(details?.kind ?? '') && details?.name === roleRef) return 'not-allowed';
+    if (code === 404 && details?.kind === 'namespaces') return 'no-namespace';
+    if (code === 422 || code === 400 || code === 413) return { refused: `${reason ?? code}: ${message}` };
+    throw error;
+  }
+
+  #get(namespace: string, name: string): MadeRow | undefined {
+    return namespace === '' ? this.#inCluster.get(name) : this.#inNamespaces.get(`${namespace}/${name}`);
+  }
+
+  #note({ name, namespace }: MadeRow): void {
+    const places = this.#places.get(name);
+    if (places === undefined) this.#places.set(name, new Set([namespace]));
+    else places.add(namespace);
+  }
+
+  #forget({ name, namespace }: MadeRow): void {
+    const places = this.#places.get(name);
+    places?.delete(namespace);
+    if (places?.size === 0) this.#places.delete(name);
+  }
+
+  #cache(namespace: string): WatchCache<MadeRow> {
+    return namespace === '' ? this.#inCluster : this.#inNamespaces;
+  }
+
+  #caches(): readonly WatchCache<MadeRow>[] {
+    return [this.#inNamespaces, this.#inCluster];
+  }
+}
+
+const typeOf = (namespace: string) => (namespace === '' ? clusterRoleBindings : roleBindings);
+
+const callOf = (verb: string, namespace: string) => `${verb} ${typeOf(namespace).resource}`;
+
+const pathOf = (namespace: string, name?: string) =>
+  resourcePath(typeOf(namespace), { ...(namespace !== '' && { namespace }), ...(name !== undefined && { name }) });
+
+/** What the API server itself said; of what the service may not do, behind the 503 that others would get to see. */
+function refusalOf(error: unknown) {
+  const said = error instanceof StatusError && error.cause instanceof StatusError ? error.cause : error;
+  return said instanceof StatusError ? said.status : undefined;
+}

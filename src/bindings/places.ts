@@ -1,0 +1,43 @@
+/** Where a UserBinding gives its role. */
+import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
+import type { UserBindingRow } from './row.ts';
+
+export const namespaceResource: ResourceType = { group: '', version: 'v1', resource: 'namespaces' };
+
+const projectLabel = 'console.platform.io/project';
+
+export interface NamespaceRow {
+  readonly name: string;
+  /** '' for none. */
+  readonly project: string;
+  /** One that is being deleted takes nothing new. */
+  readonly isEnding: boolean;
+}
+
+export const namespaceRow = ({ metadata: { name, labels, deletionTimestamp } }: KubernetesObject): NamespaceRow => ({
+  name,
+  project: labels?.[projectLabel] ?? '',
+  isEnding: deletionTimestamp !== undefined,
+});
+
+export interface Places {
+  /** Namespaces; '' for the cluster. */
+  places: readonly string[];
+  /** Namespaces that the binding names and that are not there. */
+  missing: readonly string[];
+}
+
+/** @param inProject the namespaces of a project */
+export function placesOf(
+  { scope, namespaces, projects }: UserBindingRow,
+  get: (name: string) => NamespaceRow | undefined,
+  inProject: (project: string) => Iterable<NamespaceRow>,
+): Places {
+  if (scope === 'platform') return { places: [''], missing: [] };
+  const isThere = (name: string) => get(name)?.isEnding === false;
+  const found = scope === 'namespace' ? namespaces : projects.flatMap((project) => Array.from(inProject(project), ({ name }) => name));
+  return {
+    places: [...new Set(found.filter(isThere))].sort(),
+    missing: scope === 'namespace' ? namespaces.filter((name) => !isThere(name)) : [],
+  };
+}

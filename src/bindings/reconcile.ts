@@ -1,0 +1,155 @@
+import { isDeepStrictEqual } from 'node:util';
+import { StatusError } from '../http/status.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Owner, Subject } from './made-binding.ts';
+import type { MadeBindings, Outcome } from './made-bindings.ts';
+import type { Places } from './places.ts';
+import { bindingFinalizer, userBindingResource } from './resource.ts';
+import { storedBinding, type UserBindingRow } from './row.ts';
+import { boundBefore, type Result, statusOf } from './status.ts';
+import { boundSubjects, type Known } from './subjects.ts';
+
+/** Writes under way for one UserBinding. */
+const atOnce = 4;
+
+export interface ReconcilerOptions {
+  client: ServiceClient;
+  bindings: Pick<WatchCache<UserBindingRow>, 'get' | 'waitFor'>;
+  made: MadeBindings;
+  known: Known;
+  placesOf: (row: UserBindingRow) => Places;
+  /** Whether the ClusterRole exists, as far as that is known. */
+  hasRole: (name: string) => boolean;
+  now: () => Date;
+}
+
+type Kept = Result['kept'];
+
+/** Makes the RBAC of a UserBinding what it is to be, and says on the UserBinding what came of it. */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Writes nothing where everything is as it is to be.
+   *
+   * @returns 'again' for what nobody tells of when it changes
+   * @throws StatusError 503, 504; Error for what has changed under way
+   */
+  async reconcile(name: string, signal: AbortSignal): Promise<'done' | 'again'> {
+    const row = this.#options.bindings.get(name);
+    const object = storedBinding(row);
+    // What was made for one that is gone the API server removes itself, as it was its owner.
+    if (row === undefined || object === undefined) return 'done';
+    if (row.isDeleted) return this.#finish(row, object, signal);
+    const held = row.finalizers.includes(bindingFinalizer)
+      ? object
+      : await this.#patch(object, { metadata: { finalizers: [...row.finalizers, bindingFinalizer] } }, undefined, signal);
+    return this.#keep(row, held, signal);
+  }
+
+  async #keep(row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<'done' | 'again'> {
+    const { made, known, placesOf, hasRole, now } = this.#options;
+    const owner = ownerOf(row);
+    const subjects = boundSubjects(row.subjects, boundBefore(object), known);
+    const { places, missing } = placesOf(row);
+    const wanted = subjects.subjects.length > 0 ? places : [];
+    for (const place of made.placesOf(owner)) if (!wanted.includes(place)) await made.remove(owner, place, signal);
+    const { kept, gone, problem } = await this.#keepEach(owner, wanted, subjects.subjects, signal);
+    const result: Result = {
+      subjects,
+      hasRole: hasRole(row.roleRef),
+      missing: [...new Set([...missing, ...gone])],
+      places: places.length,
+      kept,
+      problem,
+    };
+    await this.#tell(object, result, now(), signal);
+    return problem === undefined && result.hasRole && gone.length === 0 ? 'done' : 'again';
+  }
+
+  async #keepEach(owner: Owner, places: readonly string[], subjects: readonly Subject[], signal: AbortSignal) {
+    const kept: Kept = { clusterRoleBindings: 0, roleBindings: 0 };
+    const gone: string[] = [];
+    let problem: Result['problem'];
+    let next = 0;
+    const worker = async () => {
+      for (let index = next++; index < places.length; index = next++) {
+        const place = places[index] ?? '';
+        const outcome = await this.#options.made.keep(owner, place, subjects, signal);
+        if (outcome === 'kept') kept[place === '' ? 'clusterRoleBindings' : 'roleBindings'] += 1;
+        else if (outcome === 'no-namespace') gone.push(place);
+        else problem ??= problemOf(outcome, owner, place);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, places.length) }, worker));
+    return { kept, gone, problem };
+  }
+
+  /** The RBAC first, so that nobody has a role by a UserBinding that is not there. */
+  async #finish(row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<'done'> {
+    if (!row.finalizers.includes(bindingFinalizer)) return 'done';
+    const { made } = this.#options;
+    const owner = ownerOf(row);
+    for (const place of made.placesOf(owner)) await made.remove(owner, place, signal);
+    const finalizers = row.finalizers.filter((finalizer) => finalizer !== bindingFinalizer);
+    await this.#patch(object, { metadata: { finalizers } }, undefined, signal).catch(unlessGone);
+    return 'done';
+  }
+
+  async #tell(object: KubernetesObject, result: Result, now: Date, signal: AbortSignal): Promise<void> {
+    const wanted = statusOf(object, result, now);
+    const old = isRecord(object.status) ? object.status : {};
+    const status = Object.fromEntries(
+      Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(JSON.parse(JSON.stringify(value)), old[key])),
+    );
+    if (Object.keys(status).length === 0) return;
+    const written = await this.#patch(object, { status }, 'status', signal);
+    // So that the next look does not go by the status of before.
+    await this.#options.bindings.waitFor(written.metadata.resourceVersion, 2_000, signal);
+  }
+
+  /** Only if nobody has changed it since it was read. */
+  async #patch(
+    { metadata: { name, resourceVersion } }: KubernetesObject,
+    { metadata, ...parts }: { metadata?: object; status?: object },
+    subresource: 'status' | undefined,
+    signal: AbortSignal,
+  ): Promise<KubernetesObject> {
+    const resource = subresource === undefined ? 'userbindings' : 'userbindings/status';
+    const written = await this.#options.client.request({
+      method: 'PATCH',
+      path: resourcePath(userBindingResource, { name, ...(subresource && { subresource }) }),
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { resourceVersion, ...metadata }, ...parts },
+      call: `patch ${resource}`,
+      signal,
+    });
+    if (!isKubernetesObject(written)) throw new Error('a UserBinding without its metadata');
+    return written;
+  }
+}
+
+const ownerOf = ({ name, uid, roleRef }: UserBindingRow): Owner => ({ name, uid, roleRef });
+
+function problemOf(outcome: Exclude<Outcome, 'kept' | 'no-namespace'>, { roleRef }: Owner, place: string): Result['problem'] {
+  const where = place === '' ? '' : ` in the namespace ${place}`;
+  if (outcome === 'taken')
+    return { reason: 'NameTaken', message: `a binding${where} has the name of the one to be made, and was not made for this UserBinding` };
+  if (outcome === 'not-allowed')
+    return {
+      reason: 'NotAllowedToBind',
+      message: `the service may not bind the ClusterRole ${roleRef}: see rbac.userBindings of the chart`,
+    };
+  return { reason: 'Refused', message: `the API server refuses the binding${where}: ${outcome.refused}` };
+}
+
+function unlessGone(error: unknown): undefined {
+  if (error instanceof StatusError && error.status.code === 404) return undefined;
+  throw error;
+}

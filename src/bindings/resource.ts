@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { ResourceType } from '../kubernetes/resource.ts';
+
+/** The custom resource UserBinding; deploy/manifests holds its definition. */
+export const userBindingResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'userbindings' };
+
+export const userBindingApiVersion = `${userBindingResource.group}/${userBindingResource.version}`;
+
+/** Keeps a UserBinding until the RBAC that was made for it is gone. */
+export const bindingFinalizer = 'auth.platform.io/userbinding';
+
+/** Of RBAC that is made: as annotation the UserBinding's name, as label its name or what stands for it. */
+export const bindingLabel = 'auth.platform.io/userbinding';
+
+/** A label holds 63 characters, a name may have 253. */
+export const bindingLabelValue = (name: string): string => (name.length <= 63 ? name : hash('sha256', name).slice(0, 40));
+
+/** RFC 1123: one or more DNS labels, at most 253 characters. */
+export const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+export const bindingName = z.string().max(253).regex(namePattern).describe('Name of the UserBinding.');
+
+const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
+const constraint = z.object({ cluster: z.string().optional(), project: z.string().optional(), namespace: z.string().optional() });
+
+/** A UserBinding as it is answered. Which members `status` has, the custom resource definition says. */
+export const userBindingSchema = z
+  .looseObject({
+    apiVersion: z.literal(userBindingApiVersion),
+    kind: z.literal('UserBinding'),
+    metadata: z.looseObject({
+      name: z.string(),
+      uid: z.string(),
+      resourceVersion: z.string(),
+      creationTimestamp: z.iso.datetime(),
+      labels: z.record(z.string(), z.string()).optional(),
+    }),
+    spec: z.looseObject({
+      subjects: z.array(subject),
+      roleRef: z.string(),
+      scope: z.enum(['platform', 'project', 'namespace']),
+      constraint: z.array(constraint).optional(),
+    }),
+    status: z
+      .looseObject({
+        phase: z.enum(['Pending', 'Synced', 'Failed']).optional(),
+        bindingsCreated: z.object({ clusterRoleBindings: z.int().optional(), roleBindings: z.int().optional() }).optional(),
+      })
+      .optional(),
+  })
+  .meta({
+    id: 'UserBinding',
+    examples: [
+      {
+        apiVersion: userBindingApiVersion,
+        kind: 'UserBinding',
+        metadata: {
+          name: 'jane-edit-shop',
+          uid: '9a0e5f3c-7b1d-4a53-8a0e-1f2b8f6f5d10',
+          resourceVersion: '52011',
+          creationTimestamp: '2026-03-01T11:00:00Z',
+        },
+        spec: {
+          subjects: [{ kind: 'User', name: 'jane@example.com' }],
+          roleRef: 'edit',
+          scope: 'namespace',
+          constraint: [{ namespace: 'shop' }],
+        },
+        status: { phase: 'Synced', bindingsCreated: { clusterRoleBindings: 0, roleBindings: 1 } },
+      },
+    ],
+  });

@@ -1,0 +1,191 @@
+/**
+ * UserBindings: who is given which ClusterRole where. They are listed and shown out of a watch cache, after the API server has said that
+ * the caller may see them, and written with the caller's identity; kubectl edits them. What follows from them in RBAC, the controller
+ * makes.
+ */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../http/bulk-request.ts';
+import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { notFound } from '../http/status.ts';
+import { warningHeaders } from '../http/warning.ts';
+import { deleteOptions, deletionOf, dryRun, writeQuery } from '../http/write-options.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { BulkDeleter } from '../listing/bulk-delete.ts';
+import { type Lister, sendJson } from '../listing/lister.ts';
+import { listQuery, listSchema } from '../listing/schema.ts';
+import { newBindingBody } from './binding-body.ts';
+import type { UserBindingCreator } from './create.ts';
+import type { UserBindingDeleter } from './delete.ts';
+import { bindingProperties } from './list-properties.ts';
+import { bindingName, userBindingApiVersion, userBindingResource, userBindingSchema } from './resource.ts';
+import { type UserBindingRow, userBindingRow } from './row.ts';
+
+export interface BindingOperationsOptions {
+  access: AccessReviews;
+  cache: Pick<WatchCache<UserBindingRow>, 'get'>;
+  lister: Lister<UserBindingRow>;
+  creator: UserBindingCreator;
+  deleter: UserBindingDeleter;
+  bulkDeleter: BulkDeleter<UserBindingRow>;
+  audit: Audit;
+  /** Path below which everything is served, '' or without its last slash. */
+  basePath: string;
+}
+
+const json = 'application/json';
+const tag = 'userbindings';
+const resultKind = 'UserBindingDeleteResult';
+const forbidden: AnswerDescription = { description: 'The API server says no.' };
+const absent: AnswerDescription = { description: 'There is no such UserBinding.' };
+
+export const bindingOperations = (options: BindingOperationsOptions): Operation[] => [
+  listOperation(options),
+  createOperation(options),
+  deleteManyOperation(options),
+  getOperation(options),
+  deleteOperation(options),
+];
+
+const listOperation = ({ access, lister }: BindingOperationsOptions) =>
+  operation({
+    id: 'ListUserBindings',
+    method: 'GET',
+    paths: ['/auth/v2/userbindings'],
+    tag,
+    summary: 'Lists UserBindings, filtered, sorted and in pages',
+    credential: 'required',
+    query: listQuery(bindingProperties),
+    answers: {
+      200: {
+        description: 'One page.',
+        content: { [json]: listSchema(userBindingSchema, { apiVersion: userBindingApiVersion, kind: 'UserBindingList' }) },
+      },
+      403: forbidden,
+      410: { description: '`continue` is older than an hour.' },
+    },
+    async handle({ ctx, caller, query, signal }) {
+      await access.require(caller, { ...userBindingResource, verb: 'list' }, signal);
+      sendJson(ctx, await lister.list(query, signal));
+    },
+  });
+
+const getOperation = ({ access, cache, lister }: BindingOperationsOptions) =>
+  operation({
+    id: 'GetUserBinding',
+    method: 'GET',
+    paths: ['/auth/v2/userbindings/:name'],
+    tag,
+    summary: 'Shows a UserBinding, and in its status what has come of it',
+    credential: 'required',
+    params: z.object({ name: bindingName }),
+    answers: {
+      200: { description: 'The UserBinding.', content: { [json]: userBindingSchema }, headers: { ETag: 'The resource version.' } },
+      403: { description: 'The API server says no; the same whether or not there is such a UserBinding.' },
+      404: absent,
+    },
+    async handle({ ctx, caller, params: { name }, signal }) {
+      await access.require(caller, { ...userBindingResource, verb: 'get', name }, signal);
+      await lister.whenUsable(signal);
+      const row = cache.get(name);
+      if (row === undefined) throw notFound(userBindingResource, name);
+      ctx.set({ ETag: `"${row.resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
+      sendJson(ctx, row.text);
+    },
+  });
+
+const createOperation = ({ creator, audit, basePath }: BindingOperationsOptions) =>
+  operation({
+    id: 'CreateUserBinding',
+    method: 'POST',
+    paths: ['/auth/v2/userbindings'],
+    tag,
+    summary: 'Gives a ClusterRole to users and groups, for whoever may bind it',
+    description: 'The role is theirs once `status.phase` is `Synced`, in a moment.',
+    credential: 'required',
+    query: writeQuery,
+    body: z.unknown(),
+    describedBody: { [json]: newBindingBody },
+    answers: {
+      201: {
+        description: 'The UserBinding.',
+        content: { [json]: userBindingSchema },
+        headers: { Location: 'Where it is.', ETag: 'The resource version.' },
+      },
+      403: { description: 'The API server says no to making UserBindings, or to binding that role.' },
+      409: { description: 'There is a UserBinding of that name.' },
+      422: { description: 'With every violation; also a ClusterRole that is not there.' },
+    },
+    async handle({ ctx, caller, query: { dryRun: dry, fieldValidation }, body, signal }) {
+      const isDryRun = dry !== undefined;
+      const { binding, warnings } = await creator.create({ body, isDryRun, fieldValidation }, caller, signal);
+      const { name, uid, resourceVersion } = binding.metadata;
+      if (!isDryRun) record(audit, ctx, caller, { audit: 'UserBindingCreated', name, uid, code: 201 });
+      ctx.status = 201;
+      if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
+      ctx.set({ Location: `${basePath}/auth/v2/userbindings/${name}`, ETag: `"${resourceVersion}"` });
+      sendJson(ctx, userBindingRow(binding).text);
+    },
+  });
+
+const deleteOperation = ({ deleter, audit }: BindingOperationsOptions) =>
+  operation({
+    id: 'DeleteUserBinding',
+    method: 'DELETE',
+    paths: ['/auth/v2/userbindings/:name'],
+    tag,
+    summary: 'Takes the role away, and the UserBinding with it',
+    credential: 'required',
+    params: z.object({ name: bindingName }),
+    query: z.object({ dryRun }),
+    body: deleteOptions,
+    answers: {
+      204: { description: 'Gone, or going: it stays until the RBAC that was made for it is removed.' },
+      403: forbidden,
+      404: absent,
+      409: { description: 'Another object than the preconditions say.' },
+    },
+    async handle({ ctx, caller, params: { name }, query, body, signal }) {
+      const deletion = deletionOf(query, body);
+      const { uid } = await deleter.delete({ name, ...deletion, asCaller: true }, caller, signal);
+      if (!deletion.isDryRun) record(audit, ctx, caller, { audit: 'UserBindingDeleted', name, uid, code: 204 });
+      ctx.status = 204;
+    },
+  });
+
+const deleteManyOperation = ({ bulkDeleter, audit }: BindingOperationsOptions) =>
+  operation({
+    id: 'DeleteUserBindings',
+    method: 'DELETE',
+    paths: ['/auth/v2/userbindings'],
+    tag,
+    summary: 'Deletes named or selected UserBindings',
+    description: 'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each.',
+    credential: 'required',
+    query: bulkQuery,
+    body: bulkBody,
+    answers: {
+      200: { description: 'What became of each, in the order asked.', content: { [json]: bulkResultSchema(resultKind) } },
+      403: { description: 'The API server says no for all of them.' },
+    },
+    async handle({ ctx, caller, query, body, signal }) {
+      const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
+      const onDeleted = (target: { name: string; uid: string }) =>
+        record(audit, ctx, caller, { audit: 'UserBindingDeleted', ...target, code: 204 });
+      ctx.body = bulkResult(resultKind, await bulkDeleter.delete(deletion, caller, onDeleted, signal));
+    },
+  });
+
+interface Recorded {
+  audit: 'UserBindingCreated' | 'UserBindingDeleted';
+  name: string;
+  uid: string;
+  code: number;
+}
+
+function record(audit: Audit, ctx: Context, { identity }: Caller, { name, uid, ...event }: Recorded): void {
+  const actor = { name: identity.name, uid: identity.uid };
+  audit.record({ ...event, ...auditOrigin(ctx), actor, target: { name, uid, kind: 'UserBinding' }, outcome: 'success' });
+}

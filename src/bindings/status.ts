@@ -1,0 +1,111 @@
+/** What the status of a UserBinding says. */
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { BoundSubject, BoundSubjects } from './subjects.ts';
+
+interface Condition {
+  type: string;
+  status: 'True' | 'False';
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+  observedGeneration: number;
+}
+
+/** What became of a UserBinding. */
+export interface Result {
+  subjects: BoundSubjects;
+  /** Whether the ClusterRole exists; what is bound to one that does not takes effect once it does. */
+  hasRole: boolean;
+  /** Namespaces that the binding names and that are not there. */
+  missing: readonly string[];
+  /** Places that were asked for and are there. */
+  places: number;
+  kept: { clusterRoleBindings: number; roleBindings: number };
+  problem: { reason: 'NotAllowedToBind' | 'NameTaken' | 'Refused'; message: string } | undefined;
+}
+
+interface Finding {
+  type: string;
+  /** Undefined: as it is to be. */
+  trouble?: { reason: string; message: string; mustBeMended?: boolean } | undefined;
+  /** While there is no trouble. */
+  message?: string;
+}
+
+export function statusOf(object: KubernetesObject, result: Result, now: Date) {
+  const generation = object.metadata.generation ?? 0;
+  const findings = findingsOf(result);
+  const troubles = findings.flatMap(({ trouble }) => trouble ?? []);
+  const first = troubles.find(({ mustBeMended }) => mustBeMended) ?? troubles[0];
+  const phase = first === undefined ? 'Synced' : first.mustBeMended ? 'Failed' : 'Pending';
+  const ready: Finding = { type: 'Ready', trouble: first };
+  return {
+    phase,
+    observedGeneration: generation,
+    bindingsCreated: result.kept,
+    subjects: result.subjects.bound,
+    conditions: [ready, ...findings].map((finding) => conditionOf(finding, object, generation, now)),
+  };
+}
+
+function findingsOf({ subjects, hasRole, missing, places, problem }: Result): Finding[] {
+  const mended = problem && { ...problem, mustBeMended: true };
+  return [
+    { type: 'SubjectsFound', trouble: subjectTrouble(subjects), message: subjectNote(subjects) },
+    { type: 'RoleFound', trouble: hasRole ? undefined : { reason: 'RoleNotFound', message: 'there is no such ClusterRole' } },
+    { type: 'NamespacesFound', trouble: namespaceTrouble(missing, places) },
+    { type: 'BindingsMade', trouble: mended },
+  ];
+}
+
+function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Finding['trouble'] {
+  if (gone.length > 0)
+    return {
+      reason: 'AnotherOfThatName',
+      message: `whom it named is gone; remove and add again to bind who has the name now: ${few(gone.map(({ kind, name }) => `${kind} ${name}`))}`,
+      mustBeMended: true,
+    };
+  if (isCut)
+    return {
+      reason: 'TooManyMembers',
+      message: 'members of local groups are bound by the name of their group alone, for which their tokens must be of the embedded issuer',
+    };
+  if (waiting.length > 0) return { reason: 'NotLoggedInYet', message: `bound at the first log-in: ${few(waiting)}` };
+  if (subjects.length === 0) return { reason: 'NoSubjects', message: 'nobody is bound' };
+  return undefined;
+}
+
+const subjectNote = ({ native }: BoundSubjects) => (native.length > 0 ? `taken as names of Kubernetes: ${few(native)}` : '');
+
+function namespaceTrouble(missing: readonly string[], places: number): Finding['trouble'] {
+  if (missing.length > 0) return { reason: 'NamespaceNotFound', message: `bound once they are there: ${few(missing)}` };
+  return places === 0 ? { reason: 'NoNamespace', message: 'no namespace has the label of the project' } : undefined;
+}
+
+const maxNamed = 10;
+
+const few = (names: readonly string[]): string =>
+  [...names.slice(0, maxNamed), ...(names.length > maxNamed ? [`and ${names.length - maxNamed} more`] : [])].join(', ');
+
+/** A condition that stays keeps the time since when it is so. */
+function conditionOf({ type, trouble, message = '' }: Finding, object: KubernetesObject, observedGeneration: number, now: Date): Condition {
+  const status = trouble === undefined ? 'True' : 'False';
+  const before = recordsOf(object, 'conditions').find((other) => other.type === type);
+  const since =
+    before?.status === status && typeof before.lastTransitionTime === 'string'
+      ? before.lastTransitionTime
+      : `${now.toISOString().slice(0, 19)}Z`;
+  const told = { reason: trouble?.reason ?? 'AsExpected', message: (trouble?.message ?? message).slice(0, 4096) };
+  return { type, status, ...told, lastTransitionTime: since, observedGeneration };
+}
+
+/** What subjects were found to be before. */
+export const boundBefore = (object: KubernetesObject): BoundSubject[] =>
+  recordsOf(object, 'subjects').flatMap(({ kind, name, uid }) =>
+    (kind === 'User' || kind === 'Group') && typeof name === 'string' && typeof uid === 'string' ? [{ kind, name, uid }] : [],
+  );
+
+function recordsOf({ status }: KubernetesObject, member: string): Record<string, unknown>[] {
+  const value = isRecord(status) ? status[member] : undefined;
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}

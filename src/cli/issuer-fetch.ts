@@ -1,0 +1,50 @@
+import { getCACertificates } from 'node:tls';
+import type { CustomFetch } from 'openid-client';
+import { EnvHttpProxyAgent, fetch } from 'undici';
+import { CommandError, type Terminal } from './terminal.ts';
+
+const timeoutMs = 10_000;
+const maxBytes = 1024 * 1024;
+
+export interface IssuerFetch {
+  fetch: CustomFetch;
+  close(): Promise<void>;
+}
+
+/**
+ * Requests to the issuer, for openid-client: by the proxies of the environment; no redirect is followed, no answer is larger than 1 MiB,
+ * and each ends within ten seconds. Believed are the authorities of Node, of the system, as kubectl has it, and the given one (PEM).
+ */
+export function issuerFetch({ environment, signal }: Terminal, certificateAuthority?: string): IssuerFetch {
+  const named = (name: string) => environment[name.toLowerCase()] ?? environment[name];
+  const ca = [
+    ...new Set([...getCACertificates('default'), ...getCACertificates('system'), ...(certificateAuthority ? [certificateAuthority] : [])]),
+  ];
+  const dispatcher = new EnvHttpProxyAgent({
+    httpProxy: named('HTTP_PROXY') ?? '',
+    httpsProxy: named('HTTPS_PROXY') ?? '',
+    noProxy: named('NO_PROXY') ?? '',
+    connect: { ca },
+    requestTls: { ca },
+    proxyTls: { ca },
+  });
+  return {
+    async fetch(url, { method, headers, body }) {
+      const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const form = body instanceof URLSearchParams ? { body } : {};
+      const answer = await fetch(url, { method, headers, ...form, redirect: 'manual', signal: bounded, dispatcher });
+      const chunks: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const chunk of answer.body ?? []) {
+        bytes += chunk.byteLength;
+        if (bytes > maxBytes) throw new CommandError('the issuer gave an answer that is too large');
+        chunks.push(chunk);
+      }
+      const hasNoBody = answer.status === 204 || answer.status === 304;
+      // openid-client takes none but the runtime's own.
+      return new Response(hasNoBody ? null : Buffer.concat(chunks), { status: answer.status, headers: Object.fromEntries(answer.headers) });
+    },
+    // What is under way then is of no use any more.
+    close: () => dispatcher.destroy(),
+  };
+}

@@ -1,0 +1,38 @@
+/** Asks the person to log in, and tells how on the terminal. */
+import type { Issuer } from './issuer.ts';
+import { troubleOf } from './issuer.ts';
+import { Loopback } from './loopback.ts';
+import { hasBrowser, openBrowser } from './open-browser.ts';
+import type { Ways } from './settings.ts';
+import { CommandError, say, type Terminal } from './terminal.ts';
+import type { Tokens } from './tokens.ts';
+
+/** In the browser of this machine, or by a code on another device where that was asked for or there is none. @throws CommandError */
+export async function logInAt(issuer: Issuer, ways: Ways, terminal: Terminal): Promise<Tokens> {
+  const isByCode = ways.device || (ways.opensBrowser && issuer.hasDeviceFlow && !hasBrowser(terminal));
+  const deadline = AbortSignal.timeout(ways.timeoutMs);
+  const signal = AbortSignal.any([terminal.signal, deadline]);
+  try {
+    return await (isByCode ? byCode(issuer, terminal, signal) : byBrowser(issuer, ways, terminal, signal));
+  } catch (error) {
+    if (deadline.aborted && !terminal.signal.aborted) throw new CommandError(`nobody logged in within ${ways.timeoutMs / 1000} seconds`);
+    throw troubleOf('the log-in failed', error, terminal);
+  }
+}
+
+async function byCode(issuer: Issuer, terminal: Terminal, signal: AbortSignal): Promise<Tokens> {
+  if (!issuer.hasDeviceFlow) throw new CommandError('the issuer has no log-in on another device');
+  return issuer.deviceFlow(({ url, code }) => say(terminal, `To log in, open ${url}\nand enter the code ${code}`), signal);
+}
+
+async function byBrowser(issuer: Issuer, { opensBrowser, ports }: Ways, terminal: Terminal, signal: AbortSignal): Promise<Tokens> {
+  const loopback = await Loopback.listen(ports);
+  try {
+    const flow = await issuer.codeFlow(loopback.redirectURL);
+    if (opensBrowser) openBrowser(loopback.startURL, terminal);
+    say(terminal, `${opensBrowser ? 'Log in with the browser. If it does not open:' : 'To log in, open'} ${loopback.startURL}`);
+    return await loopback.tokens(flow, signal);
+  } finally {
+    loopback.close();
+  }
+}

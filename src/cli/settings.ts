@@ -1,0 +1,125 @@
+/** Where and as what to log in: the options that all commands share. */
+import { readFile } from 'node:fs/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import * as z from 'zod/mini';
+import { CommandError } from './terminal.ts';
+
+/** What tells one log-in from another, and what is needed to go on with it later. */
+export const logInSchema = z.object({
+  issuer: z.string(),
+  clientID: z.string(),
+  /** With blanks between them, in the order of the alphabet. */
+  scopes: z.string(),
+  loginHint: z.optional(z.string()),
+  /** PEM; beside the authorities of the system. */
+  certificateAuthority: z.optional(z.string()),
+  clientSecretFile: z.optional(z.string()),
+});
+export type LogIn = z.infer<typeof logInSchema>;
+
+/** How the person is asked. */
+export interface Ways {
+  /** On another device, by a code. */
+  device: boolean;
+  /** False: the address is only shown. */
+  opensBrowser: boolean;
+  /** Tried in this order; 0 is any. */
+  ports: readonly number[];
+  timeoutMs: number;
+}
+
+export interface LogInOptions {
+  issuer?: string;
+  clientId: string;
+  scopes: string;
+  loginHint?: string;
+  caFile?: string;
+  caData?: string;
+  clientSecretFile?: string;
+  device?: boolean;
+  browser: boolean;
+  listenPort: number[];
+  timeout: number;
+}
+
+const defaultScopes = 'openid email groups offline_access profile';
+
+export function withLogInOptions(command: Command): Command {
+  return command
+    .option('--issuer <url>', 'OpenID issuer')
+    .option('--client-id <id>', 'public client of the issuer', 'kubectl')
+    .option('--scopes <scopes>', 'with blanks or commas between them', defaultScopes)
+    .option('--login-hint <name>', 'whom to log in; keeps log-ins of several people apart')
+    .option('--ca-file <file>', 'PEM authority of the issuer, beside those of the system')
+    .option('--ca-data <base64>', 'the same in base64')
+    .option('--client-secret-file <file>', 'secret of a client that is not public')
+    .option('--device', 'log in on another device, by a code')
+    .option('--no-browser', 'open no browser; show the address')
+    .addOption(
+      new Option('--listen-port <ports>', 'ports that the issuer may send the browser to (default: any)')
+        .argParser(portsOf)
+        .default([0], 'any'),
+    )
+    .addOption(new Option('--timeout <seconds>', 'how long a log-in may take').argParser(secondsOf).default(300));
+}
+
+/** @throws CommandError for settings that cannot be used */
+export async function logInOf(options: LogInOptions): Promise<LogIn> {
+  const { issuer, clientId: clientID, loginHint, clientSecretFile } = options;
+  if (issuer === undefined) throw new CommandError('name the issuer by --issuer');
+  if (!isSafe(issuer)) throw new CommandError('--issuer must be an https URL; plain http is for this machine only');
+  const scopes = [...new Set(options.scopes.split(/[\s,]+/).filter(Boolean))].sort();
+  if (!scopes.includes('openid')) throw new CommandError('--scopes must hold openid');
+  const certificateAuthority = await authorityOf(options);
+  return {
+    issuer,
+    clientID,
+    scopes: scopes.join(' '),
+    ...(loginHint !== undefined && { loginHint }),
+    ...(certificateAuthority !== undefined && { certificateAuthority }),
+    ...(clientSecretFile !== undefined && { clientSecretFile }),
+  };
+}
+
+export const waysOf = ({ device = false, browser, listenPort, timeout }: LogInOptions): Ways => ({
+  device,
+  opensBrowser: browser,
+  ports: listenPort,
+  timeoutMs: timeout * 1000,
+});
+
+/** @throws CommandError */
+export async function readNamed(option: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : 'unknown';
+    throw new CommandError(`${option}: the file cannot be read (${code})`);
+  }
+}
+
+async function authorityOf({ caFile, caData }: LogInOptions): Promise<string | undefined> {
+  if (caFile === undefined && caData === undefined) return undefined;
+  const text = caFile === undefined ? Buffer.from(caData ?? '', 'base64').toString() : await readNamed('--ca-file', caFile);
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new CommandError('--ca-file and --ca-data must hold a PEM certificate');
+  return text;
+}
+
+function isSafe(issuer: string): boolean {
+  if (!URL.canParse(issuer)) return false;
+  const { protocol, hostname, search, hash } = new URL(issuer);
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return (protocol === 'https:' || (protocol === 'http:' && isHere)) && search === '' && hash === '';
+}
+
+function portsOf(text: string): number[] {
+  const ports = text.split(',').map(Number);
+  if (!ports.every((port) => Number.isInteger(port) && port >= 1 && port <= 65_535))
+    throw new InvalidArgumentError('must be ports, such as 8000,18000');
+  return ports;
+}
+
+function secondsOf(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('must be 1 to 9999');
+  return Number(text);
+}

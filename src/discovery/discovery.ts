@@ -1,0 +1,117 @@
+/**
+ * Discovery, so that kubectl and client libraries that are pointed at this address find the resources that are served here. What a
+ * resource is and who may see it belongs to the feature that serves it.
+ */
+import type { Context } from 'koa';
+import type { z } from 'zod';
+import { type JsonText, jsonText, sendJsonText } from '../http/json.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, type ServedResource } from './documents.ts';
+import { groupDiscoverySchema, groupListSchema, groupSchema, resourceListSchema } from './schema.ts';
+
+const users: ServedResource = {
+  group: 'auth.platform.io',
+  version: 'v1',
+  resource: 'users',
+  singular: 'user',
+  kind: 'User',
+  verbs: ['get', 'list', 'watch'],
+  categories: ['platform-auth'],
+};
+
+const accessReviews: ServedResource = {
+  group: 'authorization.orchestrator.io',
+  version: 'v1',
+  resource: 'selfsubjectaccessreviews',
+  singular: 'selfsubjectaccessreview',
+  kind: 'SelfSubjectAccessReview',
+  verbs: ['create'],
+};
+
+const served = [users, accessReviews];
+
+const json = 'application/json';
+const aggregated = (version: 'v2' | 'v2beta1') => `${json};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+
+/** By media type, the plain one first: that is what everybody gets who does not ask for another. */
+const everything = new Map<string, JsonText>([
+  [json, jsonText(apiGroupList(served))],
+  [aggregated('v2'), jsonText(apiGroupDiscoveryList(served, 'v2'))],
+  [aggregated('v2beta1'), jsonText(apiGroupDiscoveryList(served, 'v2beta1'))],
+]);
+
+/** Nobody has to say who he is: it tells no more than the documentation does. */
+export function discoveryOperations(): Operation[] {
+  return [
+    operation({
+      id: 'ListGroupVersions',
+      method: 'GET',
+      paths: ['/apis'],
+      tag,
+      summary: 'The API groups that are served here',
+      description: 'With the media type that Kubernetes clients ask for since 1.27, all their resources too.',
+      credential: 'none',
+      answers: {
+        200: {
+          description: 'The groups.',
+          content: {
+            [json]: groupListSchema.meta({ examples: [apiGroupList(served)] }),
+            [aggregated('v2')]: groupDiscoverySchema.meta({ examples: [apiGroupDiscoveryList(served, 'v2')] }),
+            [aggregated('v2beta1')]: groupDiscoverySchema.meta({ examples: [apiGroupDiscoveryList(served, 'v2beta1')] }),
+          },
+          headers: revalidated,
+        },
+      },
+      handle({ ctx }) {
+        ctx.vary('Accept');
+        const type = ctx.accepts([...everything.keys()]) || json;
+        send(ctx, everything.get(type));
+        if (type !== json) ctx.set('Content-Type', type);
+      },
+    }),
+    ...described('UserGroup', ['/apis/auth.platform.io', '/apis/auth.platform.io/v1'], users),
+    ...described('ReviewGroup', ['/apis/authorization.orchestrator.io', '/apis/authorization.orchestrator.io/v1'], accessReviews),
+  ];
+}
+
+const tag = 'discovery';
+
+const revalidated = { ETag: 'Of this text.' };
+
+function described(id: string, [groupPath, versionPath]: readonly [string, string], resource: ServedResource): Operation[] {
+  const group = apiGroup(resource);
+  const resources = apiResourceList(resource);
+  const [groupText, resourcesText] = [jsonText(group), jsonText(resources)];
+  const answer = (description: string, schema: z.ZodType, example: unknown) => ({
+    200: { description, content: { [json]: schema.meta({ examples: [example] }) }, headers: revalidated },
+  });
+  return [
+    operation({
+      id: `Get${id}`,
+      method: 'GET',
+      paths: [groupPath],
+      tag,
+      summary: `The versions of ${resource.group}`,
+      credential: 'none',
+      answers: answer('The group.', groupSchema, group),
+      handle: ({ ctx }) => send(ctx, groupText),
+    }),
+    operation({
+      id: `Get${id}Resources`,
+      method: 'GET',
+      paths: [versionPath],
+      tag,
+      summary: `The resources of ${resource.group}/${resource.version} and what can be done with them here`,
+      credential: 'none',
+      answers: answer('The resources.', resourceListSchema, resources),
+      handle: ({ ctx }) => send(ctx, resourcesText),
+    }),
+  ];
+}
+
+/** Kept by whoever asks, who asks each time whether it still holds: an upgrade must be seen at once. */
+function send(ctx: Context, text: JsonText | undefined): void {
+  if (text === undefined) return;
+  ctx.set('Cache-Control', 'no-cache');
+  sendJsonText(ctx, text);
+}

@@ -1,0 +1,58 @@
+/**
+ * Which groups, versions and resources are served here, in both forms that clients ask for: group by group, and all at once.
+ *
+ * @see https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
+ */
+
+/** A resource of the cluster scope; each has a group of its own here. */
+export interface ServedResource {
+  group: string;
+  version: string;
+  resource: string;
+  singular: string;
+  kind: string;
+  /** What is answered here. The cluster may offer more of it, at its own address. */
+  verbs: readonly string[];
+  categories?: readonly string[];
+}
+
+const metaOf = ({ group, version }: ServedResource) => {
+  const preferredVersion = { groupVersion: `${group}/${version}`, version };
+  return { name: group, versions: [preferredVersion], preferredVersion };
+};
+
+/** APIGroup, meta/v1. */
+export const apiGroup = (served: ServedResource) => ({ kind: 'APIGroup' as const, apiVersion: 'v1' as const, ...metaOf(served) });
+
+/** APIGroupList, meta/v1. */
+export const apiGroupList = (served: readonly ServedResource[]) => ({
+  kind: 'APIGroupList' as const,
+  apiVersion: 'v1' as const,
+  groups: served.map(metaOf),
+});
+
+/** APIResourceList, meta/v1. */
+export function apiResourceList({ group, version, resource, singular, kind, verbs, categories }: ServedResource) {
+  const described = { name: resource, singularName: singular, namespaced: false, kind, verbs, ...(categories && { categories }) };
+  return { kind: 'APIResourceList' as const, apiVersion: 'v1' as const, groupVersion: `${group}/${version}`, resources: [described] };
+}
+
+/** APIGroupDiscoveryList, apidiscovery.k8s.io: what clients since Kubernetes 1.27 ask for first. */
+export const apiGroupDiscoveryList = (served: readonly ServedResource[], version: 'v2' | 'v2beta1') => ({
+  kind: 'APIGroupDiscoveryList' as const,
+  apiVersion: `apidiscovery.k8s.io/${version}` as const,
+  metadata: {},
+  items: served.map((one) => ({
+    metadata: { name: one.group, creationTimestamp: null },
+    versions: [{ version: one.version, freshness: 'Current', resources: [discoveredResource(one)] }],
+  })),
+});
+
+const discoveredResource = ({ group, version, resource, singular, kind, verbs, categories }: ServedResource) => ({
+  resource,
+  responseKind: { group, version, kind },
+  scope: 'Cluster',
+  singularResource: singular,
+  verbs,
+  ...(categories && { categories }),
+});

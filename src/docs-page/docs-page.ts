@@ -1,0 +1,72 @@
+/**
+ * `GET /docs`: a page that shows the OpenAPI document and tries its operations out, from this host alone. What the document says
+ * belongs to the operations themselves.
+ */
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { type Operation, operation } from '../http/operation.ts';
+import { assetNames, assetOf } from './assets.ts';
+import { pageHtml } from './page.ts';
+
+/** Its pictures are data URIs in the style sheet. Nothing is inline, nothing comes from or goes to another host. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+const pageTag = `"${hash('sha256', pageHtml).slice(0, 32)}"`;
+const etag = { ETag: 'Of these bytes.' };
+
+/** @param basePath the path below which everything is served, without a slash at its end */
+export const docsPageOperations = (basePath: string): Operation[] => [
+  operation({
+    id: 'Docs',
+    method: 'GET',
+    paths: ['/docs'],
+    tag: 'operations',
+    summary: 'A page that shows this description and tries it out',
+    credential: 'none',
+    answers: { 200: { description: 'The page.', content: { 'text/html': undefined }, headers: etag } },
+    handle: ({ ctx }) => sendPage(ctx),
+  }),
+  operation({
+    id: 'DocsDirectory',
+    method: 'GET',
+    paths: ['/docs/'],
+    tag: 'operations',
+    summary: 'Leads to the page, whose links would not work here',
+    credential: 'none',
+    answers: { 308: { description: 'The page is at `/docs`.', headers: { Location: 'The path of the page.' } } },
+    handle({ ctx }) {
+      ctx.status = 308;
+      ctx.set('Location', `${basePath}/docs`);
+    },
+  }),
+  operation({
+    id: 'DocsFile',
+    method: 'GET',
+    paths: ['/docs/:file'],
+    tag: 'operations',
+    summary: 'A script or style sheet of the page',
+    credential: 'none',
+    params: z.object({ file: z.enum(assetNames).describe('Name of the file.') }),
+    answers: {
+      200: { description: 'The file.', content: { 'text/css': undefined, 'text/javascript': undefined }, headers: etag },
+      404: { description: 'There is no such file.' },
+    },
+    async handle({ ctx, params: { file } }) {
+      const { type, content, compressed, etag: tag } = await assetOf(file);
+      ctx.vary('Accept-Encoding');
+      const isCompressed = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+      ctx.set({ 'Cache-Control': 'no-cache', ETag: isCompressed ? `"${tag}.gz"` : `"${tag}"` });
+      if (isCompressed) ctx.set('Content-Encoding', 'gzip');
+      ctx.body = isCompressed ? compressed : content;
+      ctx.type = type;
+    },
+  }),
+];
+
+function sendPage(ctx: Context): void {
+  ctx.set({ 'Content-Security-Policy': policy, 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-cache', ETag: pageTag });
+  ctx.body = pageHtml;
+  ctx.type = 'text/html; charset=utf-8';
+}

@@ -1,0 +1,227 @@
+/** The wiring of the features: what each of them is given. Beside app.ts, which mounts them, the only file that knows them all. */
+import type { Middleware } from 'koa';
+import type { Logger } from 'pino';
+import { createAccess } from './access/access.ts';
+import { noLocalGroups } from './accounts/local-groups.ts';
+import { LoginRecorder } from './accounts/login-recorder.ts';
+import { PasswordChange } from './accounts/password-change.ts';
+import { PasswordCheck } from './accounts/password-check.ts';
+import { Passwords } from './accounts/passwords.ts';
+import { UserEvents } from './accounts/user-events.ts';
+import { createBindings, watchUserBindings } from './bindings/bindings.ts';
+import { createCertificates } from './certificates/certificates.ts';
+import { basePathOf, type Config, identityURLOf, issuerOf } from './config/schema.ts';
+import { createConsole } from './console/console.ts';
+import { createDirectory } from './directory/directory.ts';
+import { createGroups, watchGroups } from './groups/groups.ts';
+import { Audit } from './http/audit.ts';
+import { type Authenticator, withAccessTokens } from './http/authenticator.ts';
+import type { Check } from './http/health.ts';
+import type { Metrics } from './http/metrics.ts';
+import type { Operation } from './http/operation.ts';
+import { createIdentity } from './identity/identity.ts';
+import { createKubeconfig } from './kubeconfig/kubeconfig.ts';
+import { AccessReviews } from './kubernetes/access.ts';
+import { ApiServer } from './kubernetes/api-server.ts';
+import type { Connection } from './kubernetes/connection.ts';
+import { IdentityCache } from './kubernetes/identity.ts';
+import { KeyRing } from './kubernetes/key-ring.ts';
+import { RbacWatch } from './kubernetes/rbac-watch.ts';
+import { createLogin } from './login/login.ts';
+import { createNamespaces } from './namespaces/namespaces.ts';
+import { createPlugins, type PluginSurroundings, watchConsolePlugins } from './plugins/plugins.ts';
+import { createRoles } from './roles/roles.ts';
+import { createAccessTokens } from './tokens/tokens.ts';
+import { createUsers, watchUsers } from './users/users.ts';
+
+export interface FeaturesOptions {
+  config: Config;
+  /** The API server and our own account there. */
+  connection: Connection;
+  /** Process variables, for `console.envsFilter`. */
+  environment: Readonly<Record<string, string | undefined>>;
+  log: Logger;
+  metrics: Metrics;
+  /** Takes the lines of the audit trail. Default: they are dropped. */
+  writeAudit?: (line: string) => unknown;
+  /** Where tests have the Services of plugins. */
+  pluginSurroundings?: PluginSurroundings;
+  now?: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+interface Feature {
+  operations?: readonly Operation[];
+  checks?: readonly Check[];
+  start?(): void | Promise<void>;
+  stop?(): void | Promise<void>;
+}
+
+/** All features, as they are mounted. */
+export interface Features {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  audit: Audit;
+  authenticator: Authenticator;
+  /** What answers before any operation: the embedded OpenID provider. */
+  before: Middleware | undefined;
+  /** The console's static files, which take every path that is left, come last. */
+  operations: readonly Operation[];
+  checks: readonly Check[];
+  /** Begins what is watched. */
+  start(): Promise<void>;
+  /** Ends it, and then every call to the API server. */
+  stop(): Promise<void>;
+}
+
+export function createFeatures(options: FeaturesOptions): Features {
+  const base = createBase(options);
+  const { config, apiServer, access, audit, rbac, events } = base;
+  const { login, identity, accessTokens, authenticator, passwords } = createLogins(base);
+  const users = createUsers({
+    ...base,
+    ...passwords,
+    keepSession: login.keepSession,
+    again: (ctx) => authenticator.again(ctx),
+  });
+  const { console, plugins } = createConsoles(base, options);
+  const features: readonly Feature[] = [
+    { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
+    login,
+    base.directory,
+    users,
+    ...createTeams(base),
+    createRoles(base),
+    createCertificates(base),
+    accessTokens ?? {},
+    createKubeconfig({ ...base, issuerURL: issuerOf(config) }),
+    createAccess({ access, apiServer, ...(config.features.explain && { rbac }) }),
+    config.features.namespaces ? createNamespaces(base) : {},
+    identity ?? {},
+    plugins,
+    console,
+    events ?? {},
+  ];
+  return {
+    apiServer,
+    access,
+    audit,
+    authenticator,
+    before: identity?.middleware,
+    operations: features.flatMap(({ operations = [] }) => operations),
+    checks: features.flatMap(({ checks = [] }) => checks),
+    async start() {
+      for (const feature of features) await feature.start?.();
+    },
+    async stop() {
+      for (const feature of features) await feature.stop?.();
+      await apiServer.close();
+    },
+  };
+}
+
+/** What the features share: clients, caches, keys, and who there is. */
+function createBase({ connection, writeAudit = () => undefined, ...options }: FeaturesOptions) {
+  const { config, metrics, log } = options;
+  const { features } = config;
+  const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
+  const client = apiServer.asService;
+  const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
+  const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
+  const parts = { client, metrics, log };
+  const events = config.audit.kubernetesEvents ? new UserEvents({ ...options, client }) : undefined;
+  const audit = new Audit({ ...options, write: writeAudit, events });
+  const watched = watchUsers(parts);
+  const watchedGroups = features.groups ? watchGroups(parts) : undefined;
+  const shared = {
+    ...options,
+    connection,
+    basePath: basePathOf(config),
+    apiServer,
+    client,
+    access,
+    namespace,
+    audit,
+    accounts: watched.accounts,
+  };
+  return {
+    ...shared,
+    events,
+    watched,
+    watchedGroups,
+    localGroups: watchedGroups?.localGroups ?? noLocalGroups,
+    userBindings: features.userBindings ? watchUserBindings(parts) : undefined,
+    rbac: new RbacWatch(parts, { onChange: () => access.clear(), keepsRules: features.namespaces || features.explain }),
+    keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log }),
+    directory: createDirectory({ ...shared, records: watched.records }),
+  };
+}
+
+type Base = ReturnType<typeof createBase>;
+
+/** Who is calling: the relying party, the embedded OpenID provider, access tokens. */
+function createLogins(base: Base) {
+  const { config, apiServer, metrics, directory } = base;
+  const identities = new IdentityCache({ apiServer, metrics });
+  const passwords = new Passwords();
+  const ofAccounts = { ...base, passwords, directories: directory.passwords, config: config.users };
+  const passwordCheck = new PasswordCheck(ofAccounts);
+  const passwordChange = new PasswordChange(ofAccounts);
+  const identityURL = identityURLOf(config);
+  const identity =
+    identityURL === undefined
+      ? undefined
+      : createIdentity({
+          ...base,
+          issuerURL: identityURL,
+          config: { ...config, languages: config.console.languages },
+          passwordCheck,
+          passwordChange,
+        });
+  const login = createLogin({
+    ...base,
+    issuerURL: issuerOf(config),
+    identities,
+    recorder: new LoginRecorder({ ...base, config: config.users }),
+    ...(identity && { provenAgain: identity.provenAgain }),
+    endAccess: (user) => passwordChange.endAccess(user),
+  });
+  const accessTokens = config.features.accessTokens
+    ? createAccessTokens({ ...base, identify: (bearer, signal) => identities.identify(bearer, signal) })
+    : undefined;
+  return {
+    login,
+    identity,
+    accessTokens,
+    authenticator: withAccessTokens(login.authenticator, accessTokens?.judge),
+    passwords: { passwords, passwordCheck, passwordChange },
+  };
+}
+
+/** What people share. */
+function createTeams(base: Base): Feature[] {
+  const { watchedGroups, userBindings } = base;
+  return [
+    ...(watchedGroups ? [createGroups({ ...base, watched: watchedGroups })] : []),
+    ...(userBindings ? [createBindings({ ...base, watched: userBindings, groups: watchedGroups?.cache })] : []),
+  ];
+}
+
+/** What browsers are given. */
+function createConsoles(base: Base, { environment, pluginSurroundings }: FeaturesOptions) {
+  const consolePlugins = watchConsolePlugins(base);
+  const console = createConsole({ ...base, consolePlugins, environment });
+  const plugins = createPlugins({
+    ...base,
+    apiServerURL: base.connection.server,
+    consolePlugins,
+    files: console.pluginFiles,
+    contentSecurityPolicy: console.contentSecurityPolicy,
+    surroundings: pluginSurroundings,
+  });
+  return { console, plugins };
+}
+
+/** Of what watches something and is no feature by itself. */
+const lifeOf = (watch: { start(): void; stop(): Promise<void> }): Feature => ({ start: () => watch.start(), stop: () => watch.stop() });

@@ -1,0 +1,171 @@
+import { groupResource } from '../accounts/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
+import { timestamp } from '../accounts/timestamp.ts';
+import { untilUncontested } from '../accounts/user-records.ts';
+import { userResource } from '../accounts/user-resource.ts';
+import { forbidden as forbiddenField, tooMany } from '../http/field-error.ts';
+import type { Caller } from '../http/operation.ts';
+import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { groupObjectOf, isLocalGroup, isRefusal, type Member, membersOf, readGroup } from './group-records.ts';
+import { requireGroupRight, requireMembersRight } from './rights.ts';
+import type { GroupRow } from './row.ts';
+import { type MemberItem, maxMembers } from './schema.ts';
+import { writeQueryOf } from './writer.ts';
+
+export interface GroupMembersOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  accounts: AccountLookup;
+  cache: WatchCache<GroupRow>;
+  now: () => Date;
+}
+
+interface MemberRequest {
+  group: string;
+  names: readonly string[];
+  action: 'add' | 'remove';
+  isDryRun: boolean;
+}
+
+interface MembersChanged {
+  /** Of the group. */
+  uid: string;
+  /** One for each name, in the order asked. */
+  items: MemberItem[];
+  /** Who was not a member before, or was. */
+  changed: readonly string[];
+  /** Of what was written; undefined if nothing was. */
+  resourceVersion?: string;
+}
+
+const seenWithinMs = 2_000;
+
+/** Adds users to local groups and takes them out, with the caller's rights. */
+export class GroupMembers {
+  readonly #options: GroupMembersOptions;
+  /** By group: what one replica does at the same time, it does one after the other, so that only replicas can be in each other's way. */
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  constructor(options: GroupMembersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The change is made to the members as they are then: it is read, changed and written again until nobody else has written in between.
+   *
+   * @throws StatusError 400, 403, 404, 409, 422, 503, 504
+   */
+  async change(request: MemberRequest, caller: Caller, signal: AbortSignal): Promise<MembersChanged> {
+    const { access, accounts, cache } = this.#options;
+    const { group: name } = request;
+    checkNames(request.names);
+    await requireGroupRight(access, caller, 'patch', name, signal);
+    await requireMembersRight(access, caller, name, signal);
+    requireAccounts(accounts);
+    const changed = await this.#inTurn(name, () => untilUncontested(() => this.#attempt(request, caller, signal), signal));
+    if (changed === undefined) throw conflict(groupResource, name, 'others change the group all the time', 1);
+    if (changed.resourceVersion !== undefined) await cache.waitFor(changed.resourceVersion, seenWithinMs, signal);
+    return changed;
+  }
+
+  /** Undefined if somebody else has written in between. */
+  async #attempt(
+    { group: name, names, action, isDryRun }: MemberRequest,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<MembersChanged | undefined> {
+    const found = await readGroup(this.#options.apiServer.asService, name, signal);
+    if (found === undefined) throw notFound(groupResource, name);
+    if (!isLocalGroup(found)) throw invalidUsers(name, forbiddenField('spec.users', 'the members are known by the issuer'));
+    const members = membersOf(found);
+    const { items, users, changed } = action === 'add' ? this.#with(members, names) : without(members, names);
+    if (users.length > maxMembers) throw invalidUsers(name, tooMany('spec.users', users.length, maxMembers));
+    const { uid } = found.metadata;
+    if (changed.length === 0) return { uid, items, changed };
+    const written = await this.#write(found, users, { caller, isDryRun, signal });
+    if (written === undefined) return undefined;
+    return isDryRun ? { uid, items, changed: [] } : { uid, items, changed, resourceVersion: written.metadata.resourceVersion };
+  }
+
+  async #write(
+    { metadata: { name, uid, resourceVersion } }: KubernetesObject,
+    users: readonly Member[],
+    { caller, isDryRun, signal }: { caller: Caller; isDryRun: boolean; signal: AbortSignal },
+  ): Promise<KubernetesObject | undefined> {
+    try {
+      const written = await this.#options.apiServer.asCaller(caller).request({
+        method: 'PATCH',
+        path: resourcePath(groupResource, { name }),
+        query: writeQueryOf(isDryRun),
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { uid, resourceVersion }, spec: { users } },
+        call: 'patch groups',
+        signal,
+      });
+      return groupObjectOf(written);
+    } catch (error) {
+      if (isRefusal(error, 409)) return undefined;
+      throw error;
+    }
+  }
+
+  #with(members: readonly Member[], names: readonly string[]) {
+    const { accounts, now } = this.#options;
+    const old = new Set(members.map(({ name }) => name));
+    const importTime = timestamp(now());
+    const changed = names.filter((name) => !old.has(name) && accounts.get(name) !== undefined);
+    const isNew = new Set(changed);
+    const items = names.map((name): MemberItem => {
+      if (isNew.has(name)) return { name, status: 'Success', code: 201 };
+      if (old.has(name)) return { name, status: 'Success', code: 200 };
+      return { name, status: 'Failure', code: 404, reason: 'NotFound', message: notFound(userResource, name).message };
+    });
+    return { items, changed, users: [...members, ...changed.map((name) => ({ name, importTime }))] };
+  }
+
+  async #inTurn<T>(group: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(group);
+    const turn = (async () => {
+      await before?.catch(() => undefined);
+      return work();
+    })();
+    this.#last.set(group, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(group) === turn) this.#last.delete(group);
+    }
+  }
+}
+
+function without(members: readonly Member[], names: readonly string[]) {
+  const old = new Set(members.map(({ name }) => name));
+  const leaving = new Set(names);
+  const items = names.map(
+    (name): MemberItem =>
+      old.has(name)
+        ? { name, status: 'Success', code: 204 }
+        : { name, status: 'Failure', code: 404, reason: 'NotFound', message: `${JSON.stringify(name)} is no member` },
+  );
+  return { items, changed: names.filter((name) => old.has(name)), users: members.filter(({ name }) => !leaving.has(name)) };
+}
+
+const invalidUsers = (name: string, error: Required<StatusCause>) => invalid({ group: groupResource.group, kind: 'Group', name }, [error]);
+
+/** @throws StatusError 400 */
+function checkNames(names: readonly string[]): void {
+  if (names.length === 0) throw badParameter('names', 'must hold at least one name', 'FieldValueRequired');
+  if (names.length > maxMembers) throw badParameter('names', `must hold at most ${maxMembers} names`, 'FieldValueTooMany');
+  const seen = new Set<string>();
+  const twice = names.flatMap((name, index): StatusCause[] => {
+    if (seen.has(name))
+      return [{ reason: 'FieldValueDuplicate', message: `Duplicate value: ${JSON.stringify(name)}`, field: `names[${index}]` }];
+    seen.add(name);
+    return [];
+  });
+  if (twice.length > 0) throw badRequest('names holds a name twice', twice);
+}

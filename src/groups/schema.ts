@@ -1,0 +1,191 @@
+/** The bodies that make and change a Group, and what is answered. A field that is named here and may not be set is refused. */
+import { z } from 'zod';
+import { groupApiVersion } from '../accounts/local-groups.ts';
+import { shownText } from '../http/shown-text.ts';
+
+/** Bound of the custom resource definition. */
+export const maxMembers = 5000;
+
+const dnsName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
+
+/** RFC 1123: one or more DNS labels, at most 253 characters. */
+export const groupName = z.string().max(253, 'may not be longer than 253 characters').regex(dnsName, notDNS);
+
+const kept = (why: string) => z.never(why).optional();
+const byService = 'is kept by the service';
+
+const displayName = shownText(128).describe('The name shown to people.');
+const description = shownText(256).describe('What the group is for.');
+
+const ownKeys = /^([^/]+\.)?auth\.platform\.io\//;
+const marks = <Value extends z.ZodType>(value: Value) =>
+  z.record(z.string(), value).refine((given) => !Object.keys(given).some((key) => ownKeys.test(key)), {
+    error: 'those below auth.platform.io/ are kept by the service',
+    params: { isForbidden: true },
+  });
+
+const keptMetadata = {
+  generateName: kept('a group is named by whoever makes it'),
+  ownerReferences: kept('a group is owned by nobody'),
+  finalizers: kept('a group has no finalizers here'),
+  namespace: kept('a group has no namespace'),
+};
+
+const member = z.strictObject({
+  name: z.string().min(1, 'must not be empty').max(253, 'may not be longer than 253 characters').describe('Name of a User record.'),
+  importTime: z.iso
+    .datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)' })
+    .optional()
+    .describe('Since when; default: now.'),
+});
+
+const connectorText = z.string().min(1, 'must not be empty').max(63, 'may not be longer than 63 characters');
+
+/** A group to be made. */
+export const newGroupBody = z
+  .strictObject({
+    apiVersion: z.literal(groupApiVersion).optional(),
+    kind: z.literal('Group').optional(),
+    metadata: z.strictObject({
+      ...keptMetadata,
+      name: groupName,
+      labels: marks(z.string()).optional(),
+      annotations: marks(z.string()).optional(),
+      uid: kept(byService),
+      resourceVersion: kept('must not be set for an object that is to be made'),
+      creationTimestamp: z.null(byService).optional(),
+    }),
+    spec: z
+      .strictObject({
+        displayName: displayName.optional(),
+        description: description.optional(),
+        refConnector: z
+          .strictObject({ id: connectorText.describe('Of the connector.'), type: connectorText.describe('Of the connector.') })
+          .optional()
+          .describe('Set for a group that comes from the issuer: its members are not kept here.'),
+        users: z
+          .array(member)
+          .max(maxMembers, `may not hold more than ${maxMembers} members`)
+          .optional()
+          .describe('The first members. Takes the right to impersonate the group.'),
+      })
+      .default({}),
+    status: kept(byService),
+  })
+  .meta({
+    examples: [
+      {
+        metadata: { name: 'oncall' },
+        spec: { displayName: 'On call', users: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8' }] },
+      },
+    ],
+  });
+
+export type NewGroup = z.output<typeof newGroupBody>;
+
+/** Null takes a member away. */
+export const groupPatchBody = z.strictObject({
+  apiVersion: z.literal(groupApiVersion).optional(),
+  kind: z.literal('Group').optional(),
+  metadata: z
+    .strictObject({
+      ...keptMetadata,
+      name: z.string().optional().describe('That of the path, if given.'),
+      resourceVersion: z.string().optional().describe('The change is made to this version or not at all.'),
+      uid: z.string().optional(),
+      labels: marks(z.string().nullable()).optional(),
+      annotations: marks(z.string().nullable()).optional(),
+      creationTimestamp: kept('cannot be changed'),
+    })
+    .optional(),
+  spec: z
+    .strictObject({
+      displayName: displayName.nullable().optional(),
+      description: description.nullable().optional(),
+      refConnector: kept('a group stays local, or of its issuer'),
+      users: kept('members are changed by POST and DELETE /auth/v1/groups/{name}/members'),
+    })
+    .optional(),
+  status: kept(byService),
+});
+
+export type GroupPatch = z.output<typeof groupPatchBody>;
+
+/** A Group as it is answered. */
+export const groupSchema = z
+  .looseObject({
+    apiVersion: z.literal(groupApiVersion),
+    kind: z.literal('Group'),
+    metadata: z.looseObject({
+      name: z.string(),
+      uid: z.string(),
+      resourceVersion: z.string(),
+      creationTimestamp: z.iso.datetime(),
+      labels: z.record(z.string(), z.string()).optional(),
+    }),
+    spec: z.looseObject({
+      displayName: z.string().optional(),
+      description: z.string().optional(),
+      refConnector: z.object({ id: z.string(), type: z.string() }).optional(),
+      users: z.array(z.looseObject({ name: z.string(), importTime: z.string().optional() })).optional(),
+    }),
+    status: z.looseObject({ memberCount: z.int().optional() }).optional(),
+  })
+  .meta({
+    id: 'Group',
+    examples: [
+      {
+        apiVersion: groupApiVersion,
+        kind: 'Group',
+        metadata: {
+          name: 'oncall',
+          uid: '5b3c0a44-2f0e-4d0e-8a43-6f8f4f1d1c55',
+          resourceVersion: '51930',
+          creationTimestamp: '2026-02-02T09:00:00Z',
+        },
+        spec: {
+          displayName: 'On call',
+          description: 'Whoever is on duty this week.',
+          users: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8', importTime: '2026-03-01T11:00:00Z' }],
+        },
+        status: { memberCount: 1 },
+      },
+    ],
+  });
+
+/** Whose membership changes. How many and how often, the handler checks. */
+export const memberNames = z.array(z.string()).describe(`Names of User records, 1-${maxMembers}, each once.`);
+
+const memberItem = z.object({
+  name: z.string(),
+  status: z.enum(['Success', 'Failure']),
+  code: z.int().describe('201 and 204: done; 200: was a member already; 404: no such user, or no member.'),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+
+export type MemberItem = z.output<typeof memberItem>;
+
+export const membersResult = z
+  .object({
+    apiVersion: z.literal(groupApiVersion),
+    kind: z.literal('GroupMembersResult'),
+    total: z.int(),
+    succeeded: z.int(),
+    failed: z.int(),
+    items: z.array(memberItem),
+  })
+  .meta({
+    id: 'GroupMembersResult',
+    examples: [
+      {
+        apiVersion: groupApiVersion,
+        kind: 'GroupMembersResult',
+        total: 1,
+        succeeded: 1,
+        failed: 0,
+        items: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8', status: 'Success', code: 201 }],
+      },
+    ],
+  });

@@ -1,0 +1,41 @@
+import { groupResource } from '../accounts/local-groups.ts';
+import type { Caller } from '../http/operation.ts';
+import { notFound } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Lister } from '../listing/lister.ts';
+import type { ListParameters } from '../listing/schema.ts';
+import { requireGroupRight } from './rights.ts';
+import type { GroupRow } from './row.ts';
+
+export interface GroupServiceOptions {
+  cache: WatchCache<GroupRow>;
+  lister: Lister<GroupRow>;
+  access: AccessReviews;
+}
+
+/** Lists and shows groups out of the watch cache, after the API server has said that the caller may see them. */
+export class GroupService {
+  readonly #options: GroupServiceOptions;
+
+  constructor(options: GroupServiceOptions) {
+    this.#options = options;
+  }
+
+  /** @returns the JSON text of a GroupList, in UTF-8; @throws StatusError 400, 403, 410, 503, 504 */
+  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Buffer> {
+    const { lister, access } = this.#options;
+    await requireGroupRight(access, caller, 'list', undefined, signal);
+    return lister.list(parameters, signal);
+  }
+
+  /** @throws StatusError 403 whether or not there is such a group, 404, 503 */
+  async get(name: string, caller: Caller, signal: AbortSignal): Promise<GroupRow> {
+    const { cache, lister, access } = this.#options;
+    await requireGroupRight(access, caller, 'get', name, signal);
+    await lister.whenUsable(signal);
+    const row = cache.get(name);
+    if (row === undefined) throw notFound(groupResource, name);
+    return row;
+  }
+}

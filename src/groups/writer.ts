@@ -1,0 +1,218 @@
+import { isDeepStrictEqual } from 'node:util';
+import { groupApiVersion, groupResource } from '../accounts/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
+import { timestamp } from '../accounts/timestamp.ts';
+import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../http/field-error.ts';
+import { checkTests, mergePatchOf } from '../http/json-patch.ts';
+import { type FieldValidation, readObject } from '../http/object-body.ts';
+import type { Caller } from '../http/operation.ts';
+import { badRequest, conflict, invalid, notFound } from '../http/status.ts';
+import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { groupObjectOf, readGroup } from './group-records.ts';
+import { requireGroupRight, requireMembersRight } from './rights.ts';
+import { type GroupRow, servedGroup } from './row.ts';
+import { type GroupPatch, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
+
+export interface GroupWriterOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  accounts: AccountLookup;
+  cache: WatchCache<GroupRow>;
+  now: () => Date;
+}
+
+interface WriteRequest {
+  body: unknown;
+  isDryRun: boolean;
+  fieldValidation: FieldValidation;
+}
+
+interface PatchRequest extends WriteRequest {
+  name: string;
+  isJsonPatch: boolean;
+  /** As in the header; undefined without one. */
+  ifMatch: string | undefined;
+}
+
+interface DeleteRequest {
+  name: string;
+  preconditions: { uid?: string | undefined; resourceVersion?: string | undefined };
+  isDryRun: boolean;
+}
+
+export interface Written {
+  group: KubernetesObject;
+  warnings: readonly string[];
+  /** Whether anything was written. */
+  isChanged: boolean;
+}
+
+const kind = { group: groupResource.group, kind: 'Group' };
+const seenWithinMs = 2_000;
+
+/** Makes, changes and deletes Groups with the caller's rights; who is in one, members.ts changes. */
+export class GroupWriter {
+  readonly #options: GroupWriterOptions;
+
+  constructor(options: GroupWriterOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 400, 403, 409, 422, 503, 504 */
+  async create({ body, isDryRun, fieldValidation }: WriteRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
+    const { apiServer, access, cache } = this.#options;
+    await requireGroupRight(access, caller, 'create', undefined, signal);
+    const name = isRecord(body) && isRecord(body.metadata) && typeof body.metadata.name === 'string' ? body.metadata.name : '';
+    const { object, warnings } = readObject(newGroupBody, body, { ...kind, name, fieldValidation, alsoWrong: memberErrors(body) });
+    await this.#requireMembers(object, caller, signal);
+    const created = await apiServer.asCaller(caller).request({
+      method: 'POST',
+      path: resourcePath(groupResource),
+      query: writeQueryOf(isDryRun),
+      body: manifestOf(object, this.#options.now()),
+      call: 'create groups',
+      signal,
+    });
+    const group = groupObjectOf(created, { isDryRun });
+    if (!isDryRun) await cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
+    return { group, warnings, isChanged: !isDryRun };
+  }
+
+  /** @throws StatusError 400, 403, 404, 409, 422, 503, 504 */
+  async patch(request: PatchRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
+    const { apiServer, access, cache } = this.#options;
+    const { name, ifMatch, isDryRun, fieldValidation } = request;
+    await requireGroupRight(access, caller, 'patch', name, signal);
+    const { patch, tests } = request.isJsonPatch ? mergePatchOf(request.body, kind) : { patch: request.body, tests: [] };
+    const found = await readGroup(apiServer.asService, name, signal);
+    if (found === undefined) throw notFound(groupResource, name);
+    const { object, warnings } = readObject(groupPatchBody, patch, { ...kind, name, fieldValidation });
+    if (object.metadata?.name !== undefined && object.metadata.name !== name)
+      throw badRequest(`metadata.name: must be ${name}, as in the path`);
+    if (!isVersionAsked(found.metadata, object.metadata, ifMatch)) throw modified(name);
+    checkTests(servedGroup(found), tests, { ...kind, name });
+    const changes = changesOf(found, object);
+    if (changes === undefined) return { group: found, warnings, isChanged: false };
+    const { uid, resourceVersion } = found.metadata;
+    const isOfVersion = isOfOneVersion(object.metadata, ifMatch) || tests.length > 0;
+    const written = await apiServer.asCaller(caller).request({
+      method: 'PATCH',
+      path: resourcePath(groupResource, { name }),
+      query: writeQueryOf(isDryRun),
+      contentType: 'application/merge-patch+json',
+      body: { ...changes, metadata: { ...changes.metadata, uid, ...(isOfVersion && { resourceVersion }) } },
+      call: 'patch groups',
+      signal,
+    });
+    const group = groupObjectOf(written);
+    if (!isDryRun) await cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
+    return { group, warnings, isChanged: !isDryRun };
+  }
+
+  /** @returns the uid of what was deleted; @throws StatusError 403, 404, 409, 503, 504 */
+  async delete({ name, preconditions, isDryRun }: DeleteRequest, caller: Caller, signal: AbortSignal): Promise<string> {
+    const { apiServer, access } = this.#options;
+    await requireGroupRight(access, caller, 'delete', name, signal);
+    const answer = await apiServer.asCaller(caller).request({
+      method: 'DELETE',
+      path: resourcePath(groupResource, { name }),
+      // Where there is a body, the API server looks at no query.
+      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, ...(isDryRun && { dryRun: ['All'] }) },
+      call: 'delete groups',
+      signal,
+    });
+    const uid = uidOf(answer);
+    if (!isDryRun) await this.#whenGone(name, uid, signal);
+    return uid;
+  }
+
+  /** Whoever makes a group with members needs what changing them takes. */
+  async #requireMembers({ metadata, spec }: NewGroup, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { access, accounts } = this.#options;
+    const { users = [] } = spec;
+    if (users.length === 0) return;
+    await requireMembersRight(access, caller, metadata.name, signal);
+    requireAccounts(accounts);
+    const unknown = users.flatMap(({ name }, index) =>
+      accounts.get(name) === undefined ? [notFoundValue(`spec.users[${index}].name`, name)] : [],
+    );
+    if (unknown.length > 0) throw invalid({ ...kind, name: metadata.name }, unknown);
+  }
+
+  /** So that whoever deleted does not see the group in the next list here. */
+  async #whenGone(name: string, uid: string, signal: AbortSignal): Promise<void> {
+    const { cache } = this.#options;
+    const isGone = () => cache.get(name)?.uid !== uid;
+    if (isGone()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const forget = cache.onChange(() => isGone() && resolve());
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(seenWithinMs)]);
+    deadline.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    forget();
+  }
+}
+
+/** For writes with the caller's rights. */
+export const writeQueryOf = (isDryRun: boolean) => new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) });
+
+const modified = (name: string) =>
+  conflict(groupResource, name, 'the object has been modified; please apply your changes to the latest version and try again');
+
+/** What no schema of one member can say. */
+function memberErrors(body: unknown): FieldError[] {
+  const spec = isRecord(body) && isRecord(body.spec) ? body.spec : {};
+  const users = Array.isArray(spec.users) ? spec.users : [];
+  if (users.length > 0 && spec.refConnector !== undefined)
+    return [forbiddenField('spec.users', 'the members of a group that comes from an issuer are known by the issuer')];
+  const seen = new Set<string>();
+  return users.flatMap((user: unknown, index) => {
+    const name = isRecord(user) && typeof user.name === 'string' ? user.name : undefined;
+    if (name === undefined) return [];
+    if (seen.has(name)) return [duplicate(`spec.users[${index}].name`, name)];
+    seen.add(name);
+    return [];
+  });
+}
+
+function manifestOf({ metadata, spec }: NewGroup, now: Date) {
+  const { users, ...rest } = spec;
+  const { name, labels, annotations } = metadata;
+  return {
+    apiVersion: groupApiVersion,
+    kind: 'Group',
+    metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
+    spec: { ...rest, ...(users && { users: users.map((user) => ({ importTime: timestamp(now), ...user })) }) },
+  };
+}
+
+/** What of the patch is not so already; undefined if all is. */
+function changesOf({ metadata, spec }: KubernetesObject, patch: GroupPatch) {
+  const { labels, annotations } = patch.metadata ?? {};
+  const changed = {
+    spec: differences(patch.spec, isRecord(spec) ? spec : {}),
+    labels: differences(labels, metadata.labels ?? {}),
+    annotations: differences(annotations, metadata.annotations ?? {}),
+  };
+  if (Object.values(changed).every((change) => change === undefined)) return undefined;
+  return {
+    ...(changed.spec && { spec: changed.spec }),
+    metadata: { ...(changed.labels && { labels: changed.labels }), ...(changed.annotations && { annotations: changed.annotations }) },
+  };
+}
+
+function differences(wanted: Record<string, unknown> = {}, old: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
+  const changes = Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key]));
+  return changes.length === 0 ? undefined : Object.fromEntries(changes);
+}
+
+/** The API server answers a deletion with the object, or with a Status about it. */
+function uidOf(answer: unknown): string {
+  const { metadata, details } = isRecord(answer) ? answer : {};
+  const [found] = [metadata, details].flatMap((part) => (isRecord(part) && typeof part.uid === 'string' ? [part.uid] : []));
+  return found ?? '';
+}

@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { notSupported } from './field-error.ts';
+import { badRequest, invalid } from './status.ts';
+
+export const jsonPatchType = 'application/json-patch+json';
+
+/** Media types of a patch where nothing that may be patched is a list, so that the first three are one. */
+export const patchTypes = [
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/json',
+  jsonPatchType,
+] as const;
+
+const operations = ['add', 'replace', 'test'] as const;
+
+const jsonPatch = z.array(z.object({ op: z.enum(operations), path: z.string().regex(/^\//), value: z.unknown() })).describe('RFC 6902');
+
+/**
+ * For the OpenAPI document: a patch by media type.
+ *
+ * @param example a JSON Patch; as merge patch it is the example of the other types
+ */
+export function describedPatch(body: z.ZodType, example: z.input<typeof jsonPatch>): Readonly<Record<string, z.ZodType>> {
+  const mergePatch = body.meta({ examples: [mergePatchOf(example, { group: '', kind: '' }).patch] });
+  const listed = jsonPatch.meta({ examples: [example] });
+  return Object.fromEntries(patchTypes.map((type) => [type, type === jsonPatchType ? listed : mergePatch]));
+}
+
+/** What must be so for the patch to be made. */
+export interface PatchTest {
+  path: readonly string[];
+  value: unknown;
+  /** Of the operation. */
+  index: number;
+}
+
+interface Kind {
+  group: string;
+  kind: string;
+}
+
+/**
+ * A JSON Patch (RFC 6902) as the merge patch (RFC 7396) that does the same, and what it wants to be so before.
+ *
+ * @throws StatusError 400 for what is no JSON Patch, 422 for an operation that is not offered
+ */
+export function mergePatchOf(body: unknown, { group, kind }: Kind): { patch: Record<string, unknown>; tests: PatchTest[] } {
+  if (!Array.isArray(body)) throw badRequest('a JSON Patch must be an array of operations (RFC 6902)');
+  const patch: Record<string, unknown> = {};
+  const tests: PatchTest[] = [];
+  body.forEach((item: unknown, index) => {
+    const op = isRecord(item) ? item.op : undefined;
+    if (!isRecord(item) || typeof item.path !== 'string' || typeof op !== 'string')
+      throw badRequest(`operation ${index} of the JSON Patch must have op and path`);
+    if (!operations.some((known) => known === op))
+      throw invalid({ group, kind, name: '' }, [notSupported(`[${index}].op`, op, operations)]);
+    if (!('value' in item)) throw badRequest(`operation ${index} of the JSON Patch must have a value`);
+    const path = segmentsOf(item.path, index);
+    if (op === 'test') tests.push({ path, value: item.value, index });
+    else place(patch, path, item.value);
+  });
+  return { patch, tests };
+}
+
+/** @param served the object as callers see it; @throws StatusError 422 */
+export function checkTests(served: unknown, tests: readonly PatchTest[], { group, kind, name }: Kind & { name: string }): void {
+  const failed = tests.filter(({ path, value }) => {
+    const found = path.reduce<unknown>((below, key) => (isRecord(below) && Object.hasOwn(below, key) ? below[key] : undefined), served);
+    return !isDeepStrictEqual(found, value);
+  });
+  if (failed.length > 0)
+    throw invalid(
+      { group, kind, name },
+      failed.map(({ index }) => ({ reason: 'FieldValueInvalid', message: 'the test does not hold', field: `[${index}]` })),
+    );
+}
+
+/** RFC 6901. */
+function segmentsOf(pointer: string, index: number): string[] {
+  const [first, ...segments] = pointer.split('/');
+  if (first !== '' || segments.length === 0)
+    throw badRequest(`the path of operation ${index} must be a JSON Pointer to a member (RFC 6901)`);
+  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function place(patch: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let target = patch;
+  for (const segment of path.slice(0, -1)) {
+    const below = Object.hasOwn(target, segment) ? target[segment] : undefined;
+    const next: Record<string, unknown> = isRecord(below) ? below : {};
+    Object.defineProperty(target, segment, { value: next, enumerable: true, writable: true, configurable: true });
+    target = next;
+  }
+  Object.defineProperty(target, path.at(-1) ?? '', { value, enumerable: true, writable: true, configurable: true });
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,141 @@
+/** What the OpenAPI document says of failures: one body, one example of it for each status, and which status any operation may give. */
+import { z } from 'zod';
+import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import type { CredentialRule } from './operation.ts';
+import {
+  badParameter,
+  conflict,
+  entityTooLarge,
+  expired,
+  forbidden,
+  headersTooLarge,
+  internalError,
+  invalid,
+  methodNotAllowed,
+  notFound,
+  StatusError,
+  serviceUnavailable,
+  timedOut,
+  tooManyRequests,
+  unauthorized,
+  unsupportedMediaType,
+} from './status.ts';
+
+const statusCause = z
+  .object({ reason: z.string().optional(), message: z.string().optional(), field: z.string().optional() })
+  .meta({ id: 'StatusCause' });
+const statusDetails = z
+  .object({
+    name: z.string().optional(),
+    group: z.string().optional(),
+    kind: z.string().optional(),
+    uid: z.string().optional(),
+    causes: z.array(statusCause).optional(),
+    retryAfterSeconds: z.int32().optional(),
+  })
+  .meta({ id: 'StatusDetails' });
+const listMeta = z
+  .object({
+    continue: z.string().optional(),
+    remainingItemCount: z.int().optional(),
+    resourceVersion: z.string().optional(),
+    selfLink: z.string().optional(),
+  })
+  .meta({ id: 'ListMeta' });
+const status = z
+  .object({
+    apiVersion: z.string().optional(),
+    kind: z.string().optional(),
+    code: z.int32().optional(),
+    status: z.string().optional(),
+    reason: z.string().optional(),
+    message: z.string().optional(),
+    details: statusDetails.optional(),
+    metadata: listMeta.optional(),
+  })
+  .meta({ id: 'Status', description: 'The error body of every operation, as the Kubernetes API server builds it.' });
+
+const users = { group: 'auth.platform.io', resource: 'users' };
+const jane = '8c87b489ce35cf2e2f39f80e282cb2e8';
+
+/** Made as the service makes them. */
+const failures: Record<number, StatusError> = {
+  400: badParameter('limit', 'must be an integer from 1; more than 1000 counts as 1000'),
+  401: unauthorized({ tokenGiven: true }),
+  403: forbidden({ ...users, name: jane, verb: 'get', user: 'bob@example.com' }),
+  404: notFound(users, jane),
+  405: methodNotAllowed('PUT', ['GET', 'HEAD', 'OPTIONS']),
+  409: conflict(users, jane, 'the object has been modified; please apply your changes to the latest version and try again'),
+  410: expired('the continue token is older than an hour; start again'),
+  413: entityTooLarge('the body is larger than 1048576 bytes'),
+  415: unsupportedMediaType(['application/json']),
+  416: new StatusError(416, 'BadRequest', 'the range lies outside the file'),
+  422: invalid({ group: users.group, kind: 'User', name: jane }, [
+    { reason: 'FieldValueInvalid', message: 'Invalid value: "***": is a common password', field: 'spec.password' },
+  ]),
+  429: tooManyRequests('too many requests are in flight, try again'),
+  431: headersTooLarge(),
+  500: internalError(),
+  503: serviceUnavailable('kubernetes'),
+  504: timedOut('kubernetes'),
+};
+
+/** Whatever an operation does, it may give these (api.md 1.2). */
+const ofAny: Record<number, string> = {
+  400: 'Parameters or body cannot be used.',
+  405: 'The method is not allowed on this path.',
+  413: 'The body is too large.',
+  415: 'The body has another media type, or is encoded.',
+  429: 'Too many requests.',
+  431: 'The headers are too large.',
+  500: 'A defect of the service.',
+  503: 'Something behind the service is out of reach.',
+  504: 'Something behind the service took too long.',
+};
+
+const ofCredentials = { 401: 'No credential where one is needed, or one that is not accepted.' };
+const ofCallers = {
+  403: 'The password of the caller is due, or a session came along without the proof that the request comes from one of our own pages.',
+};
+
+const retryAfter = { 'Retry-After': 'Seconds after which to try again.' };
+
+const headersOf: Record<number, Record<string, string>> = {
+  401: { 'WWW-Authenticate': 'RFC 6750, section 3.' },
+  405: { Allow: 'The methods of this path.' },
+  429: retryAfter,
+  503: retryAfter,
+  504: retryAfter,
+};
+
+export const describedHeaders = (headers: Record<string, string>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]));
+
+/** A failure in an operation's own words. */
+export function failureResponse(code: number, description: string): ZodOpenApiResponseObject {
+  const headers = headersOf[code];
+  const examples = failures[code] && { examples: { Status: { $ref: `#/components/examples/Status${code}` } } };
+  return {
+    description,
+    content: { 'application/json': { schema: status, ...examples } },
+    ...(headers && { headers: describedHeaders(headers) }),
+  };
+}
+
+/** References to the failures that an operation may give whatever it does. */
+export function sharedFailures(credential: CredentialRule): Record<string, { $ref: string }> {
+  const isNeeded = credential === 'required' || credential === 'forwarded';
+  const codes = Object.keys({ ...ofAny, ...(credential !== 'none' && ofCredentials), ...(isNeeded && ofCallers) });
+  return Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/responses/Status${code}` }]));
+}
+
+/** What the references lead to. */
+export const failureComponents = {
+  responses: Object.fromEntries(
+    Object.entries({ ...ofAny, ...ofCredentials, ...ofCallers }).map(([code, text]) => [
+      `Status${code}`,
+      failureResponse(Number(code), text),
+    ]),
+  ),
+  examples: Object.fromEntries(Object.entries(failures).map(([code, failure]) => [`Status${code}`, { value: failure.status }])),
+};

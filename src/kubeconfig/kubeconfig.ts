@@ -1,0 +1,49 @@
+/** Files for kubectl: what a person needs to work on the cluster from a terminal. */
+import { z } from 'zod';
+import { type Operation, operation } from '../http/operation.ts';
+import { kubeconfigText } from '../kubernetes/kubeconfig-file.ts';
+import { kubeconfigQuery } from './schema.ts';
+import { credentialPlugin, KubeconfigService, type KubeconfigServiceOptions } from './service.ts';
+
+const example = kubeconfigText({
+  server: 'https://api.example.com:6443',
+  certificateAuthority: '-----BEGIN CERTIFICATE-----\n…',
+  user: 'jane@example.com',
+  credential: {
+    plugin: credentialPlugin({
+      issuer: 'https://console.example.com/identity',
+      clientID: 'kubectl',
+      scopes: ['openid', 'email', 'groups'],
+    }),
+  },
+  namespace: 'shop',
+});
+
+/** The feature: its one operation. */
+export function createKubeconfig(options: KubeconfigServiceOptions): { operations: Operation[] } {
+  const service = new KubeconfigService(options);
+  const getKubeconfig = operation({
+    id: 'GetKubeconfig',
+    method: 'GET',
+    paths: ['/auth/v1/kubeconfig'],
+    tag: 'users',
+    summary: 'Gives the caller a kubeconfig: one that logs in by itself and holds no secret, or one with the token of this request',
+    credential: 'required',
+    query: kubeconfigQuery,
+    answers: {
+      200: {
+        description: 'A kubeconfig, v1.',
+        content: { 'application/yaml': z.string().meta({ examples: [example] }) },
+        headers: { 'Content-Disposition': 'attachment; filename="kubeconfig.yaml"' },
+      },
+      400: { description: 'The API server would not take the credential of that mode, or the request has no token to put in.' },
+    },
+    async handle({ ctx, caller, query }) {
+      const text = await service.of(query, caller);
+      ctx.set('Content-Disposition', 'attachment; filename="kubeconfig.yaml"');
+      ctx.type = 'application/yaml; charset=utf-8';
+      ctx.body = text;
+    },
+  });
+  return { operations: options.config.features.kubeconfig ? [getKubeconfig] : [] };
+}

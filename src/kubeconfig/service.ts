@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../config/schema.ts';
+import type { Caller } from '../http/operation.ts';
+import { badParameter, badRequest, serviceUnavailable } from '../http/status.ts';
+import type { Connection } from '../kubernetes/connection.ts';
+import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
+import type { KubeconfigQuery } from './schema.ts';
+
+export interface KubeconfigServiceOptions {
+  config: Pick<Config, 'kubernetes' | 'login' | 'features'>;
+  connection: Connection;
+  /** The issuer that people log in at; undefined if log-in is not configured. */
+  issuerURL: string | undefined;
+}
+
+const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a client certificate, which it takes';
+
+/** Files for kubectl that name the cluster of the service. */
+export class KubeconfigService {
+  readonly #options: KubeconfigServiceOptions;
+
+  constructor(options: KubeconfigServiceOptions) {
+    this.#options = options;
+  }
+
+  /** YAML. @throws StatusError 400 where such a file would be of no use; 503 if the authority of the issuer cannot be read */
+  async of({ mode, namespace }: KubeconfigQuery, caller: Caller): Promise<string> {
+    const { config, connection } = this.#options;
+    const credential: Credential = mode === 'exec' ? { plugin: await this.#plugin() } : { token: tokenOf(caller) };
+    return kubeconfigText({ ...publicCluster(connection, config.kubernetes), user: caller.identity.name, credential, namespace });
+  }
+
+  async #plugin(): Promise<CredentialPlugin> {
+    const { config, issuerURL } = this.#options;
+    if (issuerURL === undefined) throw badRequest('login is not configured');
+    const { credentials = config.login.issuer === undefined ? 'impersonate' : 'passthrough' } = config.kubernetes;
+    if (credentials === 'impersonate')
+      throw badParameter('mode', `the API server takes no tokens of the issuer here (kubernetes.credentials); ${certificateInstead}`);
+    const { clientID, scopes = config.login.scopes } = config.login.cli;
+    return credentialPlugin({ issuer: issuerURL, clientID, scopes, authority: await this.#issuerAuthority() });
+  }
+
+  /** Base64 of PEM. The people's machines have to believe the issuer too. */
+  async #issuerAuthority(): Promise<string | undefined> {
+    const { caFile } = this.#options.config.login;
+    if (caFile === undefined) return undefined;
+    try {
+      return (await readFile(caFile)).toString('base64');
+    } catch (error) {
+      throw serviceUnavailable('identity provider', { cause: error });
+    }
+  }
+}
+
+interface PluginSettings {
+  issuer: string;
+  clientID: string;
+  scopes: readonly string[];
+  /** Base64 of PEM; undefined where the system's authorities verify the issuer. */
+  authority?: string | undefined;
+}
+
+/** How kubectl gets tokens of that issuer. */
+export const credentialPlugin = ({ issuer, clientID, scopes, authority }: PluginSettings): CredentialPlugin => ({
+  command: 'kubectl-atrium',
+  args: [
+    'token',
+    `--issuer=${issuer}`,
+    `--client-id=${clientID}`,
+    `--scopes=${scopes.join(' ')}`,
+    ...(authority === undefined ? [] : [`--ca-data=${authority}`]),
+  ],
+  installHint: 'kubectl-atrium is not in PATH. It is one file that needs Node.js 24.11 or later: ask those who run Atrium for it.',
+});
+
+/** Of whom the API server would not know, a file would only fail later. */
+function tokenOf({ token, session, actAs, accessToken }: Caller): string {
+  if (session !== undefined) throw badParameter('mode', 'token needs an Authorization header: a session hands out no tokens');
+  if (actAs !== undefined && accessToken === undefined)
+    throw badParameter('mode', `the API server takes no tokens of the issuer here (kubernetes.credentials); ${certificateInstead}`);
+  return token;
+}

@@ -1,0 +1,83 @@
+/**
+ * What a rule of a role allows, read as the RBAC authorizer of the API server reads it. It never decides: what comes of it is held against
+ * real reviews, or explains one.
+ *
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#role-and-clusterrole
+ */
+import { isRecord } from './resource.ts';
+
+/** A rule of a Role or ClusterRole; what is not given is empty. */
+export interface PolicyRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  /** Empty: all names, and requests without one. */
+  readonly resourceNames: readonly string[];
+  /** Paths that are no resources; `*` at the end stands for any rest. */
+  readonly nonResourceURLs: readonly string[];
+}
+
+/** What somebody wants to do to a resource; '' is the core group, no subresource, no namespace, no name. */
+export interface ResourceQuestion {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What somebody wants to do to a path that is no resource. */
+export interface PathQuestion {
+  readonly verb: string;
+  readonly path: string;
+}
+
+export type AccessQuestion = ResourceQuestion | PathQuestion;
+
+/** The rules of a Role or ClusterRole, those of an aggregated one as its controller wrote them. What is no rule grants nothing. */
+export function policyRules(rules: unknown): readonly PolicyRule[] {
+  return elements(rules)
+    .filter(isRecord)
+    .map(({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }) => ({
+      verbs: texts(verbs),
+      apiGroups: texts(apiGroups),
+      resources: texts(resources),
+      resourceNames: texts(resourceNames),
+      nonResourceURLs: texts(nonResourceURLs),
+    }));
+}
+
+/** Where the binding that gives the rule holds is not looked at. */
+export const ruleAllows = (rule: PolicyRule, question: AccessQuestion): boolean =>
+  'path' in question ? pathMatches(rule, question) : isAboutResource(rule, question) && isAboutName(rule, question);
+
+/** As `ruleAllows`, whatever names the rule is for. */
+export function isAboutResource(
+  { verbs, apiGroups, resources }: PolicyRule,
+  { verb, group, resource, subresource }: Pick<ResourceQuestion, 'verb' | 'group' | 'resource' | 'subresource'>,
+): boolean {
+  const combined = subresource === '' ? resource : `${resource}/${subresource}`;
+  return (
+    includesOrAll(verbs, verb) &&
+    includesOrAll(apiGroups, group) &&
+    (includesOrAll(resources, combined) || (subresource !== '' && resources.includes(`*/${subresource}`)))
+  );
+}
+
+const isAboutName = ({ resourceNames }: PolicyRule, { name }: ResourceQuestion) =>
+  resourceNames.length === 0 || resourceNames.includes(name);
+
+const pathMatches = ({ verbs, nonResourceURLs }: PolicyRule, { verb, path }: PathQuestion) =>
+  includesOrAll(verbs, verb) && nonResourceURLs.some((url) => url === path || (url.endsWith('*') && path.startsWith(withoutStars(url))));
+
+const includesOrAll = (list: readonly string[], value: string) => list.includes('*') || list.includes(value);
+
+function withoutStars(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '*') end -= 1;
+  return url.slice(0, end);
+}
+
+const elements = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const texts = (value: unknown): readonly string[] => elements(value).filter((element) => typeof element === 'string');

@@ -1,0 +1,108 @@
+import { type BulkItem, type BulkSelection, checkNames, checkSelected, failedItem } from '../http/bulk-request.ts';
+import type { Caller } from '../http/operation.ts';
+import { badRequest, type StatusError } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import type { ListProperties, ListRow } from './properties.ts';
+import { selectionPredicate } from './selection.ts';
+
+/** Of one request; more would only wait for the API server. */
+const atOnce = 8;
+
+/** As asked: in query and body together. */
+export interface BulkDeletion extends BulkSelection {
+  isDryRun: boolean;
+}
+
+/** Which object, and what must still be so. */
+export interface Deletion {
+  name: string;
+  preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined };
+  isDryRun: boolean;
+  /** Whether the API server is asked as the caller, or as ourselves: who may delete a selection was asked for the whole of it. */
+  asCaller: boolean;
+}
+
+export interface BulkDeleterOptions<Row> {
+  type: ResourceType;
+  access: AccessReviews;
+  deleter: { delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<{ uid: string }> };
+  properties: Pick<ListProperties<Row>, 'selectable'>;
+  /** All objects as they are at that moment. @throws StatusError 503 while they are not known */
+  rows: (signal: AbortSignal) => Promise<Iterable<Row>>;
+  uidOf: (row: Row) => string;
+}
+
+interface Target {
+  name: string;
+  /** Of a selection: when it was made. */
+  uid?: string;
+}
+
+/** Deletes named or selected objects one by one; what fails for one does not keep the others. */
+export class BulkDeleter<Row extends ListRow> {
+  readonly #options: BulkDeleterOptions<Row>;
+
+  constructor(options: BulkDeleterOptions<Row>) {
+    this.#options = options;
+  }
+
+  /**
+   * @param onDeleted told of each that was deleted
+   * @returns one item for each object, in the order asked
+   * @throws StatusError 400, 403 if the right is missing for all of them, 503
+   */
+  async delete(
+    deletion: BulkDeletion,
+    caller: Caller,
+    onDeleted: (object: { name: string; uid: string }) => void,
+    signal: AbortSignal,
+  ): Promise<BulkItem[]> {
+    const { deleter, access, type } = this.#options;
+    const asCaller = deletion.names !== undefined;
+    const targets = await this.#targets(deletion, caller, signal);
+    const items: BulkItem[] = new Array(targets.length);
+    const refusals = new Set<StatusError>();
+    const one = async ({ name, uid }: Target): Promise<BulkItem> => {
+      try {
+        if (asCaller)
+          await access.require(caller, { ...type, verb: 'delete', name }, signal).catch((error) => {
+            refusals.add(error);
+            throw error;
+          });
+        const deleted = await deleter.delete({ name, preconditions: { uid }, isDryRun: deletion.isDryRun, asCaller }, caller, signal);
+        if (!deletion.isDryRun) onDeleted({ name, uid: deleted.uid });
+        return { name, status: 'Success', code: 204 };
+      } catch (error) {
+        return failedItem(name, error);
+      }
+    };
+    let next = 0;
+    const worker = async () => {
+      for (let index = next++; index < targets.length; index = next++) {
+        signal.throwIfAborted();
+        const target = targets[index];
+        if (target) items[index] = await one(target);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+    const [refusal] = refusals;
+    if (refusal !== undefined && refusals.size === targets.length) throw refusal;
+    return items;
+  }
+
+  async #targets({ names, labelSelector = '', fieldSelector = '' }: BulkDeletion, caller: Caller, signal: AbortSignal): Promise<Target[]> {
+    const { access, type, properties, rows, uidOf } = this.#options;
+    if (names !== undefined) {
+      checkNames(names);
+      return names.map((name) => ({ name }));
+    }
+    const isSelected = selectionPredicate(properties, { labelSelector, fieldSelector });
+    if (isSelected === undefined)
+      throw badRequest('give names, or select by a labelSelector or fieldSelector that is not empty: there is no way to delete all');
+    await access.require(caller, { ...type, verb: 'deletecollection' }, signal);
+    const selected = [...(await rows(signal))].filter(isSelected);
+    checkSelected(selected.length);
+    return selected.map((row) => ({ name: row.name, uid: uidOf(row) }));
+  }
+}

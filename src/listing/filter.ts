@@ -1,0 +1,47 @@
+import { badParameter } from '../http/status.ts';
+import type { ListProperties, Predicate } from './properties.ts';
+
+/** Each filter costs a look at every row: more than anybody types, and few enough for one turn of the event loop. */
+const maxFilters = 32;
+
+type Filterable<Row> = Pick<ListProperties<Row>, 'searched' | 'compared'>;
+
+export const filterNames = ({ searched, compared }: Filterable<never>): string[] => [...searched.keys(), ...compared.keys()];
+
+function propertyPredicate<Row>(properties: Filterable<Row>, property: string, values: readonly string[]): Predicate<Row> {
+  const compared = properties.compared.get(property);
+  if (compared !== undefined) {
+    const wanted = new Set(values);
+    return (row) => wanted.has(compared(row));
+  }
+  const searched = properties.searched.get(property);
+  if (searched === undefined)
+    throw badParameter('filterBy', `unknown property; known are: ${filterNames(properties).join(', ')}`, 'FieldValueNotSupported');
+  const parts = values.map((value) => value.toLowerCase());
+  return (row) => {
+    const text = searched(row);
+    if (typeof text === 'string') return parts.some((part) => text.includes(part));
+    return text.some((element) => parts.some((part) => element.includes(part)));
+  };
+}
+
+/** `property,value,property,value`; `\,` is a comma in a value. */
+function pairsOf(parameter: string): [property: string, value: string][] {
+  const parts = parameter.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ','));
+  if (parts.length % 2 !== 0) throw badParameter('filterBy', 'must be property,value pairs; a comma in a value is written \\,');
+  return parts.flatMap((part, index) => (index % 2 === 0 ? [[part, parts[index + 1] ?? '']] : []));
+}
+
+/**
+ * What the values of all `filterBy` parameters ask for: of one property any, of different ones all. Undefined if they ask for nothing.
+ *
+ * @throws StatusError 400 for an odd count or an unknown property
+ */
+export function parseFilters<Row>(properties: Filterable<Row>, parameters: readonly string[]): Predicate<Row> | undefined {
+  const wanted = new Map<string, string[]>();
+  const pairs = parameters.filter((parameter) => parameter !== '').flatMap(pairsOf);
+  if (pairs.length > maxFilters) throw badParameter('filterBy', `must have at most ${maxFilters} pairs`, 'FieldValueTooMany');
+  for (const [property, value] of pairs) wanted.set(property, [...(wanted.get(property) ?? []), value]);
+  const predicates = [...wanted].map(([property, values]) => propertyPredicate(properties, property, values));
+  return predicates.length === 0 ? undefined : (row) => predicates.every((predicate) => predicate(row));
+}

@@ -1,0 +1,101 @@
+import { LRUCache } from 'lru-cache';
+import type { ListProperties, ListRow } from './properties.ts';
+import { type ListQuery, parseQuery, type QueryParameters, queryKey, type Scope } from './query.ts';
+import { ResultSet, type RowChange } from './result-set.ts';
+
+/** A result that has missed more than these is made anew. */
+const maxChanges = 8192;
+const maxResults = 128;
+/** References to rows in all results together: 16 MiB. */
+const maxReferences = 2_000_000;
+
+interface Kept<Row extends ListRow> {
+  readonly result: ResultSet<Row>;
+  /** How many changes it knows of. */
+  seen: number;
+}
+
+/**
+ * Answers queries over all rows of a resource. The result of a query is kept and follows the changes, so that asking again costs the changes since
+ * then, however many rows there are. A result that nobody asks for costs nothing when they change, and makes room when others are
+ * asked for.
+ */
+export class ListIndex<Row extends ListRow> {
+  readonly #properties: ListProperties<Row>;
+  readonly #rows: () => Iterable<Row>;
+  readonly #results = new LRUCache<string, Kept<Row>>({
+    max: maxResults,
+    maxSize: maxReferences,
+    sizeCalculation: ({ result }) => result.rows.length + 1,
+  });
+  readonly #making = new Map<string, Promise<Kept<Row>>>();
+  #changes: RowChange<Row>[] = [];
+  /** How many changes came before `#changes`. */
+  #forgotten = 0;
+
+  /** `rows`: all of them as they are at that moment. */
+  constructor(properties: ListProperties<Row>, rows: () => Iterable<Row>) {
+    this.#properties = properties;
+    this.#rows = rows;
+  }
+
+  /** How many results are kept. */
+  get size(): number {
+    return this.#results.size;
+  }
+
+  /** To be called after `rows` shows the change. */
+  record(change: RowChange<Row>): void {
+    this.#changes.push(change);
+    if (this.#changes.length <= maxChanges || this.#making.size > 0) return;
+    this.#forgotten += this.#changes.length;
+    this.#changes = [];
+  }
+
+  /**
+   * The rows that fit, as they are when it resolves.
+   *
+   * @throws StatusError 400 for a query that is not understood
+   */
+  async select(parameters: QueryParameters, scope?: Scope<Row>): Promise<ResultSet<Row>> {
+    const key = queryKey(this.#properties, parameters, scope);
+    return (
+      this.#current(key) ??
+      this.#caughtUp(await (this.#making.get(key) ?? this.#make(key, parseQuery(this.#properties, parameters, scope))))
+    );
+  }
+
+  #make(key: string, query: ListQuery<Row>): Promise<Kept<Row>> {
+    const ordered = this.#current(query.orderKey);
+    const seen = this.#last;
+    const making = (ordered ? ResultSet.within(query, ordered) : ResultSet.from(query, this.#rows()))
+      .then((result) => {
+        const kept = { result, seen };
+        this.#results.set(key, kept);
+        this.#caughtUp(kept);
+        return kept;
+      })
+      .finally(() => this.#making.delete(key));
+    this.#making.set(key, making);
+    return making;
+  }
+
+  /** The number of the last change. */
+  get #last(): number {
+    return this.#forgotten + this.#changes.length;
+  }
+
+  #current(key: string): ResultSet<Row> | undefined {
+    const kept = this.#results.get(key);
+    if (kept === undefined) return undefined;
+    if (kept.seen >= this.#forgotten) return this.#caughtUp(kept);
+    this.#results.delete(key);
+    return undefined;
+  }
+
+  #caughtUp(kept: Kept<Row>): ResultSet<Row> {
+    if (kept.seen < this.#last) kept.result.apply(this.#changes.slice(kept.seen - this.#forgotten));
+    kept.seen = this.#last;
+    return kept.result;
+  }
+}

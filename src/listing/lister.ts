@@ -1,0 +1,180 @@
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import type { Metrics } from '../http/metrics.ts';
+import type { Seal } from '../http/seal.ts';
+import { badParameter, serviceUnavailable, timedOut } from '../http/status.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { ContinueTokens } from './continue-token.ts';
+import { ListIndex } from './list-index.ts';
+import type { ListProperties, ListRow } from './properties.ts';
+import { parseQuery, queryKey, type Scope } from './query.ts';
+import type { ListParameters } from './schema.ts';
+import { indexAfter, type Position, positionOf } from './sort.ts';
+
+const freshnessTimeoutMs = 3_000;
+const firstListMs = 1_000;
+/** A watch that is cut is back sooner; one that is not (its rights were taken away) must not leave an old list standing for ever. */
+const maxAgeSeconds = 60;
+
+/** An answer, as of a moment. */
+export interface Page {
+  readonly resourceVersion: string;
+  /** The JSON text of the list, in UTF-8. */
+  readonly bytes: Buffer;
+  /** Of what it holds. */
+  readonly names: readonly string[];
+}
+
+export interface ListerOptions<Row> {
+  /** All objects of the resource. Not started yet. */
+  cache: Pick<
+    WatchCache<Row>,
+    'values' | 'onChange' | 'resourceVersion' | 'isSynced' | 'whenSynced' | 'waitFor' | 'isStale' | 'ageSeconds' | 'failure'
+  >;
+  /** Of the resource: `users`. */
+  name: string;
+  properties: ListProperties<Row>;
+  apiVersion: string;
+  /** Kind of the answer: `UserList`. */
+  listKind: string;
+  /** For `continue`: `keyRing.sealFor('continue')`. */
+  seal: Seal;
+  /** Resolves once there are keys to seal `continue` with, or none can be had for now: `keyRing.settled`. */
+  keysSettled: () => Promise<void>;
+  metrics: Metrics;
+  now?: () => Date;
+}
+
+/** Lists objects out of a watch cache, filtered, sorted and in pages (api.md 5.2). Who may see them has been asked before. */
+export class Lister<Row extends ListRow> {
+  readonly #options: ListerOptions<Row>;
+  readonly #index: ListIndex<Row>;
+  readonly #continueTokens: ContinueTokens;
+  /** Answered again while nothing has changed. Not for long, as the continue token in it grows old. */
+  readonly #pages = new LRUCache<string, Page>({ maxSize: 32 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length, ttl: 60_000 });
+
+  constructor(options: ListerOptions<Row>) {
+    const { cache, properties, seal, metrics, name, now = () => new Date() } = options;
+    this.#options = options;
+    this.#index = new ListIndex(properties, () => cache.values());
+    this.#continueTokens = new ContinueTokens({ seal, now });
+    cache.onChange((change) => this.#index.record(change));
+    metrics.cache(() => ({ name: `${name}_lists`, entries: this.#index.size }));
+  }
+
+  /**
+   * @param scope what of all this caller's list is about; default: everything
+   * @returns the JSON text of the list, in UTF-8; @throws StatusError 400, 410, 503, 504
+   */
+  async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Buffer> {
+    return (await this.page(parameters, signal, scope)).bytes;
+  }
+
+  /** As `list`, for whoever has to look at what is in it before it is answered. */
+  async page(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
+    const { cache, properties } = this.#options;
+    await this.whenFresh(parameters, signal);
+    // Nobody asks for the same page behind a token again.
+    const key =
+      parameters.continue === '' ? `${parameters.page ?? 1} ${parameters.limit} ${queryKey(properties, parameters, scope)}` : undefined;
+    const kept = key === undefined ? undefined : this.#pages.get(key);
+    if (kept?.resourceVersion === cache.resourceVersion) return kept;
+    const page = await this.#page(parameters, scope);
+    if (key !== undefined) this.#pages.set(key, page);
+    return page;
+  }
+
+  /** What a list awaits before it looks: that the cache can be relied on, and has seen what the caller has. @throws StatusError 400, 410, 503, 504 */
+  async whenFresh(parameters: ListParameters, signal: AbortSignal): Promise<void> {
+    await this.whenUsable(signal);
+    await this.#waitFor(parameters, signal);
+  }
+
+  /** To be awaited before the cache is relied on. @throws StatusError 503 while it is not known what there is */
+  async whenUsable(signal: AbortSignal): Promise<void> {
+    const { cache, name, keysSettled } = this.#options;
+    // Who asks right after the start need not try again while the first list is under way.
+    if (!cache.isSynced && cache.failure() === undefined) {
+      await cache.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)])).catch(() => undefined);
+      signal.throwIfAborted();
+    }
+    await keysSettled();
+    const isOutdated = cache.isStale() && (cache.ageSeconds() > maxAgeSeconds || isNotInstalled(cache.failure()));
+    if (!cache.isSynced || isOutdated)
+      throw serviceUnavailable('kubernetes', { cause: new Error(`${name}: ${cache.failure() ?? 'not listed yet'}`) });
+  }
+
+  async #page(parameters: ListParameters, scope: Scope<Row> | undefined): Promise<Page> {
+    const { cache } = this.#options;
+    const { query } = await this.#index.select(parameters, scope);
+    const after = await this.#positionAfter(parameters, query.fingerprint);
+    // Again, since objects may have changed while the token was read. From here on nothing is awaited: the page is of one moment.
+    const { rows } = await this.#index.select(parameters, scope);
+    const { resourceVersion } = cache;
+    const { items, remaining } = slice(rows, parameters, after && indexAfter(rows, after, query.sortKeys));
+    const last = items.at(-1);
+    const next = remaining > 0 && last !== undefined ? this.#issue(positionOf(last, query.sortKeys), query.fingerprint) : '';
+    const metadata = { resourceVersion, continue: next, remainingItemCount: remaining };
+    const bytes = Buffer.from(this.#text({ metadata, total: rows.length, items }));
+    return { resourceVersion, bytes, names: items.map(({ name }) => name) };
+  }
+
+  async #waitFor(parameters: ListParameters, signal: AbortSignal): Promise<void> {
+    const { cache, properties } = this.#options;
+    const { resourceVersion } = parameters;
+    if (resourceVersion === '' || resourceVersion === '0') return;
+    // What is wrong with the rest is said at once, and not after a wait, or instead of its end.
+    await this.#positionAfter(parameters, parseQuery(properties, parameters).fingerprint);
+    if (!(await cache.waitFor(resourceVersion, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
+  }
+
+  async #positionAfter({ continue: token, page }: ListParameters, fingerprint: string): Promise<Position | undefined> {
+    if (token === '') return undefined;
+    if (page !== undefined) throw badParameter('continue', 'cannot be used together with page');
+    return this.#continueTokens.read(token, this.#bound(fingerprint));
+  }
+
+  #issue(position: Position, fingerprint: string): string {
+    return this.#continueTokens.issue(position, this.#bound(fingerprint));
+  }
+
+  /** A token of one resource is none of another. */
+  #bound(fingerprint: string): string {
+    return `${this.#options.name} ${fingerprint}`;
+  }
+
+  /** Joined, not encoded: the texts of the items were made when they changed. */
+  #text({ metadata, total, items }: ListParts): string {
+    const { apiVersion, listKind } = this.#options;
+    const texts = items.map(({ text }) => text).join();
+    return `{"apiVersion":"${apiVersion}","kind":"${listKind}","metadata":${JSON.stringify(metadata)},"total":${total},"items":[${texts}]}`;
+  }
+}
+
+interface ListParts {
+  metadata: { resourceVersion: string; continue: string; remainingItemCount: number };
+  total: number;
+  items: readonly ListRow[];
+}
+
+/** Says that the API server does not know the resource. */
+const isNotInstalled = (failure: string | undefined) => failure?.startsWith('404') ?? false;
+
+interface Slice<Row> {
+  items: readonly Row[];
+  /** How many follow. */
+  remaining: number;
+}
+
+function slice<Row>(rows: readonly Row[], { page = 1, limit }: ListParameters, indexAfterToken: number | undefined): Slice<Row> {
+  const start = indexAfterToken ?? (page - 1) * limit;
+  const end = start + limit;
+  return { items: rows.slice(start, end), remaining: Math.max(0, rows.length - end) };
+}
+
+/** Answers with what a `Lister` gave, or with the text of one object. */
+export function sendJson(ctx: Context, json: string | Buffer): void {
+  ctx.type = 'application/json; charset=utf-8';
+  // Bytes go out as they are; what is indented has to be read again.
+  ctx.body = ctx.query.pretty === 'true' ? json.toString() : json;
+}

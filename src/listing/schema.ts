@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { filterNames } from './filter.ts';
+import type { ListProperties } from './properties.ts';
+
+const defaultLimit = 100;
+const maxLimit = 1000;
+
+const count = (what: string) =>
+  z
+    .string()
+    .regex(/^0*[1-9][0-9]*$/, `must be ${what}`)
+    .transform((digits) => Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
+
+const resourceVersion = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,19})?$/, 'must be a resource version that an answer gave')
+  .default('')
+  .describe('Waits until this replica has seen at least that version, 3 s at most.');
+
+/** Query of a list (api.md 5.2). An empty value of anything but a number is as good as none. */
+export const listQuery = (properties: ListProperties<never>) =>
+  z.object({
+    labelSelector: z.string().default('').describe('Kubernetes label selector.'),
+    fieldSelector: z
+      .string()
+      .default('')
+      .describe(`Kubernetes field selector. Fields: ${[...properties.selectable.keys()].join(', ')}.`),
+    filterBy: z
+      .array(z.string())
+      .default([])
+      .describe(
+        `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Of the same property any value may fit, different properties must all fit. Properties: ${filterNames(properties).join(', ')}.`,
+      ),
+    sortBy: z
+      .string()
+      .default('')
+      .describe(
+        `\`a,property\` or \`d,property\` pairs, or bare properties that go by \`order\`; default \`${properties.defaultSort}\`. Missing values are last, ties are in the order of names. Properties: ${[...properties.sorted.keys()].join(', ')}.`,
+      ),
+    order: z.enum(['asc', 'desc']).default('asc').describe('Direction of bare properties in `sortBy`; the letter of a pair wins.'),
+    limit: count('an integer from 1; more than 1000 counts as 1000')
+      .transform((limit) => Math.min(limit, maxLimit))
+      .default(defaultLimit)
+      .describe('How many at most, 1-1000, default 100; more counts as 1000.'),
+    page: count('an integer from 1').optional().describe('Which page of `limit` items, from 1; past the end it is empty.'),
+    continue: z
+      .string()
+      .default('')
+      .describe('From the page before; with the same selectors, filters and order. Not with `page`. Lives one hour.'),
+    resourceVersion,
+  });
+
+export type ListParameters = z.output<ReturnType<typeof listQuery>>;
+
+const listMetadata = z.object({
+  resourceVersion: z.string().describe('How far this replica has seen the cluster.'),
+  continue: z.string().describe('Where to go on; empty on the last page.'),
+  remainingItemCount: z.number().int().describe('How many follow this page.'),
+});
+
+/** An answered list. */
+export function listSchema<Item extends z.ZodType>(item: Item, { apiVersion, kind }: { apiVersion: string; kind: string }) {
+  const items = item.meta()?.examples ?? [];
+  const metadata = { resourceVersion: '51877', continue: 'eyJ2IjoxLCJr…', remainingItemCount: 41 };
+  return z
+    .object({
+      apiVersion: z.literal(apiVersion),
+      kind: z.literal(kind),
+      metadata: listMetadata,
+      total: z.number().int().describe('How many match, on all pages.'),
+      items: z.array(item),
+    })
+    .meta({ id: kind, examples: [{ apiVersion, kind, metadata, total: 41 + items.length, items }] });
+}

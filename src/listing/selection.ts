@@ -1,0 +1,43 @@
+import { parseFieldSelector, parseLabelSelector } from '../http/selectors.ts';
+import { badParameter, StatusError } from '../http/status.ts';
+import type { ListProperties, ListRow, Predicate } from './properties.ts';
+
+/** Says which parameter it was that the grammar refused. */
+function inParameter<T>(parameter: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof StatusError ? badParameter(parameter, error.message) : error;
+  }
+}
+
+/** @throws StatusError 400 */
+function labelPredicate(selector: string): Predicate<Pick<ListRow, 'labels'>> | undefined {
+  if (selector === '') return undefined;
+  const matches = inParameter('labelSelector', () => parseLabelSelector(selector));
+  return (row) => matches(row.labels);
+}
+
+/** @throws StatusError 400 for bad grammar and for fields that cannot be selected by */
+function fieldPredicate<Row>({ selectable }: Pick<ListProperties<Row>, 'selectable'>, selector: string): Predicate<Row> | undefined {
+  const requirements = inParameter('fieldSelector', () => parseFieldSelector(selector)).map(({ field, operator, value }) => {
+    const read = selectable.get(field);
+    if (read === undefined) throw badParameter('fieldSelector', `field label not supported: ${field}`, 'FieldValueNotSupported');
+    return (row: Row) => (read(row) === value) === (operator === '=');
+  });
+  return requirements.length === 0 ? undefined : (row) => requirements.every((holds) => holds(row));
+}
+
+/** Both of them. @throws StatusError 400 */
+export function selectionPredicate<Row extends Pick<ListRow, 'labels'>>(
+  properties: Pick<ListProperties<Row>, 'selectable'>,
+  { labelSelector, fieldSelector }: { labelSelector: string; fieldSelector: string },
+): Predicate<Row> | undefined {
+  return allOf<Row>([labelPredicate(labelSelector), fieldPredicate(properties, fieldSelector)]);
+}
+
+/** Undefined if there is none. */
+export function allOf<Row>(given: readonly (Predicate<Row> | undefined)[]): Predicate<Row> | undefined {
+  const predicates = given.filter((predicate) => predicate !== undefined);
+  return predicates.length === 0 ? undefined : (row) => predicates.every((holds) => holds(row));
+}

@@ -1,0 +1,133 @@
+import { setImmediate as letOthersGoOn } from 'node:timers/promises';
+import { badParameter } from '../http/status.ts';
+import type { ListProperties, ListRow, SortValue } from './properties.ts';
+
+export interface SortKey<Row> {
+  readonly property: string;
+  readonly isDescending: boolean;
+  readonly read: (row: Row) => SortValue;
+}
+
+/** A place in a sorted list: where a row with these values stands, or would stand. */
+export interface Position {
+  readonly values: readonly SortValue[];
+  readonly name: string;
+}
+
+const directions = new Map([
+  ['a', false],
+  ['d', true],
+]);
+
+/**
+ * `a,property` and `d,property` pairs, or bare properties. A property that stands twice counts where it stands first.
+ *
+ * @throws StatusError 400
+ */
+export function parseSort<Row>({ sorted }: Pick<ListProperties<Row>, 'sorted'>, parameter: string, order: 'asc' | 'desc'): SortKey<Row>[] {
+  const keys = new Map<string, SortKey<Row>>();
+  const words = parameter.split(',');
+  for (let at = 0; at < words.length; at += 1) {
+    const direction = directions.get(words[at] ?? '');
+    if (direction !== undefined) at += 1;
+    const property = words[at] ?? '';
+    const read = sorted.get(property);
+    if (read === undefined) {
+      throw badParameter(
+        'sortBy',
+        `must be properties, each perhaps after a or d; known are: ${[...sorted.keys()].join(', ')}`,
+        'FieldValueNotSupported',
+      );
+    }
+    if (!keys.has(property)) keys.set(property, { property, isDescending: direction ?? order === 'desc', read });
+  }
+  return [...keys.values()];
+}
+
+function compareValues(left: SortValue, right: SortValue, isDescending: boolean): number {
+  if (left === right) return 0;
+  if (left === undefined) return 1;
+  if (right === undefined) return -1;
+  return left < right === isDescending ? 1 : -1;
+}
+
+const compareNames = (left: string, right: string) => (left < right ? -1 : Number(left !== right));
+
+/** Missing values stand last in either direction; ties stand in the order of names, so that no two rows are equal. */
+export function comparator<Row extends ListRow>(keys: readonly SortKey<Row>[]): (left: Row, right: Row) => number {
+  return (left, right) => {
+    for (const { read, isDescending } of keys) {
+      const result = compareValues(read(left), read(right), isDescending);
+      if (result !== 0) return result;
+    }
+    return compareNames(left.name, right.name);
+  };
+}
+
+export const positionOf = <Row extends ListRow>(row: Row, keys: readonly SortKey<Row>[]): Position => ({
+  values: keys.map(({ read }) => read(row)),
+  name: row.name,
+});
+
+function compareToPosition<Row extends ListRow>(row: Row, position: Position, keys: readonly SortKey<Row>[]): number {
+  for (const [index, { read, isDescending }] of keys.entries()) {
+    const result = compareValues(read(row), position.values[index], isDescending);
+    if (result !== 0) return result;
+  }
+  return compareNames(row.name, position.name);
+}
+
+/** The index of the first element for which `isBehind` holds, of an array in which it holds for a tail; its length if for none. */
+export function firstIndex<T>(elements: readonly T[], isBehind: (element: T) => boolean): number {
+  let low = 0;
+  let high = elements.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const element = elements[middle];
+    if (element !== undefined && isBehind(element)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** How many of the sorted rows stand at or before a position. */
+export const indexAfter = <Row extends ListRow>(rows: readonly Row[], position: Position, keys: readonly SortKey<Row>[]): number =>
+  firstIndex(rows, (row) => compareToPosition(row, position, keys) > 0);
+
+/** So many take a few milliseconds. */
+const sliceLength = 4096;
+
+/** As `Array.prototype.filter`, but lets the event loop turn, so that many elements keep nobody else waiting. */
+export async function filterInSlices<T>(elements: readonly T[], fits: (element: T) => boolean): Promise<T[]> {
+  const slices: T[][] = [];
+  for (let at = 0; at < elements.length; at += sliceLength) {
+    if (at > 0) await letOthersGoOn();
+    slices.push(elements.slice(at, at + sliceLength).filter(fits));
+  }
+  return slices.flat();
+}
+
+/** As `Array.prototype.toSorted`, but lets the event loop turn. */
+export async function sortInSlices<T>(elements: readonly T[], compare: (left: T, right: T) => number): Promise<T[]> {
+  if (elements.length <= sliceLength) return elements.toSorted(compare);
+  const middle = elements.length >>> 1;
+  const left = await sortInSlices(elements.slice(0, middle), compare);
+  await letOthersGoOn();
+  return mergeInSlices(left, await sortInSlices(elements.slice(middle), compare), compare);
+}
+
+async function mergeInSlices<T>(left: readonly T[], right: readonly T[], compare: (left: T, right: T) => number): Promise<T[]> {
+  const merged: T[] = [];
+  let fromLeft = 0;
+  let fromRight = 0;
+  for (;;) {
+    const first = left[fromLeft];
+    const second = right[fromRight];
+    if (first === undefined || second === undefined) return merged.concat(left.slice(fromLeft), right.slice(fromRight));
+    const takesFirst = compare(first, second) <= 0;
+    merged.push(takesFirst ? first : second);
+    if (takesFirst) fromLeft += 1;
+    else fromRight += 1;
+    if (merged.length % sliceLength === 0) await letOthersGoOn();
+  }
+}

@@ -1,0 +1,84 @@
+/** How sessions are shown to people, and by what lists of them go (api.md 5.2, 7.3). Nothing that is sealed is among it. */
+import { z } from 'zod';
+import type { ListProperties } from '../listing/properties.ts';
+import { listSchema } from '../listing/schema.ts';
+import type { SessionRow } from './session-record.ts';
+
+export const sessionApiVersion = 'auth.platform.io/v1';
+
+const shownSpec = z.object({
+  user: z.string().describe('Name of the User record.'),
+  subjectName: z.string().optional().describe('The user name that Kubernetes sees.'),
+  createdAt: z.iso.datetime().describe('When the user logged in.'),
+  expiration: z.iso.datetime().describe('When it ends in any case.'),
+  idleExpiration: z.iso.datetime().optional().describe('When it ends if it is not used.'),
+  source: z.string().optional().describe('Address of the browser.'),
+  userAgent: z.string().optional().describe('Name of the browser.'),
+});
+
+const example = {
+  apiVersion: sessionApiVersion,
+  kind: 'Session',
+  metadata: { name: `s-${'5c'.repeat(32)}`, uid: '0b0f0f6e-3f9c-4a53-8b1f-6a1d8f2f4a11', resourceVersion: '51702' },
+  spec: {
+    user: '8c87b489ce35cf2e2f39f80e282cb2e8',
+    subjectName: 'jane@example.com',
+    createdAt: '2026-03-01T11:00:00Z',
+    expiration: '2026-03-08T11:00:00Z',
+    idleExpiration: '2026-03-01T23:00:00Z',
+    source: '198.51.100.7',
+    userAgent: 'Mozilla/5.0',
+  },
+  current: true,
+};
+
+const sessionSchema = z
+  .object({
+    apiVersion: z.literal(sessionApiVersion),
+    kind: z.literal('Session'),
+    metadata: z.looseObject({ name: z.string().describe('SHA-256 of what the cookie holds, which cannot be told from it.') }),
+    spec: shownSpec,
+    current: z.literal(true).optional().describe('The session that this request came with.'),
+  })
+  .meta({ id: 'Session', examples: [example] });
+
+export const sessionListSchema = listSchema(sessionSchema, { apiVersion: sessionApiVersion, kind: 'SessionList' });
+
+type ShownSession = Omit<z.output<typeof sessionSchema>, 'apiVersion' | 'kind' | 'current'>;
+
+/** JSON of a session as it is served, to whoever it is. */
+export const sessionText = ({ metadata, spec }: ShownSession): string =>
+  JSON.stringify({ apiVersion: sessionApiVersion, kind: 'Session', metadata, spec });
+
+export const sessionProperties: ListProperties<SessionRow> = {
+  searched: new Map([
+    ['name', ({ name }) => name],
+    ['user', ({ user }) => user.toLowerCase()],
+    ['subjectName', ({ subjectName }) => subjectName.toLowerCase()],
+    ['source', ({ source }) => source.toLowerCase()],
+    ['userAgent', ({ userAgent }) => userAgent.toLowerCase()],
+  ]),
+  compared: new Map(),
+  sorted: new Map<string, (row: SessionRow) => string | number>([
+    ['name', ({ name }) => name],
+    ['createdAt', ({ createdAt }) => createdAt],
+    ['expiration', ({ expiresAt }) => expiresAt],
+    ['idleExpiration', ({ idleExpiresAt }) => idleExpiresAt],
+    ['source', ({ source }) => source],
+    ['userAgent', ({ userAgent }) => userAgent],
+  ]),
+  selectable: new Map([
+    ['metadata.name', ({ name }) => name],
+    ['spec.user', ({ user }) => user],
+  ]),
+  defaultSort: 'd,createdAt',
+};
+
+const answered = z.looseObject({ items: z.array(z.looseObject({ metadata: z.object({ name: z.string() }) })) });
+
+/** The text of a list, with a mark at the session of whoever asked for it. */
+export function withCurrent(list: Buffer, session: string | undefined): Buffer | string {
+  if (session === undefined || !list.includes(session)) return list;
+  const { items, ...rest } = answered.parse(JSON.parse(list.toString()));
+  return JSON.stringify({ ...rest, items: items.map((item) => (item.metadata.name === session ? { ...item, current: true } : item)) });
+}

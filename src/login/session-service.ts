@@ -1,0 +1,175 @@
+import type { Context } from 'koa';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { userResource } from '../accounts/user-resource.ts';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import type { Caller } from '../http/operation.ts';
+import { notFound, StatusError } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { Lister } from '../listing/lister.ts';
+import type { Scope } from '../listing/query.ts';
+import type { ListParameters } from '../listing/schema.ts';
+import type { AccountState } from './account-state.ts';
+import { atATime } from './at-a-time.ts';
+import type { IssuerRevocation } from './issuer-revocation.ts';
+import type { SessionCookie } from './session-cookie.ts';
+import { withCurrent } from './session-list.ts';
+import { type SessionRow, sessionResource } from './session-record.ts';
+import type { SessionStore } from './session-store.ts';
+
+const deletionsAtOnce = 10;
+
+/** Ends all sessions and tokens of a user; resolves when new ones count. @throws StatusError 409 if the user is gone, 503, 504 */
+export type EndAccess = (user: { name: string; uid: string }) => Promise<KubernetesObject>;
+
+export interface SessionServiceOptions {
+  store: SessionStore;
+  lister: Lister<SessionRow>;
+  /** Of the Session objects. */
+  namespace: string;
+  apiServer: ApiServer;
+  access: AccessReviews;
+  accounts: AccountLookup;
+  accountState: AccountState;
+  cookie: SessionCookie;
+  endAccess: EndAccess;
+  revocation: IssuerRevocation;
+  audit: Audit;
+  now: () => Date;
+}
+
+export interface SessionDeletion {
+  name: string;
+  preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined };
+  isDryRun: boolean;
+}
+
+/**
+ * Sessions as people see and end them: each their own, and those of others as far as the API server lets them. One's own end with the
+ * service's account, as RBAC need not know of them; those of others with the caller's.
+ */
+export class SessionService {
+  readonly #options: SessionServiceOptions;
+
+  constructor(options: SessionServiceOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The sessions of somebody that count at this moment; one's own by default.
+   *
+   * @param user name of a User record
+   * @throws StatusError 400, 403, 410, 503, 504
+   */
+  async list(
+    { user, ...parameters }: ListParameters & { user?: string | undefined },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<Buffer | string> {
+    const { lister, store, accountState } = this.#options;
+    await accountState.whenKnown(signal);
+    const scope = this.#scope(caller, user);
+    if (!scope.isOwn) await this.#require('list', caller, signal);
+    const { session } = caller;
+    // Whoever has just logged in finds that session, too.
+    if (session !== undefined && store.cache.isSynced) await store.whenTold(() => store.cache.get(session) !== undefined, signal);
+    return withCurrent(await lister.list(parameters, signal, scope), session);
+  }
+
+  /**
+   * Ends one session.
+   *
+   * @throws StatusError 403 for another's, whether or not there is one, and who may not delete sessions; 404, 409, 503, 504
+   */
+  async end(ctx: Context, { name, preconditions, isDryRun }: SessionDeletion, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { store, apiServer } = this.#options;
+    const row = await store.find(name, auditOrigin(ctx).source, signal);
+    const isOwn = row !== undefined && isOf(row, caller);
+    if (!isOwn) await this.#require('delete', caller, signal, name);
+    if (row === undefined) throw notFound(sessionResource, name);
+    const options = { ...(preconditions && { preconditions }), ...(isDryRun && { dryRun: ['All'] as const }) };
+    await store.delete(row, { ...(!isOwn && { client: apiServer.asCaller(caller) }), options }, signal);
+    if (isDryRun) return;
+    await this.#ended(ctx, [row], { caller, isOwn }, signal);
+  }
+
+  /**
+   * Ends everything that somebody has opened, oneself by default: sessions here, tokens that were handed out, and what the embedded
+   * issuer remembers, so that nobody is logged in again without a password. Also the session that asks for it.
+   *
+   * @param user name of a User record
+   * @throws StatusError 403, 404, 503, 504
+   */
+  async endAll(ctx: Context, user: string | undefined, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { store, accounts, accountState, apiServer } = this.#options;
+    await accountState.whenKnown(signal);
+    const { isOwn, belongs } = this.#scope(caller, user);
+    if (!isOwn) await this.#require('delete', caller, signal);
+    const account = isOwn ? accounts.ofSubject(caller.identity.name) : accounts.get(user ?? '');
+    const rows = [...store.values()].filter(belongs);
+    if (!isOwn && account === undefined && rows.length === 0) throw notFound(userResource, user ?? '');
+    if (account !== undefined) await this.#endAccess(account, signal);
+    const client = isOwn ? {} : { client: apiServer.asCaller(caller) };
+    await atATime(deletionsAtOnce, rows, (row) => store.delete(row, client, signal).catch(ignoreGone));
+    await this.#ended(ctx, rows, { caller, isOwn }, signal);
+  }
+
+  /** From here on nothing counts on any replica, whatever becomes of the rest. */
+  async #endAccess({ name, uid }: { name: string; uid: string }, signal: AbortSignal): Promise<void> {
+    const { accounts, endAccess } = this.#options;
+    try {
+      const { metadata } = await endAccess({ name, uid });
+      await accounts.waitFor(metadata.resourceVersion, 2_000, signal);
+    } catch (error) {
+      // Nothing of a user who was deleted meanwhile counts either.
+      if (!(error instanceof StatusError && error.status.code === 409)) throw error;
+    }
+  }
+
+  async #ended(ctx: Context, rows: readonly SessionRow[], by: { caller: Caller; isOwn: boolean }, signal: AbortSignal): Promise<void> {
+    const { store, cookie, revocation } = this.#options;
+    for (const row of rows) this.#record(ctx, row, by);
+    if (rows.some(({ name }) => name === by.caller.session)) cookie.expire(ctx);
+    await store.whenTold(() => rows.every(({ name, uid }) => store.cache.get(name)?.uid !== uid), signal);
+    await revocation.revoke(ctx, rows);
+  }
+
+  #record(ctx: Context, { user, userUID = '' }: SessionRow, { caller: { identity }, isOwn }: { caller: Caller; isOwn: boolean }): void {
+    this.#options.audit.record({
+      ...auditOrigin(ctx),
+      audit: isOwn ? 'LoggedOut' : 'SessionDeleted',
+      actor: { name: identity.name, uid: identity.uid },
+      target: { name: user, uid: userUID },
+      outcome: 'success',
+      code: 204,
+    });
+  }
+
+  /** Which sessions a request is about: one's own go by the name that Kubernetes sees, so that nobody needs a record for it. */
+  #scope(caller: Caller, user: string | undefined): Scope<SessionRow> & { isOwn: boolean; belongs: (row: SessionRow) => boolean } {
+    const { accounts, accountState, now } = this.#options;
+    const isOwn = user === undefined || accounts.get(user)?.subjectName === caller.identity.name;
+    const belongs = isOwn ? (row: SessionRow) => isOf(row, caller) : (row: SessionRow) => row.user === user;
+    const moment = Math.floor(now().getTime() / 1000);
+    const counts = (row: SessionRow) => moment * 1000 < row.idleExpiresAt && accountState.refusalOfRow(row) === undefined;
+    return {
+      key: JSON.stringify([isOwn, isOwn ? caller.identity.name : user, moment]),
+      fits: (row) => belongs(row) && counts(row),
+      isOwn,
+      belongs,
+    };
+  }
+
+  #require(verb: 'list' | 'delete', caller: Caller, signal: AbortSignal, name?: string): Promise<void> {
+    const { access, namespace } = this.#options;
+    return access.require(caller, { ...sessionResource, verb, namespace, ...(name !== undefined && { name }) }, signal);
+  }
+}
+
+const isOf = ({ subjectName }: SessionRow, { identity }: Caller): boolean => subjectName !== '' && subjectName === identity.name;
+
+/** It has ended by itself, or another request was faster. */
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof StatusError && error.status.code === 404)) throw error;
+}

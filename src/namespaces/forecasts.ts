@@ -1,0 +1,118 @@
+import { randomInt } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../http/bound.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Caller } from '../http/operation.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import { AnswerCache } from '../kubernetes/answer-cache.ts';
+import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../kubernetes/rbac-grants.ts';
+import type { ResourceQuestion } from '../kubernetes/rbac-rules.ts';
+import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
+
+/** What somebody wants to do, wherever they may. */
+export type Question = Omit<ResourceQuestion, 'namespace' | 'name'>;
+
+/** Of namespaces that the roles speak for, and as many of those that they do not. */
+const sampleSize = 8;
+/** Names of namespaces in all forecasts together: about 4 MiB. */
+const maxNames = 100_000;
+
+/** Of so many questions it is remembered for so long that the roles do not tell: a list must not change with the page that is looked at. */
+const maxDoubts = 10_000;
+const doubtMs = 60_000;
+/** While the API server may not have seen a change of the roles that we have. */
+const unsettledDoubtMs = 1_000;
+
+/** What is wrong with a forecast: the API server says no in a namespace where the roles say yes, or yes where they say nothing. */
+type Doubt = 'saysTooMuch' | 'saysTooLittle';
+
+/** Where somebody may do something, as the watched roles have it. */
+export interface Forecast {
+  readonly allowed: NamespaceForecast;
+  readonly doubt: Doubt | undefined;
+}
+
+export interface ForecastsOptions {
+  access: AccessReviews;
+  rbac: RbacWatch;
+  /** Of all namespaces. */
+  names: () => readonly string[];
+  metrics: Metrics;
+}
+
+/**
+ * Says in which namespaces somebody may do something, from the watched roles, and holds it against a few real reviews: RBAC need not be
+ * the only authorizer of a cluster. Kept for as long as access decisions are, and until a role or binding changes.
+ */
+export class Forecasts {
+  readonly #options: ForecastsOptions;
+  readonly #kept: AnswerCache<NamespaceForecast>;
+  readonly #doubts = new LRUCache<string, Doubt>({ ...atMost(maxDoubts), ttl: doubtMs });
+
+  constructor(options: ForecastsOptions) {
+    const { access, metrics } = options;
+    this.#options = options;
+    this.#kept = new AnswerCache<NamespaceForecast>({
+      name: 'namespace_forecasts',
+      maxEntries: maxNames,
+      sizeOf: (allowed) => 1 + (allowed === 'all' ? 0 : allowed.size),
+      lifetimeMs: () => access.keepMs,
+      metrics,
+    });
+  }
+
+  /** @throws StatusError 503, 504 if the API server cannot be asked, or what it refuses to be asked with */
+  async of(question: Question, caller: Caller, signal: AbortSignal): Promise<Forecast> {
+    const key = `${this.#options.rbac.revision} ${questionKey(question, caller)}`;
+    const allowed = await this.#kept.get(key, signal, (shared) => this.#make(question, caller, shared));
+    return { allowed, doubt: this.#doubts.get(questionKey(question, caller)) };
+  }
+
+  /** From now on the question is answered by reviews alone. */
+  doubt(doubt: Doubt, question: Question, caller: Caller): void {
+    const key = questionKey(question, caller);
+    const ttl = this.#options.access.isSettled ? doubtMs : unsettledDoubtMs;
+    if (this.#doubts.get(key) !== 'saysTooLittle') this.#doubts.set(key, doubt, { ttl });
+  }
+
+  async #make(question: Question, caller: Caller, signal: AbortSignal): Promise<NamespaceForecast> {
+    const { access, rbac } = this.#options;
+    const isEverywhere = await access.can(caller, question, signal);
+    const allowed = isEverywhere ? 'all' : allowedNamespaces(rbac, caller.identity, question);
+    const { inside, outside } = this.#split(allowed);
+    const samples = [...sampleOf(inside), ...sampleOf(outside)];
+    const answers = await access.canEach(
+      caller,
+      samples.map((name) => inNamespace(question, name)),
+      signal,
+    );
+    const doubts = samples.map((name, index) => doubtOf(isIn(allowed, name), answers[index] === true));
+    for (const doubt of doubts) if (doubt !== undefined) this.doubt(doubt, question, caller);
+    return allowed;
+  }
+
+  #split(allowed: NamespaceForecast): { inside: readonly string[]; outside: readonly string[] } {
+    const names = this.#options.names();
+    if (allowed === 'all') return { inside: names, outside: [] };
+    return { inside: names.filter((name) => allowed.has(name)), outside: names.filter((name) => !allowed.has(name)) };
+  }
+}
+
+function doubtOf(isForecast: boolean, isAllowed: boolean): Doubt | undefined {
+  if (isForecast === isAllowed) return undefined;
+  return isForecast ? 'saysTooMuch' : 'saysTooLittle';
+}
+
+/** Nothing that was found out for one caller and question is answered to another. */
+export const questionKey = ({ verb, group, resource, subresource }: Question, { hash }: Pick<Caller, 'hash'>): string =>
+  JSON.stringify([hash, verb, group, resource, subresource]);
+
+export const isIn = (allowed: NamespaceForecast, name: string): boolean => allowed === 'all' || allowed.has(name);
+
+/** Any of them, each at most once; which ones, nobody can foretell. */
+function sampleOf(names: readonly string[]): string[] {
+  const chosen = new Set<string>();
+  const count = Math.min(sampleSize, names.length);
+  while (chosen.size < count) chosen.add(names[randomInt(names.length)] ?? '');
+  return [...chosen];
+}

@@ -1,0 +1,139 @@
+import type { Context } from 'koa';
+import { contentType } from 'mime-types';
+import { isNotModified } from '../http/conditional.ts';
+import { immutable, isHashedName } from '../http/hashed-name.ts';
+import type { Caller } from '../http/operation.ts';
+import { serviceUnavailable, unknownPath } from '../http/status.ts';
+import type { ServiceReference } from './console-plugin.ts';
+import type { ConsolePlugins } from './console-plugins.ts';
+import { announcedLength, plainHeader } from './headers.ts';
+import type { RestOfPath } from './rest-of-path.ts';
+import { discard, maxBytes, type PluginServices } from './services.ts';
+
+const timeoutMs = 10_000;
+
+/** The files of plugins that stand in ConfigMaps. */
+export interface PluginFiles {
+  find(
+    path: string,
+    caller: Caller | undefined,
+    signal: AbortSignal,
+  ): Promise<
+    | {
+        file: { contents: string; encoding: 'utf-8' | 'base64'; contentType: string; sha256: string };
+        isPublic: boolean;
+        isStale: boolean;
+      }
+    | undefined
+  >;
+  /** The manifest of a plugin, whoever may see it; undefined if there is none. @throws StatusError 503 */
+  manifestOf(plugin: string): string | undefined;
+  /** Grows with every change. */
+  readonly revision: number;
+}
+
+export interface PluginAssetsOptions {
+  consolePlugins: ConsolePlugins;
+  files: PluginFiles;
+  services: PluginServices;
+  /** Of the console's pages. */
+  contentSecurityPolicy(): string;
+}
+
+interface AssetRequest {
+  ctx: Context;
+  plugin: string;
+  path: RestOfPath;
+  caller: Caller | undefined;
+  signal: AbortSignal;
+}
+
+/** An image that is opened as a page can run and load nothing. */
+const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+/** The files of plugins, one by one: out of ConfigMaps, or from the Service that a ConsolePlugin names. */
+export class PluginAssets {
+  readonly #options: PluginAssetsOptions;
+
+  constructor(options: PluginAssetsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 404 with one and the same body for whatever there is not, or not for the caller; 503, 504 */
+  async answer(request: AssetRequest): Promise<void> {
+    const plugin = this.#options.consolePlugins.get(request.plugin);
+    // Directories are not listed.
+    if (plugin?.isEnabled === false || /(^|\/)$/.test(request.path.decoded)) throw unknownPath();
+    if (plugin?.backend === 'unfit') throw serviceUnavailable('the plugin', { cause: new Error('its Service is none') });
+    if (plugin?.backend) await this.#fromService(request, plugin.backend);
+    else await this.#fromConfigMap(request);
+  }
+
+  async #fromConfigMap({ ctx, plugin, path, caller, signal }: AssetRequest): Promise<void> {
+    const found = await this.#options.files.find(`/plugins/${plugin}/${path.decoded}`, caller, signal);
+    if (found === undefined) throw unknownPath();
+    const { file, isPublic, isStale } = found;
+    if (isStale) ctx.set('Warning', '110 - "Response is Stale"');
+    this.#describe(ctx, path, file.contentType);
+    const isPinned = isHashedName(path.decoded) || isDigest(ctx.query.v, file.sha256);
+    ctx.set({ ETag: `"${file.sha256}"`, 'Cache-Control': isPublic ? (isPinned ? immutable : 'no-cache') : 'private, no-cache' });
+    ctx.status = 200;
+    if (isNotModified(ctx)) ctx.status = 304;
+    else ctx.body = Buffer.from(file.contents, file.encoding);
+  }
+
+  /** Nothing of the request goes there but which file is wanted, in which encoding, and which version is known. */
+  async #fromService({ ctx, plugin, path, signal }: AssetRequest, service: ServiceReference): Promise<void> {
+    const { statusCode, headers, body } = await this.#options.services.request({
+      call: 'asset',
+      plugin,
+      service,
+      method: ctx.method,
+      path: path.escaped,
+      headers: {
+        accept: '*/*',
+        ...plainHeader(ctx.req.headers, 'accept-encoding'),
+        ...plainHeader(ctx.req.headers, 'if-none-match'),
+        ...plainHeader(ctx.req.headers, 'if-modified-since'),
+      },
+      timeoutMs,
+      signal,
+    });
+    const isKnown = statusCode === 304 && ctx.get('If-None-Match') + ctx.get('If-Modified-Since') !== '';
+    const length = announcedLength(headers);
+    if ((statusCode !== 200 && !isKnown) || (length ?? 0) > maxBytes) {
+      discard(body);
+      if (statusCode === 404 || statusCode === 410) throw unknownPath();
+      throw serviceUnavailable('the plugin', { cause: new Error(`it answered ${statusCode}, ${length ?? 'any number of'} bytes`) });
+    }
+    const { 'content-type': type = '', 'cache-control': wish = '', ...rest } = { ...headers };
+    this.#describe(ctx, path, String(type));
+    ctx.vary('Accept-Encoding');
+    for (const name of ['ETag', 'Last-Modified', 'Content-Encoding']) ctx.set(plainHeader(rest, name));
+    const mayBePinned = isHashedName(path.decoded) && !/no-store|no-cache|private/i.test(String(wish));
+    ctx.set('Cache-Control', mayBePinned ? immutable : /no-store/i.test(String(wish)) ? 'no-store' : 'no-cache');
+    ctx.status = statusCode;
+    if (isKnown || ctx.method === 'HEAD') {
+      discard(body);
+      if (length !== undefined && !isKnown) ctx.length = length;
+      return;
+    }
+    ctx.body = body;
+    if (length !== undefined) ctx.length = length;
+  }
+
+  /** What browsers must know of a file: what it is by its name, and what it may do when it is opened as a page. */
+  #describe(ctx: Context, { decoded }: RestOfPath, given: string): void {
+    const name = decoded.slice(decoded.lastIndexOf('/') + 1);
+    const byName = name.includes('.') && contentType(name.slice(name.lastIndexOf('.')));
+    const type = byName || contentType(given) || 'application/octet-stream';
+    ctx.set({ 'Content-Type': type, 'Cross-Origin-Resource-Policy': 'same-origin' });
+    if (/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) {
+      ctx.set({ 'Content-Security-Policy': this.#options.contentSecurityPolicy(), 'X-Frame-Options': 'DENY' });
+    } else if (/[/+](xml|pdf)\b/i.test(type)) ctx.set('Content-Security-Policy', imagePolicy);
+  }
+}
+
+/** Whether `?v=` names these contents: the first digits of their SHA-256, at least eight. */
+const isDigest = (version: unknown, sha256: string) =>
+  typeof version === 'string' && /^[0-9a-f]{8,64}$/.test(version) && sha256.startsWith(version);

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+
+const dnsLabel = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
+
+/** By name: no address passes as a DNS label. The rules of the definition once more, for clusters where somebody has loosened it. */
+const serviceReference = z
+  .object({
+    name: dnsLabel,
+    namespace: dnsLabel,
+    port: z.int().min(1).max(65_535),
+    basePath: z
+      .string()
+      .max(256)
+      .regex(/^[-\w.~!$&'()*+,;=:@/]*$/)
+      .refine((path) => !path.split('/').some((segment) => segment === '.' || segment.startsWith('..')))
+      .default('/'),
+  })
+  .refine(({ name, namespace }) => !(name === 'kubernetes' && namespace === 'default'))
+  .transform(({ basePath, ...service }) => ({ ...service, basePath: `/${basePath}`.replace(/\/+/g, '/').replace(/\/$/, '') }));
+
+/** A Service of the cluster; `basePath` is '' or begins with a slash and ends without one. */
+export type ServiceReference = z.output<typeof serviceReference>;
+
+const proxyEntry = z.object({
+  alias: z.string().regex(/^[A-Za-z0-9_-]{1,63}$/),
+  service: serviceReference,
+  caCertificate: z.string().max(65_536).exactOptional(),
+  authorization: z.enum(['None', 'UserToken']).default('None'),
+});
+
+/** What a page of the plugin may reach through the console. */
+export type ProxyEntry = z.output<typeof proxyEntry>;
+
+const policyAddition = z.object({ directive: z.string(), values: z.array(z.string()) });
+
+const condition = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string().default(''),
+  message: z.string().default(''),
+  lastTransitionTime: z.string().default(''),
+  observedGeneration: z.number().exactOptional(),
+});
+
+/** One observation, in the form that Kubernetes gives conditions. */
+export type Condition = z.output<typeof condition>;
+
+/** What is kept of a ConsolePlugin (`consoleplugins.console.platform.io`, see crds.md). */
+export interface ConsolePlugin {
+  readonly name: string;
+  readonly resourceVersion: string;
+  readonly generation: number | undefined;
+  readonly isEnabled: boolean;
+  /** Where the assets come from; `unfit` for a Service that is none. Undefined: from ConfigMaps. */
+  readonly backend: ServiceReference | 'unfit' | undefined;
+  /** By alias. */
+  readonly proxies: ReadonlyMap<string, ProxyEntry>;
+  readonly policy: readonly z.output<typeof policyAddition>[];
+  readonly status: { readonly version: string | undefined; readonly conditions: readonly Condition[] };
+}
+
+const tolerant = z.object({
+  enabled: z.boolean().catch(true),
+  backend: z.object({ service: z.unknown() }).optional().catch(undefined),
+  proxy: z.array(z.unknown()).catch([]),
+  contentSecurityPolicy: z.array(z.unknown()).catch([]),
+});
+
+const tolerantStatus = z.object({ version: z.string().optional().catch(undefined), conditions: z.array(z.unknown()).catch([]) });
+
+/** What does not fit is left out, the rest counts. */
+export function keepConsolePlugin({ metadata, spec, status }: KubernetesObject): ConsolePlugin {
+  const { enabled, backend, proxy, contentSecurityPolicy } = tolerant.parse(spec ?? {});
+  const { version, conditions } = tolerantStatus.parse(status ?? {});
+  const service = backend?.service === undefined ? undefined : serviceReference.safeParse(backend.service);
+  return {
+    name: metadata.name,
+    resourceVersion: metadata.resourceVersion,
+    generation: metadata.generation,
+    isEnabled: enabled,
+    backend: service && (service.success ? service.data : 'unfit'),
+    proxies: new Map(fitting(proxyEntry, proxy).map((entry) => [entry.alias, entry])),
+    policy: fitting(policyAddition, contentSecurityPolicy),
+    status: { version, conditions: fitting(condition, conditions) },
+  };
+}
+
+const fitting = <T extends z.ZodType>(schema: T, values: readonly unknown[]): z.output<T>[] =>
+  values.map((value) => schema.safeParse(value)).flatMap((result) => (result.success ? [result.data] : []));

@@ -1,0 +1,64 @@
+import type { Logger } from 'pino';
+import type { Check } from '../http/health.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import { WatchCache } from '../kubernetes/watch-cache.ts';
+import { type ConsolePlugin, keepConsolePlugin } from './console-plugin.ts';
+
+export const consolePluginType: ResourceType = { group: 'console.platform.io', version: 'v1', resource: 'consoleplugins' };
+
+/**
+ * The ConsolePlugin objects of the cluster. Where their definition is not installed, or before the first list, there are none:
+ * nothing waits for them.
+ */
+export class ConsolePlugins {
+  readonly #cache: WatchCache<ConsolePlugin>;
+
+  constructor({ client, metrics, log }: { client: ServiceClient; metrics: Metrics; log: Logger }) {
+    this.#cache = new WatchCache<ConsolePlugin>(
+      { client, metrics, log },
+      { name: 'consoleplugins', type: consolePluginType, keep: keepConsolePlugin },
+    );
+  }
+
+  /** A replica that has not seen them yet would serve what is disabled, and miss what comes from Services. */
+  get checks(): Check[] {
+    const failure = () => (this.#cache.isSynced || this.#cache.failure() !== undefined ? undefined : 'not read yet');
+    return [{ name: 'console-plugins', critical: false, isAwaited: true, failure }];
+  }
+
+  start(): void {
+    this.#cache.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#cache.stop();
+  }
+
+  /** Grows with every change. */
+  get revision(): number {
+    return this.#cache.revision;
+  }
+
+  get isSynced(): boolean {
+    return this.#cache.isSynced;
+  }
+
+  get(plugin: string): ConsolePlugin | undefined {
+    return this.#cache.get(plugin);
+  }
+
+  all(): Iterable<ConsolePlugin> {
+    return this.#cache.values();
+  }
+
+  isDisabled(plugin: string): boolean {
+    return this.#cache.get(plugin)?.isEnabled === false;
+  }
+
+  /** What the enabled ones need beyond the console's own policy. */
+  policyAdditions(): ConsolePlugin['policy'][number][] {
+    return [...this.#cache.values()].filter(({ isEnabled }) => isEnabled).flatMap(({ policy }) => policy);
+  }
+}

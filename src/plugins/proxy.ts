@@ -1,0 +1,131 @@
+import type { Context } from 'koa';
+import type { Caller } from '../http/operation.ts';
+import { stateOf } from '../http/router.ts';
+import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../http/status.ts';
+import type { ProxyEntry } from './console-plugin.ts';
+import type { ConsolePlugins } from './console-plugins.ts';
+import { announcedLength, headersToPage, headersToService } from './headers.ts';
+import { hasBody, requestBody } from './request-body.ts';
+import type { RestOfPath } from './rest-of-path.ts';
+import { discard, maxBytes, type PluginServices } from './services.ts';
+
+export interface PluginProxyOptions {
+  consolePlugins: ConsolePlugins;
+  services: PluginServices;
+  /** `server.corsOrigins` */
+  corsOrigins: readonly string[];
+  timeoutMs: number;
+}
+
+interface ProxyRequest {
+  ctx: Context;
+  caller: Caller;
+  plugin: string;
+  alias: string;
+  path: RestOfPath;
+  signal: AbortSignal;
+}
+
+/** An answer that is opened as a page of the console can run and load nothing. */
+const policy = "default-src 'none'; sandbox";
+
+/** Passes requests of pages on to the Services that a ConsolePlugin names for them. */
+export class PluginProxy {
+  readonly #options: PluginProxyOptions;
+
+  constructor(options: PluginProxyOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @throws StatusError 400, 403 for a credential that must not travel, 404, 413, 429; 503 if the Service is out of reach, answers
+   *   with a redirect or more than 10 MiB, 504 if it takes too long
+   */
+  async answer({ ctx, caller, plugin: name, alias, path, signal }: ProxyRequest): Promise<void> {
+    const plugin = this.#options.consolePlugins.get(name);
+    const entry = plugin?.isEnabled ? plugin.proxies.get(alias) : undefined;
+    if (entry === undefined) throw unknownPath();
+    checkForm(ctx);
+    if (caller.session !== undefined) this.#checkSite(ctx);
+    const { req, method } = ctx;
+    const length = announcedLength(req.headers);
+    const answer = await this.#options.services.request({
+      call: 'proxy',
+      plugin: name,
+      service: entry.service,
+      caCertificate: entry.caCertificate,
+      method,
+      path: path.escaped,
+      query: ctx.querystring,
+      headers: {
+        ...headersToService(req.headers),
+        ...authorizationFor(entry, caller),
+        'x-request-id': stateOf(ctx).requestId,
+        ...(hasBody(req) && length !== undefined && { 'content-length': String(length) }),
+      },
+      body: hasBody(req) ? requestBody(req, maxBytes) : undefined,
+      timeoutMs: this.#options.timeoutMs,
+      signal,
+    });
+    passOn(ctx, answer);
+  }
+
+  /**
+   * A write has been checked already (api.md 1.6). What a GET does at a Service nobody here knows, and a link on a page of somebody else
+   * would make one, too.
+   *
+   * @throws StatusError 403
+   */
+  #checkSite(ctx: Context): void {
+    if (ctx.get('Sec-Fetch-Site') !== 'cross-site' || this.#options.corsOrigins.includes(ctx.get('Origin'))) return;
+    const message = 'the request comes from another site';
+    throw new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'CrossSiteRequest', message }] } });
+  }
+}
+
+/** @throws StatusError 400 */
+function checkForm({ req, method, querystring }: Context): void {
+  const upgrade = req.headers.upgrade;
+  // An offer of HTTP/2, which some clients always make, may be ignored (RFC 9110, 7.8).
+  if (upgrade !== undefined && upgrade.toLowerCase() !== 'h2c') throw badRequest('connections are not upgraded here');
+  if (['GET', 'HEAD'].includes(method) && hasBody(req)) throw badRequest(`a ${method} has no body here`);
+  if (!/^[!-~]*$/.test(querystring)) throw badRequest('the query holds characters that must be percent-encoded');
+}
+
+/**
+ * The caller's own token, where the ConsolePlugin asks for it. An access token is good for months and for everything its owner may do:
+ * it goes to nobody. Without it the Service would answer as to a stranger, so the caller is told.
+ *
+ * @throws StatusError 403
+ */
+function authorizationFor({ authorization }: ProxyEntry, { token, accessToken }: Caller): { authorization?: string } {
+  if (authorization !== 'UserToken') return {};
+  if (accessToken !== undefined || token.startsWith('cat_')) {
+    const message = 'this plugin is given the token of its caller, and an access token is given to nobody: log in instead';
+    throw new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'AccessTokenNotForwarded', message }] } });
+  }
+  return { authorization: `Bearer ${token}` };
+}
+
+function passOn(ctx: Context, { statusCode, headers, body }: Awaited<ReturnType<PluginServices['request']>>): void {
+  const length = announcedLength(headers);
+  const isHead = ctx.method === 'HEAD';
+  const isRedirect = statusCode >= 300 && statusCode < 400 && statusCode !== 304;
+  // 407 asks for a password for a proxy, which is us.
+  if (statusCode < 200 || isRedirect || statusCode === 407 || statusCode > 599 || (!isHead && (length ?? 0) > maxBytes)) {
+    discard(body);
+    const why = `it answered ${statusCode}, ${length ?? 'any number of'} bytes`;
+    throw serviceUnavailable('the plugin', { cause: new Error(why) });
+  }
+  ctx.status = statusCode;
+  ctx.set({ ...headersToPage(headers), 'Content-Security-Policy': policy, 'X-Frame-Options': 'DENY' });
+  // The rest of a body that the Service did not want is not read; the connection cannot be used again.
+  if (!ctx.req.complete) ctx.set('Connection', 'close');
+  const hasNoBody = isHead || [204, 205, 304].includes(statusCode);
+  if (hasNoBody) discard(body);
+  else {
+    if (headers['content-type'] === undefined) ctx.set('Content-Type', 'application/octet-stream');
+    ctx.body = body;
+  }
+  if (length !== undefined && (isHead || !hasNoBody)) ctx.length = length;
+}

@@ -1,0 +1,87 @@
+/**
+ * Console plugins at work (api.md 7.8): their files one by one, and the way from their pages to the Services that a ConsolePlugin names.
+ * Which files of ConfigMaps there are and who sees them is the console's; a Service decides for itself what it answers.
+ */
+import { z } from 'zod';
+import { type Operation, operation } from '../http/operation.ts';
+import type { PluginAssets } from './assets.ts';
+import type { PluginProxy } from './proxy.ts';
+import { restOfPath } from './rest-of-path.ts';
+import { maxBytes } from './services.ts';
+
+const tag = 'plugins';
+
+const pluginName = z
+  .string()
+  .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/)
+  .describe('Name of the plugin.');
+
+const segmentsOf = (path: string) => path.split('/').length - 1;
+
+export function assetOperations(assets: PluginAssets, basePath: string): Operation[] {
+  const ownSegments = segmentsOf(basePath) + 2;
+  return [
+    operation({
+      id: 'GetPluginAsset',
+      method: 'GET',
+      paths: ['/plugins/:plugin/{*path}'],
+      tag,
+      summary: 'A file of a console plugin',
+      description:
+        'Out of a ConfigMap that the caller may see, or from the Service of an enabled ConsolePlugin, which learns nothing of the caller. `?v=` with the first digits of the SHA-256, or a hash in the name, makes the answer immutable.',
+      credential: 'optional',
+      params: z.object({ plugin: pluginName }),
+      answers: {
+        200: { description: 'the file', content: { '*/*': undefined }, headers: { ETag: 'of the contents' } },
+        401: { description: 'the token is not accepted' },
+        404: { description: 'no such file, or none that the caller may see' },
+      },
+      handle: ({ ctx, caller, params, signal }) =>
+        assets.answer({ ctx, caller, plugin: params.plugin, path: restOfPath(ctx.originalUrl, ownSegments), signal }),
+    }),
+  ];
+}
+
+const methods = [
+  { method: 'GET', id: 'GetThroughPlugin' },
+  { method: 'POST', id: 'PostThroughPlugin' },
+  { method: 'PUT', id: 'PutThroughPlugin' },
+  { method: 'PATCH', id: 'PatchThroughPlugin' },
+  { method: 'DELETE', id: 'DeleteThroughPlugin' },
+] as const;
+
+/** A little more than the Service gets, so that it is the one that is late. */
+const spareMs = 5_000;
+
+export function proxyOperations(proxy: PluginProxy, basePath: string, timeoutMs: number): Operation[] {
+  const ownSegments = segmentsOf(basePath) + 5;
+  return methods.map(({ method, id }) =>
+    operation({
+      id,
+      method,
+      paths: ['/api/proxy/plugin/:plugin/:alias/{*path}'],
+      tag,
+      summary: `${method} at a Service that a ConsolePlugin names`,
+      description:
+        'Passed on as it is, up to 10 MiB in either direction and 60 seconds: status and body are those of the Service, of the headers a list of harmless ones. The token of the caller goes along only with `authorization: UserToken`.',
+      credential: 'required',
+      params: z.object({
+        plugin: pluginName,
+        alias: z
+          .string()
+          .regex(/^[A-Za-z0-9_-]{1,63}$/)
+          .describe('Alias of the Service.'),
+      }),
+      ...(method !== 'GET' && { describedBody: { '*/*': z.unknown() } }),
+      bodyLimit: maxBytes,
+      timeoutMs: timeoutMs + spareMs,
+      answers: {
+        403: { description: 'an access token, where the token of the caller would go along; or a session, from another site' },
+        404: { description: 'no such plugin or alias' },
+      },
+      passedOn: 'What the Service answers.',
+      handle: ({ ctx, caller, params, signal }) =>
+        proxy.answer({ ctx, caller, ...params, path: restOfPath(ctx.originalUrl, ownSegments), signal }),
+    }),
+  );
+}

@@ -1,0 +1,167 @@
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Metrics } from '../http/metrics.ts';
+import { StatusError, serviceUnavailable, timedOut } from '../http/status.ts';
+import { Rereading } from '../kubernetes/connection.ts';
+import { Deadline } from '../kubernetes/deadline.ts';
+import type { ServiceReference } from './console-plugin.ts';
+import { InFlight } from './in-flight.ts';
+import { forbiddenTarget, guardedLookup, type PluginNetwork } from './service-address.ts';
+
+/** Of a request and of an answer (api.md 7.8). */
+export const maxBytes = 10 * 1024 * 1024;
+
+const maxConnections = 32;
+const connectTimeoutMs = 5_000;
+/** An idle connection may have died without a word. */
+const maxIdleMs = 20_000;
+/** Certificate authorities in use at one time; connections by others end once their requests have. */
+const maxAgents = 64;
+
+export interface ServiceRequest {
+  /** Label of the metrics. */
+  call: 'asset' | 'manifest' | 'proxy';
+  plugin: string;
+  service: ServiceReference;
+  /** PEM; in the place of the configured one. */
+  caCertificate?: string | undefined;
+  method: string;
+  /** Below the base path, escaped, without its first slash. */
+  path: string;
+  /** Without its question mark. */
+  query?: string;
+  headers: Record<string, string>;
+  /** Sent as it comes. */
+  body?: Readable | undefined;
+  /** Until the last byte of the answer. */
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export type ServiceAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+
+export interface PluginServicesOptions {
+  /** `console.plugins.caFile` */
+  caFile: string | undefined;
+  /** Of the API server, where no plugin gets. */
+  apiServerURL: string;
+  network: PluginNetwork;
+  metrics: Metrics;
+}
+
+/**
+ * HTTPS to the Services of plugins, and nothing else: each by its name in the cluster, which its certificate must bear, with the headers
+ * that it is given and no others, and no redirect is followed.
+ */
+export class PluginServices {
+  readonly #options: PluginServicesOptions;
+  readonly #authorities: Rereading<string | undefined>;
+  readonly #inFlight = new InFlight();
+  /** By certificate authorities. */
+  readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => void agent.close().catch(() => undefined) });
+
+  constructor(options: PluginServicesOptions) {
+    const { caFile } = options;
+    this.#options = options;
+    this.#authorities = new Rereading(async () => (caFile === undefined ? undefined : readFile(caFile, 'utf8')));
+  }
+
+  /**
+   * What the Service answers, its body unread: whoever asks has to read or destroy it.
+   *
+   * @throws StatusError 429 if too many are under way, 503 if it is out of reach, 504 if it takes too long
+   */
+  async request(request: ServiceRequest): Promise<ServiceAnswer> {
+    const end = this.#inFlight.begin(request.plugin);
+    const deadline = new Deadline(request.signal, request.timeoutMs);
+    const finish = () => {
+      deadline.end();
+      end();
+    };
+    const endTimer = this.#options.metrics.plugins.startTimer({ call: request.call });
+    try {
+      const answer = await this.#send(request, deadline.signal);
+      endTimer({ outcome: answer.statusCode });
+      answer.body.once('close', finish);
+      // Whoever reads the body gets the error too; without a listener, one that comes before the first read would end the process.
+      answer.body.on('error', () => undefined);
+      return answer;
+    } catch (error) {
+      endTimer({ outcome: deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable' });
+      finish();
+      if (request.signal.aborted) throw request.signal.reason;
+      if (error instanceof StatusError) throw error;
+      throw deadline.hasPassed ? timedOut('the plugin', { cause: error }) : serviceUnavailable('the plugin', { cause: error });
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
+  }
+
+  async #send(request: ServiceRequest, signal: AbortSignal): Promise<ServiceAnswer> {
+    const { service, method, path, query, headers, body } = request;
+    const agent = this.#agentFor(request.caCertificate ?? (await this.#authorities.get()));
+    const options = {
+      origin: `https://${hostOf(service)}:${service.port}`,
+      path: `${service.basePath}/${path}${query ? `?${query}` : ''}`,
+      method,
+      headers: { 'user-agent': 'atrium', ...headers },
+      body: body ?? null,
+      signal,
+    };
+    try {
+      return await agent.request(options);
+    } catch (error) {
+      // A kept connection that the Service has closed meanwhile.
+      if (signal.aborted || body !== undefined || !['GET', 'HEAD'].includes(method) || !isLost(error)) throw error;
+      return agent.request(options);
+    }
+  }
+
+  #agentFor(ca: string | undefined): Agent {
+    const key = ca ?? '';
+    let agent = this.#agents.get(key);
+    if (agent === undefined) {
+      agent = new Agent({
+        connect: this.#connector(ca),
+        connections: maxConnections,
+        pipelining: 1,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        keepAliveTimeout: maxIdleMs,
+        keepAliveMaxTimeout: maxIdleMs,
+        maxResponseSize: maxBytes,
+      });
+      this.#agents.set(key, agent);
+    }
+    return agent;
+  }
+
+  #connector(ca: string | undefined): buildConnector.connector {
+    const { network, apiServerURL } = this.#options;
+    const forbidden = forbiddenTarget(apiServerURL);
+    return (options, callback) => {
+      const lookup = guardedLookup(network, forbidden, Number(options.port));
+      buildConnector({
+        ...(ca !== undefined && { ca }),
+        lookup,
+        timeout: connectTimeoutMs,
+        rejectUnauthorized: true,
+        maxCachedSessions: 0,
+      })(options, callback);
+    };
+  }
+}
+
+const hostOf = ({ name, namespace }: ServiceReference) => `${name}.${namespace}.svc`;
+
+const isLost = (error: unknown) =>
+  error instanceof Error && 'code' in error && ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(error.code));
+
+/** For an answer that nobody wants: read, so that the connection can be used again, or cut where it is long. */
+export function discard(body: ServiceAnswer['body']): void {
+  body.dump().catch(() => undefined);
+}

@@ -1,0 +1,63 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { timestamp } from '../accounts/timestamp.ts';
+import { atMost } from '../http/bound.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { resourcePath } from '../kubernetes/resource.ts';
+import { type AccessTokenRow, accessTokenResource } from './row.ts';
+
+const everyMs = 300_000;
+const maxPending = 100;
+const maxTried = 20_000;
+
+export interface LastUseOptions {
+  client: ServiceClient;
+  log: Logger;
+  now: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock: () => number;
+}
+
+/** Notes on tokens when they were last used, at most every five minutes each. No request waits for it, and none fails by it. */
+export class LastUse {
+  readonly #options: LastUseOptions;
+  readonly #stopping = new AbortController();
+  /** When this replica last tried, by uid. */
+  readonly #tried = new LRUCache<string, number>(atMost(maxTried));
+  readonly #pending = new Set<Promise<void>>();
+
+  constructor(options: LastUseOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws. A use that is not noted because too many are under way is noted at a later one. */
+  note(row: AccessTokenRow): void {
+    const { now, clock, log } = this.#options;
+    const time = now();
+    if (row.lastUsedAt !== undefined && time.getTime() - row.lastUsedAt < everyMs) return;
+    if (clock() - (this.#tried.get(row.uid) ?? Number.NEGATIVE_INFINITY) < everyMs) return;
+    if (this.#pending.size >= maxPending || this.#stopping.signal.aborted) return;
+    this.#tried.set(row.uid, clock());
+    const writing = this.#write(row, time)
+      .catch((error: unknown) => log.debug({ accessToken: row.name, err: error }, 'the last use of an access token could not be noted'))
+      .finally(() => this.#pending.delete(writing));
+    this.#pending.add(writing);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the service stops'));
+    await Promise.all(this.#pending);
+  }
+
+  /** Only on what this replica has seen: where another one was first, its note is as good. */
+  async #write({ name, uid, resourceVersion }: AccessTokenRow, time: Date): Promise<void> {
+    await this.#options.client.request({
+      method: 'PATCH',
+      path: resourcePath(accessTokenResource, { name, subresource: 'status' }),
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { uid, resourceVersion }, status: { lastUsedTime: timestamp(time) } },
+      call: 'patch accesstokens/status',
+      signal: this.#stopping.signal,
+    });
+  }
+}

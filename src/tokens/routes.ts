@@ -1,0 +1,161 @@
+/**
+ * Access tokens: credentials that people make for their programs, which act as them. Making and ending one's own is everybody's right;
+ * what a token may do, the API server decides for its owner.
+ */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { auditForbidden } from '../http/access-denied.ts';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import type { Authenticator } from '../http/authenticator.ts';
+import { badInput } from '../http/input.ts';
+import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { stateOf } from '../http/router.ts';
+import { forbidden, unauthorized } from '../http/status.ts';
+import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import { sendJson } from '../listing/lister.ts';
+import { reviewToken } from './reviews.ts';
+import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
+import type { AccessTokenService } from './service.ts';
+
+export interface AccessTokenOperationsOptions {
+  service: AccessTokenService;
+  review: Parameters<typeof reviewToken>[1];
+  access: AccessReviews;
+  /** Asks the API server whose a token is. */
+  identify: Authenticator['identify'];
+  audit: Audit;
+}
+
+export const accessTokenOperations = (options: AccessTokenOperationsOptions): Operation[] => [
+  makeOperation(options),
+  listOperation(options),
+  deleteOperation(options),
+  reviewOperation(options),
+];
+
+const json = 'application/json';
+const tag = 'access tokens';
+const makeOperation = ({ service, audit }: AccessTokenOperationsOptions) =>
+  operation({
+    id: 'CreateAccessToken',
+    method: 'POST',
+    paths: ['/auth/v1/accesstoken'],
+    tag,
+    summary: 'Makes an access token that acts as the caller',
+    description: 'It has the groups that its owner has when it is used, and ends with the owner. It is shown in this answer only.',
+    credential: 'required',
+    query: z.object({ dryRun }),
+    body: newAccessTokenBody,
+    answers: {
+      201: { description: 'The token.', content: { [json]: madeAccessToken } },
+      403: { description: 'The caller has no User record, or has come with an access token.' },
+      409: { description: 'The caller has as many as one may have.' },
+    },
+    async handle({ ctx, caller, query, body, signal }) {
+      const isDryRun = query.dryRun !== undefined;
+      const { made, owner } = await service.make(body, { isDryRun }, caller, signal);
+      if (!isDryRun) record(audit, ctx, caller, { audit: 'AccessTokenCreated', target: owner, code: 201 });
+      ctx.status = 201;
+      ctx.body = made;
+    },
+  });
+
+const listOperation = ({ service }: AccessTokenOperationsOptions) =>
+  operation({
+    id: 'ListAccessTokens',
+    method: 'GET',
+    paths: ['/auth/v1/accesstokens'],
+    tag,
+    summary: 'Lists access tokens: one’s own, or all of them for whoever may list them',
+    description: 'Those of one user by `fieldSelector=spec.owner=NAME`, with the name of the User record.',
+    credential: 'required',
+    query: accessTokenQuery,
+    answers: {
+      200: { description: 'One page.', content: { [json]: accessTokenList } },
+      403: { description: 'Those of somebody else were selected, and the API server says no.' },
+      410: { description: '`continue` is older than an hour.' },
+    },
+    async handle({ ctx, caller, query, signal }) {
+      sendJson(ctx, await service.list(query, caller, signal));
+    },
+  });
+
+const deleteOperation = ({ service, audit }: AccessTokenOperationsOptions) =>
+  operation({
+    id: 'DeleteAccessToken',
+    method: 'DELETE',
+    paths: ['/auth/v1/accesstokens/:id'],
+    tag,
+    summary: 'Ends an access token',
+    credential: 'required',
+    params: z.object({
+      id: z
+        .string()
+        .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/)
+        .describe('Name of the AccessToken.'),
+    }),
+    query: z.object({ dryRun }),
+    body: deleteOptions,
+    answers: {
+      204: { description: 'It counts no more.' },
+      403: { description: 'It is not one’s own, and the API server says no.' },
+      404: { description: 'There is no such token.' },
+      409: { description: 'Another one than the preconditions say.' },
+    },
+    async handle({ ctx, caller, params: { id }, query, body, signal }) {
+      const deletion = deletionOf(query, body);
+      const { owner: name, ownerUID } = await service.delete({ id, ...deletion }, caller, signal);
+      if (!deletion.isDryRun) record(audit, ctx, caller, { audit: 'AccessTokenDeleted', target: { name, uid: ownerUID }, code: 204 });
+      ctx.status = 204;
+    },
+  });
+
+const reviewOperation = ({ review, access, identify, audit }: AccessTokenOperationsOptions) =>
+  operation({
+    id: 'CreateTokenReview',
+    method: 'POST',
+    paths: ['/auth/v1/tokenreviews'],
+    tag,
+    summary: 'Says whose an access token is, for the token webhook of the API server',
+    description: 'Of any other token it says that it is not known here.',
+    // Who asks is judged in here, since whoever asks about the very credential that they ask with must not be.
+    credential: 'forwarded',
+    body: z.unknown(),
+    describedBody: { [json]: tokenReviewBody },
+    answers: {
+      201: { description: 'The answer, in the version asked in.', content: { [json]: tokenReview } },
+      403: { description: 'The caller may not `create tokenreviews` in `authentication.k8s.io`.' },
+    },
+    async handle({ ctx, caller: bearer, body, signal }) {
+      const asked = tokenReviewBody.safeParse(body);
+      // An API server that does not know its own webhook credential asks about it, with it; asking back would go in circles.
+      if (asked.data?.spec.token === bearer.token) throw unauthorized({ tokenGiven: true });
+      const caller = await identify(bearer, signal);
+      stateOf(ctx).userName = caller.identity.name;
+      const wanted = { group: 'authentication.k8s.io', resource: 'tokenreviews', verb: 'create' };
+      if (!(await access.can(caller, wanted, signal))) {
+        const refusal = forbidden({ ...wanted, user: caller.identity.name });
+        auditForbidden(audit)(ctx, caller, refusal);
+        throw refusal;
+      }
+      if (!asked.success) throw badInput(asked.error.issues);
+      ctx.status = 201;
+      ctx.body = await reviewToken(asked.data, review, signal);
+    },
+  });
+
+function record(
+  audit: Audit,
+  ctx: Context,
+  { identity }: Caller,
+  {
+    audit: name,
+    target,
+    code,
+  }: { audit: 'AccessTokenCreated' | 'AccessTokenDeleted'; target: { name: string; uid: string }; code: number },
+): void {
+  const actor = { name: identity.name, uid: identity.uid };
+  const about = { name: target.name, uid: target.uid };
+  audit.record({ audit: name, ...auditOrigin(ctx), actor, target: about, outcome: 'success', code });
+}

@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import type { ListProperties } from '../listing/properties.ts';
+import { listQuery, listSchema } from '../listing/schema.ts';
+import type { AccessTokenRow } from './row.ts';
+
+/** By what access tokens are selected, filtered and sorted. */
+export const accessTokenProperties: ListProperties<AccessTokenRow> = {
+  searched: new Map<string, (row: AccessTokenRow) => string>([
+    ['name', (row) => row.name],
+    ['description', (row) => row.description.toLowerCase()],
+  ]),
+  compared: new Map<string, (row: AccessTokenRow) => string>([['owner', (row) => row.owner]]),
+  sorted: new Map<string, (row: AccessTokenRow) => string | number | undefined>([
+    ['name', (row) => row.name],
+    ['owner', (row) => row.owner],
+    ['description', (row) => row.description.toLowerCase()],
+    ['creationTimestamp', (row) => row.createdAt],
+    ['expiration', (row) => row.expiresAt],
+    ['lastUsedTime', (row) => row.lastUsedAt],
+  ]),
+  selectable: new Map<string, (row: AccessTokenRow) => string>([
+    ['metadata.name', (row) => row.name],
+    ['spec.owner', (row) => row.owner],
+  ]),
+  defaultSort: 'd,creationTimestamp',
+};
+
+export const accessTokenQuery = listQuery(accessTokenProperties);
+
+const time = z.iso.datetime();
+
+const accessTokenObject = z
+  .object({
+    apiVersion: z.literal('auth.platform.io/v1'),
+    kind: z.literal('AccessToken'),
+    metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string(), creationTimestamp: time }),
+    spec: z.object({
+      owner: z.string().describe('Name of the User record.'),
+      description: z.string(),
+      issuedAt: time,
+      expiration: time.optional(),
+    }),
+    status: z.object({ lastUsedTime: time.optional().describe('To within five minutes.') }).optional(),
+  })
+  .meta({
+    id: 'AccessToken',
+    examples: [
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'AccessToken',
+        metadata: {
+          name: '4k2v9x0q7m1c',
+          uid: 'c1f6f5a3-2f43-4a8e-9a54-6f0d5c1a7e21',
+          resourceVersion: '52100',
+          creationTimestamp: '2026-03-01T11:00:00Z',
+        },
+        spec: {
+          owner: '8c87b489ce35cf2e2f39f80e282cb2e8',
+          description: 'ci',
+          issuedAt: '2026-03-01T11:00:00Z',
+          expiration: '2026-05-30T11:00:00Z',
+        },
+        status: { lastUsedTime: '2026-03-02T08:15:00Z' },
+      },
+    ],
+  });
+
+export const accessTokenList = listSchema(accessTokenObject, { apiVersion: 'auth.platform.io/v1', kind: 'AccessTokenList' });
+
+export const newAccessTokenBody = z
+  .strictObject({
+    description: z
+      .string()
+      .trim()
+      .min(1, 'must not be empty')
+      .max(64, 'must be at most 64 characters')
+      .regex(/^\P{Cc}*$/u, 'must not hold control characters')
+      .describe('What the token is for.'),
+    expiration: z
+      .int({ error: 'must be whole seconds since 1970' })
+      .min(0, 'must be whole seconds since 1970')
+      .default(0)
+      .describe('Unix seconds; 0 is after `users.accessTokens.defaultDays`, at most `users.accessTokens.maxDays`.'),
+  })
+  .meta({ examples: [{ description: 'ci', expiration: 0 }] });
+
+export type NewAccessToken = z.output<typeof newAccessTokenBody>;
+
+export const madeAccessToken = z
+  .object({
+    id: z.string().describe('Name of the AccessToken.'),
+    token: z.string().optional().describe('The token, in no later answer; left out where nothing was made (`dryRun`).'),
+    timestamp: z.int().describe('When it was made, unix seconds.'),
+    expiration: z.int().describe('When it stops to count, unix seconds.'),
+    description: z.string(),
+  })
+  .meta({
+    id: 'NewAccessToken',
+    examples: [{ id: '4k2v9x0q7m1c', token: 'cat_4k2v9x0q7m1c_…', timestamp: 1772362800, expiration: 1780138800, description: 'ci' }],
+  });
+
+export type MadeAccessToken = z.output<typeof madeAccessToken>;
+
+/** Versions that API servers ask in; they expect the answer in the same. */
+const reviewVersion = z.enum(['authentication.k8s.io/v1', 'authentication.k8s.io/v1beta1']);
+
+/** @see https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/ */
+export const tokenReviewBody = z
+  .object({
+    apiVersion: reviewVersion.default('authentication.k8s.io/v1'),
+    kind: z.literal('TokenReview').default('TokenReview'),
+    spec: z.object({ token: z.string().min(1, 'must not be empty'), audiences: z.array(z.string()).nullish() }),
+  })
+  .meta({ examples: [{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'cat_4k2v9x0q7m1c_…' } }] });
+
+export type TokenReviewRequest = z.output<typeof tokenReviewBody>;
+
+export const tokenReview = z
+  .object({
+    apiVersion: reviewVersion,
+    kind: z.literal('TokenReview'),
+    metadata: z.object({}),
+    spec: z.object({}).describe('Empty: no answer repeats a token.'),
+    status: z.object({
+      authenticated: z.boolean(),
+      user: z
+        .object({
+          username: z.string(),
+          uid: z.string(),
+          groups: z.array(z.string()),
+          extra: z.record(z.string(), z.array(z.string())),
+        })
+        .optional(),
+      error: z.string().optional().describe('Why a token that was one of ours does not count.'),
+    }),
+  })
+  .meta({
+    id: 'TokenReview',
+    examples: [
+      {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenReview',
+        metadata: {},
+        spec: {},
+        status: {
+          authenticated: true,
+          user: { username: 'jane@example.com', uid: '0b0f4a52-7d41-4d8e-9f1b-3f0f6d2f6c1e', groups: ['dev'], extra: {} },
+        },
+      },
+    ],
+  });
+
+export type TokenReview = z.output<typeof tokenReview>;

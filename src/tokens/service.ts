@@ -1,0 +1,176 @@
+import type { Account } from '../accounts/account.ts';
+import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
+import { phaseCause } from '../accounts/refused-credential.ts';
+import { userResource } from '../accounts/user-resource.ts';
+import type { Config } from '../config/schema.ts';
+import { requireNoAccessToken } from '../http/no-access-token.ts';
+import type { Caller } from '../http/operation.ts';
+import { parseFieldSelector } from '../http/selectors.ts';
+import { badParameter, conflict, forbidden, notFound, StatusError, serviceUnavailable } from '../http/status.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Lister } from '../listing/lister.ts';
+import type { ListParameters } from '../listing/schema.ts';
+import { type AccessTokenRow, accessTokenResource } from './row.ts';
+import type { MadeAccessToken, NewAccessToken } from './schema.ts';
+import { removeToken, storeToken } from './store.ts';
+import { newToken } from './token-text.ts';
+
+const seenWithinMs = 2_000;
+const daySeconds = 86_400;
+/** Expired ones count until they are deleted: otherwise somebody could make them faster than they go. */
+const maxPerUser = 100;
+
+export interface AccessTokenServiceOptions {
+  apiServer: ApiServer;
+  access: AccessReviews;
+  accounts: AccountLookup;
+  tokens: WatchCache<AccessTokenRow>;
+  lister: Lister<AccessTokenRow>;
+  config: Pick<Config['users'], 'accessTokens' | 'idleDays'>;
+  now: () => Date;
+}
+
+interface Deletion {
+  id: string;
+  preconditions: { uid?: string | undefined; resourceVersion?: string | undefined };
+  isDryRun: boolean;
+}
+
+/** Makes, lists and deletes access tokens: one's own, and with the right to it those of others. */
+export class AccessTokenService {
+  readonly #options: AccessTokenServiceOptions;
+  /** How many are being made, by the owner's name. */
+  readonly #making = new Map<string, number>();
+
+  constructor(options: AccessTokenServiceOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 400, 403, 409, 503, 504 */
+  async make(
+    asked: NewAccessToken,
+    { isDryRun }: { isDryRun: boolean },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<{ made: MadeAccessToken; owner: Account }> {
+    requireNoAccessToken(caller, 'make access tokens');
+    const { accounts, lister, now } = this.#options;
+    requireAccounts(accounts);
+    const time = now();
+    const owner = this.#requireOwner(caller, time);
+    const expiration = this.#expirationOf(asked, time);
+    await lister.whenUsable(signal);
+    const { id, text, tokenHash } = newToken();
+    return this.#oneOfFew(owner, id, async () => {
+      const expiresAt = new Date(expiration * 1000);
+      const { description } = asked;
+      const token = { id, owner, description, tokenHash, issuedAt: time, expiresAt };
+      const stored = await storeToken(this.#options.apiServer.asService, token, { isDryRun, signal });
+      const timestamp = Math.floor(time.getTime() / 1000);
+      if (isDryRun) return { made: { id, timestamp, expiration, description }, owner };
+      if (stored === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('an AccessToken without its metadata') });
+      await this.#options.tokens.waitFor(stored.metadata.resourceVersion, seenWithinMs, signal);
+      return { made: { id, token: text, timestamp, expiration, description }, owner };
+    });
+  }
+
+  /** All that the caller may see. @returns the JSON text of an AccessTokenList; @throws StatusError 400, 403, 410, 503, 504 */
+  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Buffer> {
+    const { access, accounts, lister } = this.#options;
+    requireAccounts(accounts);
+    const asked = { ...accessTokenResource, verb: 'list' };
+    if (await access.can(caller, asked, signal)) return lister.list(parameters, signal);
+    const own = this.#accountOf(caller);
+    const isForeign = parseFieldSelector(parameters.fieldSelector).some(
+      ({ field, operator, value }) => field === 'spec.owner' && operator === '=' && value !== own?.name,
+    );
+    if (isForeign) throw forbidden({ ...asked, user: caller.identity.name });
+    return lister.list(parameters, signal, { key: `of ${own?.uid}`, fits: (row) => isOf(row, own) });
+  }
+
+  /** @returns what was deleted; @throws StatusError 403 whether or not there is such a token, 404, 409, 503, 504 */
+  async delete({ id, preconditions, isDryRun }: Deletion, caller: Caller, signal: AbortSignal): Promise<AccessTokenRow> {
+    const { apiServer, access, accounts, lister, tokens } = this.#options;
+    requireAccounts(accounts);
+    await lister.whenUsable(signal);
+    const isOwn = isOf(tokens.get(id), this.#accountOf(caller));
+    if (!isOwn) await access.require(caller, { ...accessTokenResource, verb: 'delete', name: id }, signal);
+    const row = tokens.get(id);
+    if (row === undefined) throw notFound(accessTokenResource, id);
+    if (preconditions.uid !== undefined && preconditions.uid !== row.uid)
+      throw conflict(accessTokenResource, id, `the UID in the precondition (${preconditions.uid}) is not that of the token (${row.uid})`);
+    // What everybody may do with their own is done with our rights.
+    const client = isOwn ? apiServer.asService : apiServer.asCaller(caller);
+    const { resourceVersion } = preconditions;
+    if (!(await removeToken(client, row, { isDryRun, resourceVersion, signal }))) throw notFound(accessTokenResource, id);
+    if (!isDryRun) await this.#whenGone(row, signal);
+    return row;
+  }
+
+  /** Whose tokens are the caller's own. */
+  #accountOf({ user, identity }: Caller): Account | undefined {
+    const { accounts } = this.#options;
+    const account = user === undefined ? accounts.ofSubject(identity.name) : accounts.get(user);
+    return account !== undefined && account.subjectName !== '' && account.subjectName === identity.name ? account : undefined;
+  }
+
+  /** @throws StatusError 403 */
+  #requireOwner(caller: Caller, time: Date): Account {
+    const account = this.#accountOf(caller);
+    if (account === undefined || account.subjectName.startsWith('system:'))
+      throw refused(caller, { reason: 'NoUserRecord', message: 'there is no User record that an access token could act for' });
+    const cause = phaseCause(account, time, this.#options.config.idleDays);
+    if (cause !== undefined) throw refused(caller, { reason: 'Forbidden', message: 'the account is switched off', ...cause });
+    return account;
+  }
+
+  /** Unix seconds. @throws StatusError 400 */
+  #expirationOf({ expiration }: NewAccessToken, time: Date): number {
+    const { defaultDays, maxDays } = this.#options.config.accessTokens;
+    const seconds = Math.floor(time.getTime() / 1000);
+    if (expiration === 0) return seconds + defaultDays * daySeconds;
+    if (expiration <= seconds) throw badParameter('expiration', 'must lie ahead, in seconds since 1970');
+    if (expiration > seconds + maxDays * daySeconds) throw badParameter('expiration', `must be within ${maxDays} days`);
+    return expiration;
+  }
+
+  /** Two replicas do not count together: in the same moment each may let one more pass. @throws StatusError 409 */
+  async #oneOfFew<T>(owner: Account, id: string, make: () => Promise<T>): Promise<T> {
+    const making = this.#making.get(owner.name) ?? 0;
+    const there = [...this.#options.tokens.values()].filter((row) => isOf(row, owner)).length;
+    if (there + making >= maxPerUser)
+      throw conflict(accessTokenResource, id, `nobody has more than ${maxPerUser} access tokens; delete one that is no longer needed`);
+    this.#making.set(owner.name, making + 1);
+    try {
+      return await make();
+    } finally {
+      const left = (this.#making.get(owner.name) ?? 1) - 1;
+      if (left === 0) this.#making.delete(owner.name);
+      else this.#making.set(owner.name, left);
+    }
+  }
+
+  /** So that whoever deleted does not see the token in the next list here, and nobody else uses it. */
+  async #whenGone({ name, uid }: AccessTokenRow, signal: AbortSignal): Promise<void> {
+    const { tokens } = this.#options;
+    const isGone = () => tokens.get(name)?.uid !== uid;
+    if (isGone()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const forget = tokens.onChange(() => isGone() && resolve());
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(seenWithinMs)]);
+    deadline.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    forget();
+  }
+}
+
+/** A record made anew under the name of a deleted one has none of its tokens. */
+const isOf = (row: AccessTokenRow | undefined, account: Account | undefined): boolean =>
+  row !== undefined && account !== undefined && row.owner === account.name && row.ownerUID === account.uid;
+
+const refused = ({ identity }: Caller, cause: { reason?: string; message: string }) =>
+  new StatusError(403, 'Forbidden', `accesstokens.auth.platform.io is forbidden: User "${identity.name}": ${cause.message}`, {
+    details: { group: userResource.group, kind: accessTokenResource.resource, causes: [cause] },
+  });

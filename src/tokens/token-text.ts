@@ -1,0 +1,58 @@
+/**
+ * The text of an access token: `cat_<id>_<secret><checksum>`.
+ * - id: 16 characters of `a`-`z`, `2`-`7`, the name of the AccessToken object;
+ * - secret: 256 random bits as 43 characters of `0`-`9`, `A`-`Z`, `a`-`z`;
+ * - checksum: the CRC-32 (ISO-HDLC, as of zip) of all before it, as 6 such characters, most significant first. A scanner for secrets can
+ *   so tell a token from a text that looks like one, without asking anybody.
+ *
+ * No character ends a word, so that a double click takes all of it.
+ */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const idDigits = 'abcdefghijklmnopqrstuvwxyz234567';
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const secretLength = 43;
+const checksumLength = 6;
+
+const tokenPattern = /^cat_([a-z2-7]{16})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+
+interface NewToken {
+  id: string;
+  text: string;
+  /** What is kept of it. */
+  tokenHash: string;
+}
+
+/** A new token. */
+export function newToken(): NewToken {
+  const id = Array.from(randomBytes(16), (byte) => idDigits[byte % idDigits.length]).join('');
+  const secret = inDigits(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength);
+  const signed = `cat_${id}_${secret}`;
+  return { id, text: `${signed}${checksumOf(signed)}`, tokenHash: hashOf(secret) };
+}
+
+/** @returns undefined for what cannot be a token, which a mistyped one is too */
+export function readToken(text: string): { id: string; secret: string } | undefined {
+  const [, id, secret, checksum] = tokenPattern.exec(text) ?? [];
+  if (id === undefined || secret === undefined || checksum !== checksumOf(`cat_${id}_${secret}`)) return undefined;
+  return { id, secret };
+}
+
+/** Whether that is the hash of the secret; takes the same time for every wrong one. */
+export const isHashOf = (tokenHash: string, secret: string): boolean => {
+  const given = Buffer.from(hashOf(secret));
+  const kept = Buffer.from(tokenHash);
+  return given.length === kept.length && timingSafeEqual(given, kept);
+};
+
+/** SHA-256, in hexadecimal: a secret of 256 random bits needs no slow hash. */
+const hashOf = (secret: string): string => hash('sha256', secret);
+
+const checksumOf = (text: string): string => inDigits(BigInt(crc32(text)), checksumLength);
+
+function inDigits(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest /= 62n) text = `${digits[Number(rest % 62n)]}${text}`;
+  return text;
+}

@@ -1,0 +1,155 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Account } from '../accounts/account.ts';
+import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../accounts/local-groups.ts';
+import type { AccountLookup } from '../accounts/lookup.ts';
+import { noLongerCounts, phaseCause, revoked } from '../accounts/refused-credential.ts';
+import { atMost } from '../http/bound.ts';
+import type { Bearer, Identity } from '../http/operation.ts';
+import { type StatusCause, serviceUnavailable, unauthorized } from '../http/status.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { AccessTokenRow } from './row.ts';
+import { isHashOf, readToken } from './token-text.ts';
+
+const firstListMs = 2_000;
+/** A watch that is cut is back sooner; one that is not (its rights were taken away) would hide what was revoked. */
+const maxAgeSeconds = 60;
+/** So long a token may be on its way from the replica that made it. */
+const watchDelayMs = 500;
+/** Ids can be made up. */
+const maxWaiting = 100;
+const maxGone = 10_000;
+
+export interface AccessTokenVerifierOptions {
+  tokens: WatchCache<AccessTokenRow>;
+  accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
+  /** `login.claims.groupsPrefix` */
+  groupsPrefix: string;
+  /** `users.idleDays` */
+  idleDays: number;
+  now: () => Date;
+}
+
+/** A token that counts, and whom it acts as. */
+export interface VerifiedAccessToken {
+  readonly row: AccessTokenRow;
+  readonly account: Account;
+  readonly identity: Identity;
+  /** Changes with whatever the cluster decides by. */
+  readonly fingerprint: string;
+}
+
+/** Says whose access tokens are, by what this replica has seen of the cluster: a change there counts with the next request. */
+export class AccessTokenVerifier {
+  readonly #options: AccessTokenVerifierOptions;
+  /** By the account, which is another object after every change of the record. */
+  readonly #identities = new WeakMap<Account, { local: string; identity: Identity; fingerprint: string }>();
+
+  /** Ids of tokens that were deleted: nobody waits for them. */
+  readonly #gone = new LRUCache<string, true>(atMost(maxGone));
+  #waiting = 0;
+
+  /** To be made before the cache is started. */
+  constructor(options: AccessTokenVerifierOptions) {
+    this.#options = options;
+    options.tokens.onChange(({ key, new: current }) => {
+      if (current === undefined) this.#gone.set(key, true);
+    });
+  }
+
+  /** What a bearer token that begins as one of ours stands for: calls in the name of its owner. @throws StatusError 401, 503 */
+  async bearer(bearer: Bearer, signal: AbortSignal): Promise<{ bearer: Bearer; row: AccessTokenRow }> {
+    const verdict = await this.verify(bearer.token, signal);
+    if (verdict === undefined) throw unauthorized({ tokenGiven: true });
+    if ('cause' in verdict) throw noLongerCounts(verdict.cause);
+    const { row, account, identity, fingerprint } = verdict;
+    const { name: user, mustChangePassword } = account;
+    // Decisions are kept by the hash: those of before a change of groups are not found any more.
+    const hashed = hash('sha256', `${bearer.hash} ${fingerprint}`);
+    return { bearer: { token: bearer.token, hash: hashed, actAs: identity, user, accessToken: row.name, mustChangePassword }, row };
+  }
+
+  /**
+   * @returns undefined for what is no token of ours; a cause for one that was, and does not count
+   * @throws StatusError 503 while it is not known which there are, and whose
+   */
+  async verify(token: string, signal: AbortSignal): Promise<VerifiedAccessToken | { cause: StatusCause } | undefined> {
+    // What nobody can have been given costs no look-up.
+    const read = readToken(token);
+    if (read === undefined) return undefined;
+    await this.#whenKnown(signal);
+    const { accounts, idleDays } = this.#options;
+    const row = await this.#find(read.id, signal);
+    if (row === undefined || !isHashOf(row.tokenHash, read.secret)) return undefined;
+    const now = this.#options.now();
+    if (row.expiresAt !== undefined && row.expiresAt <= now.getTime()) return { cause: tokenExpired };
+    const account = accounts.get(row.owner);
+    // A record made anew under the name of a deleted one does not inherit its tokens.
+    if (account === undefined || account.uid !== row.ownerUID) return { cause: revoked };
+    const cause = phaseCause(account, now, idleDays) ?? nameCause(account);
+    return cause ? { cause } : { row, account, ...this.#identityOf(account) };
+  }
+
+  /** One that is not known may have been made a moment ago, on another replica. */
+  async #find(id: string, signal: AbortSignal): Promise<AccessTokenRow | undefined> {
+    const { tokens } = this.#options;
+    const known = tokens.get(id);
+    if (known !== undefined || this.#gone.has(id) || this.#waiting >= maxWaiting) return known;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, watchDelayMs);
+    const forget = tokens.onChange(({ key }) => key === id && resolve());
+    const leave = () => resolve();
+    signal.addEventListener('abort', leave, { once: true });
+    this.#waiting += 1;
+    await promise;
+    this.#waiting -= 1;
+    signal.removeEventListener('abort', leave);
+    clearTimeout(timer);
+    forget();
+    signal.throwIfAborted();
+    return tokens.get(id);
+  }
+
+  #identityOf(account: Account): { identity: Identity; fingerprint: string } {
+    const { localGroups, groupsPrefix } = this.#options;
+    const local = localGroups.of(account.name);
+    const key = local.join();
+    const known = this.#identities.get(account);
+    if (known?.local === key) return known;
+    const told = account.groups.map((group) => groupsPrefix + group).filter((group) => !isReserved(group) && !isLocalGroupName(group));
+    const groups = [...new Set([...told, ...local])];
+    const identity: Identity = { name: account.subjectName, uid: account.uid, groups, extra: {} };
+    const made = { local: key, identity, fingerprint: JSON.stringify([identity.name, identity.uid, groups]) };
+    this.#identities.set(account, made);
+    return made;
+  }
+
+  async #whenKnown(signal: AbortSignal): Promise<void> {
+    const { tokens, accounts, localGroups } = this.#options;
+    // Any version will do: it is seen with the first list. Where a resource is not installed there is nothing to wait for.
+    if (!isKnown(tokens)) await tokens.waitFor('1', firstListMs, signal);
+    if (!isKnown(accounts)) await accounts.waitFor('1', firstListMs, signal);
+    const isOutdated = tokens.isSynced && tokens.isStale() && tokens.ageSeconds() > maxAgeSeconds;
+    if (!isKnown(tokens) || !isKnown(accounts) || isOutdated)
+      throw serviceUnavailable('kubernetes', { cause: new Error('the access tokens and their owners are not known') });
+    requireLocalGroups(localGroups);
+  }
+}
+
+interface Followed {
+  readonly isSynced: boolean;
+  failure(): string | undefined;
+}
+
+const isKnown = (followed: Followed) => followed.isSynced || followed.failure()?.startsWith('404') === true;
+
+const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token has expired' };
+
+const isReserved = (name: string) => name.startsWith('system:');
+
+/** Nobody acts as Kubernetes itself, whatever stands in a record. */
+const nameCause = ({ subjectName }: Account): StatusCause | undefined =>
+  subjectName === '' || isReserved(subjectName)
+    ? { reason: 'AccountInvalid', message: 'the account has no name that a token could act by' }
+    : undefined;

@@ -1,0 +1,76 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { z } from 'zod';
+
+const mediaType = z.looseObject({
+  schema: z.looseObject({}).optional(),
+  examples: z.record(z.string(), z.looseObject({})).optional(),
+});
+const content = z.record(z.string(), mediaType);
+const response = z.looseObject({ description: z.string().optional(), $ref: z.string().optional(), content: content.optional() });
+const operation = z.looseObject({
+  operationId: z.string(),
+  tags: z.array(z.string()),
+  summary: z.string(),
+  parameters: z.array(z.looseObject({ name: z.string(), in: z.string(), description: z.string().optional() })).default([]),
+  requestBody: z.looseObject({ content }).optional(),
+  responses: z.record(z.string(), response),
+});
+const documentSchema = z.looseObject({
+  tags: z.array(z.object({ name: z.string(), description: z.string() })),
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+  components: z.looseObject({
+    responses: z.record(z.string(), response),
+    examples: z.record(z.string(), z.object({ value: z.unknown() })),
+  }),
+});
+
+type Response = z.output<typeof response>;
+
+export interface DescribedOperation extends z.output<typeof operation> {
+  method: string;
+  path: string;
+}
+
+/** An OpenAPI document as a test reads it, with validators for what it describes. */
+export class Described {
+  readonly operations: readonly DescribedOperation[];
+  readonly tags: ReadonlySet<string>;
+  readonly #document: z.output<typeof documentSchema>;
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #validators = new Map<string, ValidateFunction>();
+
+  constructor(text: unknown) {
+    this.#document = documentSchema.parse(text);
+    this.tags = new Set(this.#document.tags.map(({ name }) => name));
+    this.operations = Object.entries(this.#document.paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, one]) => ({ ...one, method, path })),
+    );
+    formats.default(this.#ajv);
+    this.#ajv.addSchema(this.#document, 'document', false, false);
+  }
+
+  /** With references followed. */
+  responseOf({ responses }: DescribedOperation, code: string): Response | undefined {
+    const found = responses[code];
+    return found?.$ref === undefined ? found : this.#document.components.responses[found.$ref.replace('#/components/responses/', '')];
+  }
+
+  /** With references followed. */
+  example(example: Record<string, unknown>): unknown {
+    return typeof example.$ref === 'string'
+      ? this.#document.components.examples[example.$ref.replace('#/components/examples/', '')]?.value
+      : example.value;
+  }
+
+  /** What is wrong with a value by a schema of the document; nothing if nothing is. */
+  problems(schema: object, value: unknown): string[] {
+    const key = JSON.stringify(schema);
+    // References of a part of the document are to the document.
+    const validate = this.#validators.get(key) ?? this.#ajv.compile(JSON.parse(key.replaceAll('"$ref":"#', '"$ref":"document#')));
+    this.#validators.set(key, validate);
+    return validate(value) ? [] : (validate.errors ?? []).map(problem);
+  }
+}
+
+const problem = ({ instancePath, message, params }: ErrorObject) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`;
