@@ -8,7 +8,7 @@ import { type PasswordProblem, passwordProblems } from './password-policy.ts';
 import { PasswordSecrets } from './password-secret.ts';
 import type { Passwords } from './passwords.ts';
 import { phaseOf, phaseStatus } from './phase.ts';
-import { timestamp } from './timestamp.ts';
+import { nextSecond, timestamp } from './timestamp.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
 import { userResource } from './user-resource.ts';
 
@@ -157,5 +157,3 @@ export class PasswordChange {
     return this.#options.now?.() ?? new Date();
   }
 }
-
-const nextSecond = (time: Date): Date => new Date((Math.floor(time.getTime() / 1000) + 1) * 1000);

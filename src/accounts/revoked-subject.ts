@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
-import { timestamp } from './timestamp.ts';
+import { nextSecond, timestamp } from './timestamp.ts';
 
 /** The custom resource RevokedToken; deploy/manifests holds its definition. */
 export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
@@ -24,7 +24,7 @@ interface SubjectRevocation {
 /** Ends every token and session of a user name; the same name may be ended again later. @throws StatusError 503, 504 */
 export async function revokeSubject(client: ServiceClient, revocation: SubjectRevocation, signal: AbortSignal): Promise<void> {
   const name = revokedTokenName(revocation.subjectName);
-  const notBefore = timestamp(new Date(revocation.now.getTime() + 1000));
+  const notBefore = timestamp(nextSecond(revocation.now));
   const spec = { kind: 'Subject', notBefore, expiration: timestamp(revocation.expiresAt), user: revocation.user };
   const body = { apiVersion: 'auth.platform.io/v1', kind: 'RevokedToken', metadata: { name }, spec };
   try {

@@ -47,13 +47,14 @@ const deleteOne = ({ deleter, audit }: DeleteOperationsOptions) =>
       const { isDryRun, preconditions } = deletionOf(query, body);
       const deleted = await deleter.delete({ name, preconditions, isDryRun, asCaller: true }, caller, signal);
       if (!isDryRun) record(audit, ctx, caller, { name, uid: deleted.uid });
+      if (!isDryRun) await deleter.whenSettled(signal);
       if (deleted.leftBindings > 0)
         ctx.append('Warning', `299 - "${deleted.leftBindings} role bindings still name this user: whoever gets the name again gets them"`);
       ctx.status = 204;
     },
   });
 
-const deleteMany = ({ bulkDeleter, audit }: DeleteOperationsOptions) =>
+const deleteMany = ({ deleter, bulkDeleter, audit }: DeleteOperationsOptions) =>
   operation({
     id: 'DeleteUsers',
     method: 'DELETE',
@@ -71,6 +72,7 @@ const deleteMany = ({ bulkDeleter, audit }: DeleteOperationsOptions) =>
     async handle({ ctx, caller, query, body, signal }) {
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
       const items = await bulkDeleter.delete(deletion, caller, (user) => record(audit, ctx, caller, user), signal);
+      await deleter.whenSettled(signal);
       ctx.body = bulkResult(resultKind, items);
     },
   });

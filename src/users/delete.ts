@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { accountOf } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { revokeSubject } from '../accounts/revoked-subject.ts';
+import { nextSecond } from '../accounts/timestamp.ts';
 import { UserRecords } from '../accounts/user-records.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
@@ -45,6 +47,7 @@ const goneWithinMs = 2_000;
 export class UserDeleter {
   readonly #options: UserDeleterOptions;
   readonly #records: UserRecords;
+  #settledAt = 0;
 
   constructor(options: UserDeleterOptions) {
     this.#options = options;
@@ -105,10 +108,16 @@ export class UserDeleter {
     });
   }
 
-  #revoke(subjectName: string, user: string, signal: AbortSignal): Promise<void> {
+  /** To be awaited before it is told that users are gone: until then the tokens of whoever gets such a name next would not count either. */
+  async whenSettled(signal: AbortSignal): Promise<void> {
+    await sleep(Math.max(0, this.#settledAt - this.#options.now().getTime()), undefined, { signal });
+  }
+
+  async #revoke(subjectName: string, user: string, signal: AbortSignal): Promise<void> {
     const now = this.#options.now();
+    this.#settledAt = nextSecond(now).getTime();
     const expiresAt = new Date(now.getTime() + Math.max(this.#options.config.login.session.absolute, leastRevocationMs));
-    return revokeSubject(this.#options.apiServer.asService, { subjectName, user, now, expiresAt }, signal);
+    await revokeSubject(this.#options.apiServer.asService, { subjectName, user, now, expiresAt }, signal);
   }
 
   /** So that whoever deleted does not see the user in the next list here. */
