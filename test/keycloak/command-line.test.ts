@@ -24,7 +24,7 @@ describe('kubectl-atrium at Keycloak', () => {
     this.timeout(180_000);
     all = await suite();
     realm = all.realm('passthrough');
-    person = await realm.person('kim', { groups: ['dev'] });
+    person = await realm.person('clio', { groups: ['dev'] });
     caFile = await all.file('keycloak-ca.crt', all.keycloak.certificateAuthority);
     options = ['--issuer', realm.issuer, '--ca-file', caFile, '--scopes', 'openid email groups'];
   });
