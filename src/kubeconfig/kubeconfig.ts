@@ -1,4 +1,5 @@
 /** Files for kubectl: what a person needs to work on the cluster from a terminal. */
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { kubeconfigText } from '../kubernetes/kubeconfig-file.ts';
@@ -19,6 +20,18 @@ const example = kubeconfigText({
   namespace: 'shop',
 });
 
+/** @see https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/ */
+const kubeconfigFile = z
+  .looseObject({
+    apiVersion: z.literal('v1'),
+    kind: z.literal('Config'),
+    clusters: z.array(z.looseObject({ name: z.string(), cluster: z.looseObject({ server: z.string() }) })),
+    users: z.array(z.looseObject({ name: z.string(), user: z.looseObject({}) })),
+    contexts: z.array(z.looseObject({ name: z.string() })),
+    'current-context': z.string(),
+  })
+  .meta({ id: 'Kubeconfig', examples: [parse(example)] });
+
 /** The feature: its one operation. */
 export function createKubeconfig(options: KubeconfigServiceOptions): { operations: Operation[] } {
   const service = new KubeconfigService(options);
@@ -33,7 +46,7 @@ export function createKubeconfig(options: KubeconfigServiceOptions): { operation
     answers: {
       200: {
         description: 'A kubeconfig, v1.',
-        content: { 'application/yaml': z.string().meta({ examples: [example] }) },
+        content: { 'application/yaml': kubeconfigFile },
         headers: { 'Content-Disposition': 'attachment; filename="kubeconfig.yaml"' },
       },
       400: { description: 'The API server would not take the credential of that mode, or the request has no token to put in.' },

@@ -74,7 +74,7 @@ export const newAccessTokenBody = z
       .trim()
       .min(1, 'must not be empty')
       .max(64, 'must be at most 64 characters')
-      .regex(/^\P{Cc}*$/u, 'must not hold control characters')
+      .refine((text) => !/\p{Cc}/u.test(text), 'must not hold control characters')
       .describe('What the token is for.'),
     expiration: z
       .int({ error: 'must be whole seconds since 1970' })
