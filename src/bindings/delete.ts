@@ -2,6 +2,7 @@ import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, resourcePath } from '../kubernetes/resource.ts';
+import { until } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Deletion } from '../listing/bulk-delete.ts';
 import { userBindingResource } from './resource.ts';
@@ -50,14 +51,12 @@ export class UserBindingDeleter {
 
   async #whenGone(name: string, uid: string, signal: AbortSignal): Promise<void> {
     const { cache } = this.#options;
-    const isGone = () => cache.get(name)?.uid !== uid;
-    if (isGone()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const forget = cache.onChange(() => isGone() && resolve());
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(goneWithinMs)]);
-    deadline.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    forget();
+    await until(
+      () => cache.get(name)?.uid !== uid,
+      (listener) => cache.onChange(listener),
+      goneWithinMs,
+      signal,
+    );
   }
 }
 

@@ -11,6 +11,7 @@ import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { until } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { groupObjectOf, readGroup } from './group-records.ts';
 import { requireGroupRight, requireMembersRight } from './rights.ts';
@@ -146,14 +147,12 @@ export class GroupWriter {
   /** So that whoever deleted does not see the group in the next list here. */
   async #whenGone(name: string, uid: string, signal: AbortSignal): Promise<void> {
     const { cache } = this.#options;
-    const isGone = () => cache.get(name)?.uid !== uid;
-    if (isGone()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const forget = cache.onChange(() => isGone() && resolve());
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(seenWithinMs)]);
-    deadline.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    forget();
+    await until(
+      () => cache.get(name)?.uid !== uid,
+      (listener) => cache.onChange(listener),
+      seenWithinMs,
+      signal,
+    );
   }
 }
 

@@ -6,6 +6,7 @@ import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import { until } from '../kubernetes/until.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import { PerMinute } from './limits.ts';
@@ -99,14 +100,8 @@ export class SessionStore {
   }
 
   /** Resolves when the watch has told so, or after a moment: what was written here then shows in lists. */
-  async whenTold(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
-    if (isTrue()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const forget = this.#cache.onChange(() => isTrue() && resolve());
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(toldWithinMs)]);
-    deadline.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    forget();
+  whenTold(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
+    return until(isTrue, (listener) => this.#cache.onChange(listener), toldWithinMs, signal);
   }
 
   /** As far as this replica knows, without asking. */

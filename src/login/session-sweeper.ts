@@ -20,8 +20,8 @@ export interface SessionSweeperOptions {
 }
 
 /**
- * Deletes the objects whose time is over, and sessions that the issuer has ended. Every replica does, at times of its own, so that none has to be chosen for it; what another has
- * deleted, or used again in the meantime, is left alone.
+ * Deletes the objects whose time is over, and sessions that the issuer has ended. Every replica does, at times of its own, so that none
+ * has to be chosen for it; what another has deleted, or used again in the meantime, is left alone.
  */
 export class SessionSweeper {
   readonly #options: SessionSweeperOptions;

@@ -62,8 +62,8 @@ export class Sessions {
   }
 
   /**
-   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end, if this is one. Asks nobody, unless the session is so
-   * new that the watch has not told of it yet.
+   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end, if this is one. Asks nobody,
+   * unless the session is so new that the watch has not told of it yet.
    *
    * @throws StatusError 503 if that is not known
    */

@@ -11,6 +11,7 @@ import { conflict, notFound, StatusError, serviceUnavailable } from '../http/sta
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { until } from '../kubernetes/until.ts';
 import { requireAnotherAdministrator } from './administrators.ts';
 import { removeReferences } from './references.ts';
 import type { SubjectRights } from './subject-rights.ts';
@@ -123,14 +124,12 @@ export class UserDeleter {
   /** So that whoever deleted does not see the user in the next list here. */
   async #whenGone(name: string, uid: string, signal: AbortSignal): Promise<void> {
     const { accounts } = this.#options;
-    const isGone = () => accounts.get(name)?.uid !== uid;
-    if (isGone()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const forget = accounts.onChange(() => isGone() && resolve());
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(goneWithinMs)]);
-    deadline.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    forget();
+    await until(
+      () => accounts.get(name)?.uid !== uid,
+      (listener) => accounts.onChange(listener),
+      goneWithinMs,
+      signal,
+    );
   }
 }
 
