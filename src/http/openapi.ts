@@ -90,11 +90,10 @@ function requestBody({ body, bodyTypes = ['application/json'], describedBody }: 
   return { requestBody: { required, content: contentOf(schemas) } };
 }
 
-/** A session stands for a token; what changes something must then prove that it comes from one of our own pages (api.md 1.6). */
-function security({ credential, method }: Operation): Record<string, string[]>[] {
+/** A session stands for a token. */
+function security({ credential }: Operation): Record<string, string[]>[] {
   if (credential === 'none') return [];
-  const session: Record<string, string[]> = method === 'GET' ? { session: [] } : { session: [], csrfToken: [] };
-  return [...(credential === 'optional' ? [{}] : []), { bearer: [] }, session];
+  return [...(credential === 'optional' ? [{}] : []), { bearer: [] }, { session: [] }];
 }
 
 const securitySchemes = {
@@ -109,7 +108,6 @@ const securitySchemes = {
     name: '__Host-atrium_session',
     description: 'The cookie of a session. Browsers send it by themselves; without https its name is `atrium_session`.',
   },
-  csrfToken: { type: 'apiKey', in: 'header', name: 'X-CSRF-Token', description: '`ext.csrf_token` of UserInfo, beside the cookie.' },
 } as const;
 
 /** The OpenAPI 3.1 document, from the very descriptions that route and validate. */

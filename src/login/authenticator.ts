@@ -14,8 +14,6 @@ import type { SessionRenewal } from './session-renewal.ts';
 import type { Session, Sessions } from './sessions.ts';
 import type { VerifiedClaims, VerifiedToken } from './types.ts';
 
-const unsafeMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-
 export interface LoginAuthenticatorOptions {
   sessions: Sessions;
   renewal: SessionRenewal;
@@ -99,7 +97,7 @@ export class LoginAuthenticator implements Authenticator {
     await accountState.whenCaughtUp(session.row, signal);
     const refusal = accountState.refusalOfSession(session);
     if (refusal !== undefined) throw refusal;
-    if (unsafeMethods.has(ctx.method)) crossSite.checkWrite(ctx, session.secrets.csrf);
+    crossSite.check(ctx);
     const { row, secrets, bearerHash } = await this.#withLivingTokens(session, signal);
     return {
       token: secrets.tokens.bearer,

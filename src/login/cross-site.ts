@@ -1,34 +1,42 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import { StatusError } from '../http/status.ts';
 
-/** What a session cookie, which a browser sends by itself, must come with (api.md 1.6). */
+/** What a request must show whose credential is the session cookie, which a browser sends along with the requests of any page (api.md 1.6). */
 export interface CrossSiteRule {
-  /** A request that changes something. @throws StatusError 403 */
-  checkWrite(ctx: Context, csrf: string): void;
-  /** A GET that has an effect. @throws StatusError 403 */
-  checkRead(ctx: Context): void;
+  /** The cookie alone is the credential. @throws StatusError 403 for a write, or a request that is passed on, from a page of another site */
+  check(ctx: Context): void;
+  /** The caller has to know a secret beside the cookie. @throws StatusError 403 for a request from another site */
+  checkProven(ctx: Context): void;
 }
 
-/** @param origins that of the public URL, and those whose pages may call the API */
-export function crossSiteRule(origins: readonly string[]): CrossSiteRule {
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** What a GET does there, the service does not know. */
+const isPassedOn = /^\/api\/(kubernetes|proxy)(\/|$)/;
+
+/**
+ * @param own origin of the public URL
+ * @param listed origins whose pages may call the API
+ */
+export function crossSiteRule(own: string, listed: readonly string[]): CrossSiteRule {
+  const isListed = ({ req }: Context) => listed.includes(req.headers.origin ?? '');
+  const isAllowed = (ctx: Context): boolean => {
+    const { origin, 'sec-fetch-site': site } = ctx.req.headers;
+    if (isListed(ctx)) return true;
+    // A browser writes this header itself. Behind some proxies `Origin` is not what the page's address says, so it does not count beside it.
+    if (site !== undefined) return site === 'same-origin' || site === 'none';
+    // Without both it is no browser: every browser sends `Origin` with a write from another site.
+    return origin === undefined || origin === own;
+  };
+
   return {
-    checkWrite(ctx, csrf) {
-      if (!isEqual(ctx.get('X-CSRF-Token'), csrf)) throw crossSite('the header X-CSRF-Token is missing or not that of the session');
-      // A browser sends Sec-Fetch-Site, and a page cannot; an old one sends Origin at least.
-      if (['same-origin', 'none'].includes(ctx.get('Sec-Fetch-Site')) || origins.includes(ctx.get('Origin'))) return;
-      throw crossSite('the request does not come from a page of this service');
+    check(ctx) {
+      if (safeMethods.has(ctx.method) && !isPassedOn.test(ctx.path)) return;
+      if (!isAllowed(ctx)) throw crossSite('the request does not come from a page of this service or of server.corsOrigins');
     },
-    checkRead(ctx) {
-      if (ctx.get('Sec-Fetch-Site') === 'cross-site') throw crossSite('the request comes from another site');
+    checkProven(ctx) {
+      if (ctx.req.headers['sec-fetch-site'] === 'cross-site' && !isListed(ctx)) throw crossSite('the request comes from another site');
     },
   };
-}
-
-/** In a time that tells nothing. */
-export function isEqual(given: string, wanted: string): boolean {
-  const [left, right] = [Buffer.from(given), Buffer.from(wanted)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 const crossSite = (message: string) =>

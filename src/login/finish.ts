@@ -47,7 +47,7 @@ async function handOver(
   }
   const session = await sessions.create(ctx, { tokens, user, userUID: account?.uid, subjectName: identity.name }, signal).catch(unwritten);
   if (session === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the new session cannot be opened') });
-  return { ...person, csrf: session.secrets.csrf, token: sessionPayload(session.secrets) };
+  return { ...person, token: sessionPayload(session.secrets) };
 }
 
 /** What the API server has against the object is no fault of the person who logs in. */

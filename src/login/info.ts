@@ -41,8 +41,8 @@ export class Info {
   async #ofSession(name: string): Promise<Omit<Person, 'identity'>> {
     const session = await this.#options.login?.sessions.current(name);
     if (session === undefined) return {};
-    const { tokens, csrf } = session.secrets;
-    return { claims: tokens.claims, csrf, tokenStorage: 'cookie', expiresAt: tokens.bearerExpiresAt };
+    const { tokens } = session.secrets;
+    return { claims: tokens.claims, tokenStorage: 'cookie', expiresAt: tokens.bearerExpiresAt };
   }
 
   async #ofToken(bearer: Bearer, signal: AbortSignal): Promise<Omit<Person, 'identity'>> {

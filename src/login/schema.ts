@@ -37,7 +37,6 @@ const jane = {
     issuer: 'https://console.example.com/identity',
     expires_at: '2026-03-01T12:00:00Z',
     token_storage: 'cookie',
-    csrf_token: 'p0mX7sKq2LrVw9TzBd4YnC6fJh1GaEuI3oQiRtSkMxU',
   },
 };
 
@@ -58,7 +57,6 @@ export const userInfo = z
       issuer: z.string().exactOptional(),
       expires_at: z.iso.datetime().exactOptional(),
       token_storage: z.enum(['cookie', 'local']).exactOptional(),
-      csrf_token: z.string().exactOptional().describe('Of a session: to be sent as X-CSRF-Token with every write.'),
       claims: z.record(z.string(), z.unknown()).exactOptional(),
       extra: z.record(z.string(), z.array(z.string())).exactOptional(),
       return_to: z.string().exactOptional().describe('In the callback: where the person wanted to go.'),

@@ -144,8 +144,6 @@ export const sessionName = (secret: string): string => `s-${hash('sha256', secre
 /** What nobody but the replicas may read. */
 export interface SessionSecrets {
   readonly tokens: TokenSet;
-  /** What has to come with a write (api.md 1.6). */
-  readonly csrf: string;
   /** What the interface calls the `refresh_token` of a session. */
   readonly handle: string;
   /** The one before, and when it was replaced, in milliseconds since 1970. */
@@ -156,7 +154,6 @@ const claims = z.looseObject({ iss: z.string(), sub: z.string(), exp: z.number()
 
 const sealedSecrets = z.object({
   session: z.string(),
-  csrf: z.string(),
   handle: z.string(),
   previous: z.object({ handle: z.string(), replacedAt: z.number() }).exactOptional(),
   bearer: z.enum(['access_token', 'id_token']),
@@ -180,7 +177,7 @@ export function writeSecrets(session: string, { tokens, ...rest }: SessionSecret
 export function readSecrets(session: string, text: string): SessionSecrets | undefined {
   const result = sealedSecrets.safeParse(JSON.parse(text));
   if (!result.success || result.data.session !== session) return undefined;
-  const { tokens, bearer, csrf, handle, previous } = result.data;
+  const { tokens, bearer, handle, previous } = result.data;
   const token = bearer === 'access_token' ? (tokens.accessToken ?? tokens.idToken) : tokens.idToken;
-  return { csrf, handle, ...(previous && { previous }), tokens: { ...tokens, bearer: token } };
+  return { handle, ...(previous && { previous }), tokens: { ...tokens, bearer: token } };
 }

@@ -94,7 +94,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
   const options = { ...sideOptions, client: sideOptions.apiServer.asService, seal: keyRing.sealFor('session') };
   const { protocol, origin } = new URL(options.publicURL);
   const cookie = sessionCookie({ isSecure: protocol === 'https:' });
-  const crossSite = crossSiteRule([origin, ...options.corsOrigins]);
+  const crossSite = crossSiteRule(origin, options.corsOrigins);
   const store = new SessionStore(options);
   const sessions = new Sessions({ ...options, store, cookie, times: login.session });
   const revokedTokens = new RevokedTokens(options);

@@ -122,7 +122,7 @@ export class Sessions {
           idleExpiration: timeText(Math.min(createdAt + times.idle, createdAt + times.absolute)),
           source: source.slice(0, 64),
           userAgent,
-          sealed: this.seal(name, { tokens, csrf: newSecret(), handle: newSecret() }),
+          sealed: this.seal(name, { tokens, handle: newSecret() }),
         },
       },
       signal,

@@ -13,8 +13,6 @@ export interface Person {
   /** Of their token, if it is one of the issuer that people log in at. */
   claims?: VerifiedClaims | undefined;
   account?: Account | undefined;
-  /** Of their session. */
-  csrf?: string | undefined;
   tokenStorage?: 'cookie' | 'local' | undefined;
   /** Unix seconds. */
   expiresAt?: number | undefined;
@@ -33,7 +31,7 @@ export interface UserInfoRules {
 
 /** UserInfo (api.md 4.5). What is not known of somebody is left out. */
 export function userInfoOf(person: Person, { rules, idleDays, now }: UserInfoRules): UserInfo {
-  const { identity, claims, account, csrf, tokenStorage, expiresAt, returnTo, token } = person;
+  const { identity, claims, account, tokenStorage, expiresAt, returnTo, token } = person;
   const email = claims && emailOf(claims);
   const hasExtra = Object.keys(identity.extra).length > 0;
   return {
@@ -46,7 +44,6 @@ export function userInfoOf(person: Person, { rules, idleDays, now }: UserInfoRul
       ...(account && accountInfo(account, { now, idleDays })),
       ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
       ...(tokenStorage && { token_storage: tokenStorage }),
-      ...(csrf !== undefined && { csrf_token: csrf }),
       ...(hasExtra && { extra: Object.fromEntries(Object.entries(identity.extra).map(([key, values]) => [key, [...values]])) }),
       ...(returnTo !== undefined && { return_to: returnTo }),
       ...(token && { token }),

@@ -17,7 +17,7 @@ export function announcedLength(headers: Headers): number | undefined {
   return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
-/** What a Service may learn of a request. Neither who asks nor from where: no cookie, no credential, no address, no CSRF token. */
+/** What a Service may learn of a request. Neither who asks nor from where: no cookie, no credential, no address. */
 const passedToService = [
   'accept',
   'accept-encoding',

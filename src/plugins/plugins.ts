@@ -62,7 +62,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     caFile: config.console.plugins.caFile,
   });
   const assets = new PluginAssets({ ...options, services });
-  const proxy = new PluginProxy({ consolePlugins, services, corsOrigins: config.server.corsOrigins, timeoutMs });
+  const proxy = new PluginProxy({ consolePlugins, services, timeoutMs });
   const states = pluginAssets ? new PluginStates({ ...options, services }) : undefined;
   return {
     operations: [

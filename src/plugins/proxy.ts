@@ -12,8 +12,6 @@ import { discard, maxBytes, type PluginServices } from './services.ts';
 export interface PluginProxyOptions {
   consolePlugins: ConsolePlugins;
   services: PluginServices;
-  /** `server.corsOrigins` */
-  corsOrigins: readonly string[];
   timeoutMs: number;
 }
 
@@ -46,7 +44,6 @@ export class PluginProxy {
     const entry = plugin?.isEnabled ? plugin.proxies.get(alias) : undefined;
     if (entry === undefined) throw unknownPath();
     checkForm(ctx);
-    if (caller.session !== undefined) this.#checkSite(ctx);
     const { req, method } = ctx;
     const length = announcedLength(req.headers);
     const answer = await this.#options.services.request({
@@ -68,18 +65,6 @@ export class PluginProxy {
       signal,
     });
     passOn(ctx, answer);
-  }
-
-  /**
-   * A write has been checked already (api.md 1.6). What a GET does at a Service nobody here knows, and a link on a page of somebody else
-   * would make one, too.
-   *
-   * @throws StatusError 403
-   */
-  #checkSite(ctx: Context): void {
-    if (ctx.get('Sec-Fetch-Site') !== 'cross-site' || this.#options.corsOrigins.includes(ctx.get('Origin'))) return;
-    const message = 'the request comes from another site';
-    throw new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'CrossSiteRequest', message }] } });
   }
 }
 

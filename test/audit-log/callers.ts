@@ -24,9 +24,9 @@ const issuedToken = async ({ provider }: AuditedService, name: string) => bearer
 async function sessionOf({ server, provider }: AuditedService, name: string): Promise<Record<string, string>> {
   provider.person = personCalled(name);
   const browser = new Browser(server.url);
-  const { ext } = userInfoOf((await logIn({ url: server.url }, { browser })).callback);
+  userInfoOf((await logIn({ url: server.url }, { browser })).callback);
   const cookie = [...browser.cookies].map(([key, value]) => `${key}=${value}`).join('; ');
-  return { cookie, 'x-csrf-token': ext.csrf_token ?? '', 'sec-fetch-site': 'same-origin' };
+  return { cookie, 'sec-fetch-site': 'same-origin' };
 }
 
 export const ways: Readonly<Record<string, Way>> = {

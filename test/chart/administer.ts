@@ -12,7 +12,6 @@ import type { RecordedService } from './rbac-service.ts';
 interface Session {
   /** Value of the cookie. */
   secret: string;
-  csrf: string;
 }
 
 export type Ask = (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<Reply>;
@@ -21,14 +20,14 @@ const password = 'correct horse battery';
 const users = '/auth/v1/users';
 
 /** Sends requests as the front-end does. */
-export function asker({ url }: { url: string }, { secret, csrf }: Session): Ask {
+export function asker({ url }: { url: string }, { secret }: Session): Ask {
   const browser = new Browser(url);
   browser.cookies.set(cookieName, secret);
   const type = (method: string) => (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
   return (method, path, body) =>
     browser.request(path, {
       method,
-      headers: { 'sec-fetch-site': 'same-origin', 'x-csrf-token': csrf, ...(body !== undefined && { 'content-type': type(method) }) },
+      headers: { 'sec-fetch-site': 'same-origin', ...(body !== undefined && { 'content-type': type(method) }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
 }

@@ -128,7 +128,7 @@ const jane = { email: 'jane@example.com', password: 'correct horse battery' };
 const unreachable = { id: 'staff', name: 'Staff', url: 'ldap://127.0.0.1:1', baseDN: 'dc=example,dc=com' };
 const keysPath = `/api/v1/namespaces/${namespace}/secrets/atrium-keys`;
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
-const userInfo = z.object({ ext: z.object({ csrf_token: z.string(), token: z.object({ refresh_token: z.string() }) }) });
+const userInfo = z.object({ ext: z.object({ token: z.object({ refresh_token: z.string() }) }) });
 
 describe('the rights of the service, with the embedded issuer', () => {
   let service: RecordedService;
@@ -137,11 +137,11 @@ describe('the rights of the service, with the embedded issuer', () => {
     await addJane(service);
     await service.replica({ isFirst: true });
     const visit = new Browser(service.url, [service.url]);
-    const { token: handle, csrf_token: csrf } = await logInByPage(service, visit);
+    const { token: handle } = await logInByPage(service, visit);
     await useConsole(service, (path) => visit.get(`${service.url}${path}`).then(({ response }) => response.status));
     expect((await visit.get(`${service.url}/api/v2/token/refresh?refresh_token=${handle.refresh_token}`)).response.status).to.equal(200);
     await useCodeTwice(service);
-    const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '', csrf });
+    const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '' });
     await bind(service.account.admin, jane.email, 'atrium-users-admin');
     await administer(service, ask);
     await extend(service, ask);
@@ -168,9 +168,9 @@ describe('the rights of the service, with an issuer elsewhere, a directory and a
       features: { accessTokens: true, userBindings: true },
     });
     await service.replica({ isFirst: true });
-    const { browser, handle, secret, csrf } = await session(service);
+    const { browser, handle, secret } = await session(service);
     await useConsole(service, (path) => browser.request(path).then(({ status }) => status));
-    const ask = asker(service, { secret, csrf });
+    const ask = asker(service, { secret });
     for (const role of ['atrium-users-admin', 'atrium-certificates']) await bind(service.account.admin, jane.email, role);
     await administer(service, ask);
     await extend(service, ask);

@@ -59,7 +59,7 @@ describe('the callback', () => {
     const { service, provider } = party();
     const { callback } = await logIn(service, { parameters: { return_to: '/clusters?tab=1' } });
     expectOK(callback);
-    const { token, csrf_token, expires_at, ...ext } = userInfoOf(callback).ext;
+    const { token, expires_at, ...ext } = userInfoOf(callback).ext;
     expect(callback.body).to.deep.include({
       name: 'jane@example.com',
       uid: 'jane-1',
@@ -79,7 +79,6 @@ describe('the callback', () => {
       claims: { preferred_username: 'jane', name: 'Jane Doe' },
       return_to: '/clusters?tab=1',
     });
-    expect(csrf_token).to.match(/^[\w-]{43}$/);
     expect(token).to.have.all.keys('token_type', 'refresh_token', 'issued_at', 'expire_at', 'token_storage');
     expect(token?.expire_at).to.equal(expires_at);
     expect(callback.text).to.not.include('eyJ');
@@ -87,11 +86,10 @@ describe('the callback', () => {
 
   it('hands the tokens out where that was asked for', async () => {
     const { callback } = await logIn(party().service, { storage: 'local' });
-    const { token, ...ext } = userInfoOf(callback).ext;
+    const { token } = userInfoOf(callback).ext;
     expect(token).to.have.all.keys('token_type', 'access_token', 'id_token', 'refresh_token', 'issued_at', 'expire_at', 'token_storage');
     // The access token of this issuer is opaque, so the ID token is the credential.
     expect(token?.access_token).to.equal(token?.id_token);
-    expect(ext).to.not.have.property('csrf_token');
     expect(hasNoSession(callback)).to.equal(true);
   });
 

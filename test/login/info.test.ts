@@ -33,7 +33,7 @@ describe('info', () => {
     expect(info).to.deep.include({ name: 'jane@example.com', uid: 'jane-1', groups: ['dev', 'oncall'] });
     expect(info.ext).to.deep.include({ user: recordName('jane@example.com'), token_storage: 'local', phase: 'Normal' });
     expect(info.ext.expires_at).to.equal(ext.token?.expire_at);
-    expect(info.ext).to.not.have.any.keys('token', 'csrf_token', 'return_to');
+    expect(info.ext).to.not.have.any.keys('token', 'return_to');
   });
 
   it('asks userinfo once for what a token does not say', async () => {

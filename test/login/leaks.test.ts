@@ -10,7 +10,6 @@ const guess = 'canary-guess-at-a-token';
 
 const userInfo = z.object({
   ext: z.object({
-    csrf_token: z.string().optional(),
     token: z.object({ access_token: z.string(), id_token: z.string(), refresh_token: z.string() }).partial(),
   }),
 });
@@ -66,7 +65,6 @@ function secretsOf({ browser, back, body }: Awaited<ReturnType<EmbeddedLogin['lo
   // The number of an interaction stands in paths; without the sealed and signed cookies beside it, it opens nothing.
   const cookies = browser.cookies.filter(({ name }) => !/_(log_in|resume)$/.test(name)).map(({ value }) => value);
   return [
-    ext.csrf_token ?? '',
     ...Object.values(ext.token).filter((token) => token !== undefined),
     back.searchParams.get('code') ?? '',
     back.searchParams.get('state') ?? '',

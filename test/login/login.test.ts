@@ -128,6 +128,6 @@ describe('log-in that is not configured', () => {
     const { name, groups, ext } = (await reply.json()) as { name: string; groups: string[]; ext: object };
     expect(name).to.equal('viewer');
     expect(groups.filter((group) => group.startsWith('system:'))).to.deep.equal([]);
-    expect(ext).to.not.have.any.keys('issuer', 'token', 'csrf_token');
+    expect(ext).to.not.have.any.keys('issuer', 'token');
   });
 });

@@ -20,7 +20,6 @@ export interface LoggedIn {
   /** Value of the cookie. */
   secret: string;
   handle: string;
-  csrf: string;
   /** Path of the Session object. */
   path: string;
   /** Name of the User record. */
@@ -40,7 +39,6 @@ export async function session(service: { url: string }, options: LogIn = {}): Pr
     browser,
     secret,
     handle: ext.token?.refresh_token ?? '',
-    csrf: ext.csrf_token ?? '',
     path: sessionPath(secret),
     user: String(ext.user),
   };

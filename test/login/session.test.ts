@@ -38,16 +38,16 @@ describe('a session', () => {
   beforeEach(() => provider.misbehave());
 
   it('is an object that belongs to the user and tells no secret', async () => {
-    const { browser, secret, handle, csrf, path, user } = await session(service);
+    const { browser, secret, handle, path, user } = await session(service);
     const object = await sessionObject(cluster.kubernetes, path);
 
     expect(object?.metadata.ownerReferences?.[0]).to.include({ kind: 'User', name: user });
     expect(object?.spec).to.include({ user, subjectName: 'jane@example.com', source: '127.0.0.1' });
     expect(object?.spec.userUID).to.equal(object?.metadata.ownerReferences?.[0]?.uid);
     expect(handle).to.match(/^[\w-]{43}$/);
-    for (const hidden of [secret, handle, csrf, 'eyJ']) expect(JSON.stringify(object)).not.to.include(hidden);
+    for (const hidden of [secret, handle, 'eyJ']) expect(JSON.stringify(object)).not.to.include(hidden);
     const { name, ext } = userInfoOf(await browser.info('v2'));
-    expect({ name, csrf: ext.csrf_token, storage: ext.token_storage }).to.deep.equal({ name: 'jane@example.com', csrf, storage: 'cookie' });
+    expect({ name, storage: ext.token_storage }).to.deep.equal({ name: 'jane@example.com', storage: 'cookie' });
   });
 
   it('COO-01 is referred to by a cookie that no script, no other site and no plain connection gets', async () => {
@@ -75,10 +75,10 @@ describe('a session', () => {
         subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
       });
       const replica = await cluster.service({ provider, config: { kubernetes: { credentials } } });
-      const { browser, csrf } = await session(replica);
+      const { browser } = await session(replica);
       const may = async (verb: string) => {
         const spec = { resourceAttributes: { verb, resource: 'pods', namespace: 'default' } };
-        const headers = { 'content-type': 'application/json', 'x-csrf-token': csrf, 'sec-fetch-site': 'same-origin' };
+        const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
         const reply = await browser.request('/auth/v1/selfsubjectaccessreviews', {
           method: 'POST',
           body: JSON.stringify({ spec }),

@@ -5,7 +5,7 @@ import { password } from './installation.ts';
 
 const userInfo = z.object({
   name: z.string(),
-  ext: z.object({ csrf_token: z.string(), token: z.object({ refresh_token: z.string() }) }),
+  ext: z.object({ token: z.object({ refresh_token: z.string() }) }),
 });
 const renewal = z.object({ refresh_token: z.string() });
 
@@ -29,16 +29,14 @@ export class Person {
   readonly #dispatcher: Dispatcher;
   /** Value of the cookie. */
   readonly secret: string;
-  readonly #csrf: string;
   /** The session's own renewal handle. */
   #handle: string;
 
-  private constructor(parts: { email: string; url: string; dispatcher: Dispatcher; secret: string; csrf: string; handle: string }) {
+  private constructor(parts: { email: string; url: string; dispatcher: Dispatcher; secret: string; handle: string }) {
     this.email = parts.email;
     this.#url = parts.url;
     this.#dispatcher = parts.dispatcher;
     this.secret = parts.secret;
-    this.#csrf = parts.csrf;
     this.#handle = parts.handle;
   }
 
@@ -57,7 +55,7 @@ export class Person {
     const { name, ext } = userInfo.parse(JSON.parse(callback.body));
     if (name !== email) throw new Error(`${email} was logged in as ${name}`);
     const secret = browser.cookies.find((one) => one.name === 'atrium_session')?.value ?? '';
-    return new Person({ email, url, dispatcher, secret, csrf: ext.csrf_token, handle: ext.token.refresh_token });
+    return new Person({ email, url, dispatcher, secret, handle: ext.token.refresh_token });
   }
 
   /** @param url of one replica, past the load balancer */
@@ -66,7 +64,7 @@ export class Person {
   }
 
   post(path: string, body: unknown): Promise<Reply> {
-    const headers = { 'content-type': 'application/json', 'x-csrf-token': this.#csrf, 'sec-fetch-site': 'same-origin' };
+    const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
     return this.#send(this.#url + path, { method: 'POST', headers, body: JSON.stringify(body) });
   }
 

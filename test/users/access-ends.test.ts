@@ -12,7 +12,6 @@ const fresh = 'a fresh and long password';
 const record = (email: string) => `/auth/v1/users/${nameOf(email)}`;
 const userInfo = z.object({
   ext: z.object({
-    csrf_token: z.string().default(''),
     token: z.object({ access_token: z.string().default(''), refresh_token: z.string() }),
   }),
 });
@@ -22,7 +21,6 @@ interface Opened {
   browser: Browser;
   /** Cookies of a session. */
   cookie: string;
-  csrf: string;
   /** Of another browser. */
   otherCookie: string;
   bearer: string;
@@ -53,7 +51,6 @@ describe('USR-07 what a user has opened', () => {
     return {
       browser: own.browser,
       cookie: cookieOf(own.browser),
-      csrf: userInfo.parse(JSON.parse(own.body)).ext.csrf_token,
       otherCookie: cookieOf(other.browser),
       bearer: access_token,
       refreshToken: refresh_token,
@@ -94,7 +91,6 @@ describe('USR-07 what a user has opened', () => {
         headers: {
           cookie: opened.cookie,
           origin: service.url,
-          'x-csrf-token': opened.csrf,
           'content-type': 'application/merge-patch+json',
         },
         body: JSON.stringify({ spec }),

@@ -35,7 +35,6 @@ const eventList = z.object({
 });
 const ext = z.object({
   ext: z.object({
-    csrf_token: z.string().optional(),
     token: z.object({ access_token: z.string().optional(), id_token: z.string().optional(), refresh_token: z.string() }),
   }),
 });
@@ -101,9 +100,9 @@ describe('the audit trail of what people do', () => {
     for (const name of ['code', 'state']) keep(name, back.searchParams.get(name) ?? undefined);
     // That of the visit is in the path of the log-in page too; what counts is its signature, a cookie of its own.
     for (const { value, name } of browser.cookies) if (value !== '' && !/_(log_in|resume)$/.test(name)) keep(`cookie ${name}`, value);
-    const { csrf_token, token } = ext.parse(JSON.parse(body)).ext;
+    const { token } = ext.parse(JSON.parse(body)).ext;
     keep('refresh token', token.refresh_token);
-    for (const each of [csrf_token, token.access_token, token.id_token]) if (each) keep('token', each);
+    for (const each of [token.access_token, token.id_token]) if (each) keep('token', each);
     return { browser, token };
   };
   const byAdmin = { actor: { name: 'admin' }, source: '127.0.0.1', userAgent, requestId: 'request-of-test', outcome: 'success' };

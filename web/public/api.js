@@ -1,19 +1,13 @@
 /** Speaks to the backend. Addresses are relative, so that the page works below any base path. */
 
-/** Both are held here and nowhere else: not in storage, not in a cookie, not in an address. */
+/** Held here and nowhere else: not in storage, not in a cookie, not in an address. */
 let token = '';
-let csrfToken = '';
 
 export const useToken = (text) => {
   token = text.trim();
 };
 
 export const hasToken = () => token !== '';
-
-/** What a write of the session must carry: the browser sends the cookie by itself, whoever makes the request. */
-export const useCsrfToken = (text = '') => {
-  csrfToken = text;
-};
 
 /** What the backend refused with: a Kubernetes Status. */
 export class Refusal extends Error {
@@ -34,7 +28,6 @@ export async function ask(path, { method = 'GET', body, asSession = false } = {}
   const isForm = body instanceof URLSearchParams;
   const headers = new Headers();
   if (token !== '' && !asSession) headers.set('Authorization', `Bearer ${token}`);
-  if (method !== 'GET' && csrfToken !== '') headers.set('X-CSRF-Token', csrfToken);
   if (body !== undefined && !isForm) headers.set('Content-Type', 'application/json');
   const response = await fetch(path, { method, headers, ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }) });
   if (!response.ok) throw new Refusal(await statusOf(response));

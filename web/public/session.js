@@ -1,5 +1,5 @@
 /** The log-in of this browser: a session that the backend keeps. It renews the session by itself, the page has nothing to do for that. */
-import { ask, askJson, Refusal, useCsrfToken } from './api.js';
+import { ask, askJson, Refusal } from './api.js';
 
 /**
  * Log-out wants to be shown the session's handle, and only the end of a log-in tells it. So it is kept, for a reload and for the other
@@ -41,7 +41,7 @@ export async function finishLogIn() {
   if (response === undefined) return;
   const { ext, ...info } = await askJson(`api/v2/token/callback?${response}`, { asSession: true });
   localStorage.setItem(handleKey, ext.token.refresh_token);
-  accept({ ...info, ext: { ...ext, token: undefined } });
+  person = { ...info, ext: { ...ext, token: undefined } };
   if (ext.return_to !== undefined) history.replaceState(null, '', ext.return_to);
 }
 
@@ -64,7 +64,7 @@ function takeResponse() {
 export async function readPerson() {
   if (localStorage.getItem(handleKey) === null) return forget();
   try {
-    accept(await askJson('api/v2/token/info', { asSession: true }));
+    person = await askJson('api/v2/token/info', { asSession: true });
   } catch (error) {
     if (!isOver(error)) throw error;
     forget();
@@ -87,13 +87,7 @@ export async function logOut() {
 
 const isOver = (error) => error instanceof Refusal && error.code === 401;
 
-function accept(info) {
-  person = info;
-  useCsrfToken(info.ext.csrf_token);
-}
-
 function forget() {
   person = undefined;
-  useCsrfToken();
   localStorage.removeItem(handleKey);
 }

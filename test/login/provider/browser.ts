@@ -21,7 +21,7 @@ const userInfo = z.looseObject({
   uid: z.string(),
   email: z.string().optional(),
   groups: z.array(z.string()),
-  ext: z.looseObject({ csrf_token: z.string().optional(), token: renewPayload.optional() }),
+  ext: z.looseObject({ token: renewPayload.optional() }),
 });
 
 /** An answer with its body read. */
