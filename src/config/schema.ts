@@ -147,7 +147,9 @@ const consoleSection = z.strictObject({
     .min(1)
     .refine(isUnique, 'must not hold a namespace twice')
     .optional()
-    .describe('Namespaces in which images are looked for, in order. Default: `kubernetes.namespace`.'),
+    .describe(
+      'Namespaces in which images are looked for, in order; one in which the caller may not get the ConfigMap is passed over. Default: `kubernetes.namespace`.',
+    ),
   languages: z
     .array(language)
     .min(1)

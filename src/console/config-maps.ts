@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
-import type { Caller } from '../http/operation.ts';
+import type { Bearer, Caller } from '../http/operation.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
@@ -34,6 +34,8 @@ export interface ConfigMap {
   /** Kept of public, plugin and environment maps only; the others are nobody's business until somebody who may asks for them. */
   readonly contents?: ConfigMapContents;
 }
+
+export type MapWithContents = ConfigMap & { readonly contents: ConfigMapContents };
 
 export interface ConfigMapsOptions {
   apiServer: ApiServer;
@@ -127,19 +129,14 @@ export class ConfigMaps {
     return this.#access.can(caller, { verb: 'get', ...configMapType, namespace, name }, signal);
   }
 
-  /** @throws StatusError 403 in the API server's words */
-  requireGet(caller: Caller, namespace: string, name: string, signal: AbortSignal): Promise<void> {
-    return this.#access.require(caller, { verb: 'get', ...configMapType, namespace, name }, signal);
-  }
-
   /**
-   * The whole map, read now by the service's account: only for who may get it.
+   * The whole map, read now from the API server with the caller's own rights.
    *
-   * @throws StatusError what the API server refuses with; 404 if it is gone
+   * @throws StatusError what the API server refuses with: 401, 403 whether or not the map exists, 404; 503, 504
    */
-  async read(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap & { contents: ConfigMapContents }> {
+  async readAs(bearer: Bearer, { namespace, name }: { namespace: string; name: string }, signal: AbortSignal): Promise<MapWithContents> {
     const path = resourcePath(configMapType, { namespace, name });
-    const object = await this.#apiServer.asService.request({ method: 'GET', path, call: 'get configmaps', signal });
+    const object = await this.#apiServer.asCaller(bearer).request({ method: 'GET', path, call: 'get configmaps', signal });
     if (!isKubernetesObject(object)) throw serviceUnavailable('kubernetes');
     return { ...keepConfigMap(object, namespace, undefined), contents: contentsOf(object) };
   }

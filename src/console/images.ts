@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
 import { StatusError } from '../http/status.ts';
-import type { ConfigMap, ConfigMapContents, ConfigMaps } from './config-maps.ts';
+import type { ConfigMap, ConfigMapContents, ConfigMaps, MapWithContents } from './config-maps.ts';
 import { imageType } from './image-type.ts';
 
 interface Image {
@@ -11,25 +11,18 @@ interface Image {
 }
 
 /** The images of one version of a ConfigMap, by key. */
-interface ImageSet {
-  readonly version: string;
-  readonly images: ReadonlyMap<string, Image>;
-}
+type ImageSet = ReadonlyMap<string, Image>;
 
-export interface FoundImage {
+export interface FoundImage extends Image {
   readonly etag: string;
   readonly isPublic: boolean;
   readonly isStale: boolean;
-  /** Undefined if the caller has this very version already. */
-  readonly image: Image | undefined;
 }
 
 export interface ImageQuestion {
   name: string;
   key: string;
   caller: Caller | undefined;
-  /** The request's If-None-Match, or ''. */
-  knownETags: string;
   signal: AbortSignal;
 }
 
@@ -45,67 +38,70 @@ const noImage = () => new StatusError(404, 'NotFound', 'the image was not found'
 export class ConfigMapImages {
   readonly #configMaps: ConfigMaps;
   readonly #namespaces: readonly string[];
-  readonly #decoded: LRUCache<string, ImageSet, ConfigMap>;
+  /** By version of the ConfigMap. */
+  readonly #decoded = new LRUCache<string, ImageSet>({
+    maxSize: maxBytes,
+    sizeCalculation: (images) => [...images.values()].reduce((sum, { bytes }) => sum + bytes.length, 1024),
+  });
 
   constructor({ configMaps, namespaces, metrics }: { configMaps: ConfigMaps; namespaces: readonly string[]; metrics: Metrics }) {
     this.#configMaps = configMaps;
     this.#namespaces = namespaces;
-    this.#decoded = new LRUCache<string, ImageSet, ConfigMap>({
-      maxSize: maxBytes,
-      sizeCalculation: ({ images }) => [...images.values()].reduce((sum, { bytes }) => sum + bytes.length, 1024),
-      ignoreFetchAbort: true,
-      fetchMethod: async (_version, _old, { context }) => {
-        const { namespace, name } = context;
-        // No caller's signal: several may wait for this one read, and one of them going away must not end it for the others.
-        const map = context.contents ? context : await configMaps.read(namespace, name, new AbortController().signal);
-        return { version: versionOf(map), images: map.contents ? decodeImages(map.contents) : new Map() };
-      },
-    });
     metrics.cache(() => ({ name: 'images', entries: this.#decoded.size }));
   }
 
   /**
-   * The image of that name and key, in the first namespace where the caller sees one.
+   * The image of that name and key, in the first namespace where the caller sees one. Public maps are answered from the watch cache;
+   * any other map is read from the API server with the caller's own rights, so that its audit log shows the reader.
    *
-   * @throws StatusError 404 with one body for all reasons; 403 if a caller may get the map in no namespace, whether it exists or not; 503
+   * @throws StatusError 404 with one body for all reasons; 403 if the caller may get the map in no namespace, whether it exists or not;
+   *   401, 503 and 504 of the API server
    */
-  async find(question: ImageQuestion): Promise<FoundImage> {
-    const { name, key, caller, signal } = question;
+  async find({ name, key, caller, signal }: ImageQuestion): Promise<FoundImage> {
     if (name.length > 253 || !subdomain.test(name) || !legalKey.test(key)) throw noImage();
-    // The session's cookie comes with an <img> by itself: nobody who logs in loses sight of what everybody sees.
-    const seesPublic = caller === undefined || caller.session !== undefined;
-    let isAllowed = seesPublic;
+    let refusal: StatusError | undefined;
+    let isSeen = caller === undefined;
     for (const namespace of this.#namespaces) {
       const isStale = this.#configMaps.isStale(namespace, caller);
-      const canGet = caller !== undefined && (await this.#configMaps.canGet(caller, namespace, name, signal));
-      if (!canGet && !seesPublic) continue;
-      isAllowed = true;
       await this.#configMaps.firstList(namespace, signal);
-      const map = this.#configMaps.get(namespace, name);
-      if (map === undefined || (!canGet && !map.isPublic)) continue;
-      const found = await this.#imageIn(map, question);
-      if (found !== undefined) return { ...found, isPublic: map.isPublic, isStale };
+      const found = await this.#mapIn(namespace, name, caller, signal);
+      if (found instanceof StatusError) {
+        if (found.status.code === 403) refusal ??= found;
+        else isSeen = true;
+        continue;
+      }
+      isSeen = true;
+      const image = found && this.#imagesOf(found).get(key);
+      if (found && image) return { ...image, etag: `"${versionOf(found)}.${key}"`, isPublic: found.isPublic, isStale };
     }
-    if (caller !== undefined && !isAllowed) await this.#configMaps.requireGet(caller, this.#namespaces[0] ?? '', name, signal);
-    throw noImage();
+    throw isSeen || refusal === undefined ? noImage() : refusal;
   }
 
-  async #imageIn(map: ConfigMap, { key, knownETags }: ImageQuestion): Promise<Pick<FoundImage, 'etag' | 'image'> | undefined> {
-    const version = versionOf(map);
-    const etag = `"${version}.${key}"`;
-    if (map.contents === undefined && knownETags.includes(etag)) return { etag, image: undefined };
-    const set = this.#decoded.get(version) ?? (await this.#read(version, map));
-    const image = set?.images.get(key);
-    return set && image && { etag: `"${set.version}.${key}"`, image };
-  }
-
-  async #read(version: string, map: ConfigMap): Promise<ImageSet | undefined> {
+  /** The map as the caller sees it; undefined for the anonymous where it is not public; the API server's 403 or 404. */
+  async #mapIn(
+    namespace: string,
+    name: string,
+    caller: Caller | undefined,
+    signal: AbortSignal,
+  ): Promise<MapWithContents | StatusError | undefined> {
+    const known = this.#configMaps.get(namespace, name);
+    if (known?.isPublic && known.contents) return { ...known, contents: known.contents };
+    if (caller === undefined) return undefined;
     try {
-      return await this.#decoded.fetch(version, { context: map });
+      return await this.#configMaps.readAs(caller, { namespace, name }, signal);
     } catch (error) {
-      if (error instanceof StatusError && error.status.code === 404) return undefined;
+      if (error instanceof StatusError && (error.status.code === 403 || error.status.code === 404)) return error;
       throw error;
     }
+  }
+
+  #imagesOf(map: MapWithContents): ImageSet {
+    const version = versionOf(map);
+    const known = this.#decoded.get(version);
+    if (known !== undefined) return known;
+    const images = decodeImages(map.contents);
+    this.#decoded.set(version, images);
+    return images;
   }
 }
 

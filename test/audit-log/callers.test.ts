@@ -6,7 +6,7 @@ import { type AuditEvent, isOwn, watches, what } from './audit-log.ts';
 import { type AuditedService, startAuditedService } from './audited-service.ts';
 import { type Way, ways } from './callers.ts';
 import { anonymousRequests, type CallerRequest, callerRequests, hostileHeaders, logInOperations } from './operations.ts';
-import { byItself, expectOwnAccount, forImages, forLogIns, forUsers, watched } from './own-account.ts';
+import { byItself, expectOwnAccount, forLogIns, forUsers, watched } from './own-account.ts';
 
 const description = z.object({ paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string() }))) });
 const whoAreThey = 'create selfsubjectreviews';
@@ -75,7 +75,7 @@ function suite(way: Way): void {
     const isKnown = (event: AuditEvent) => isOwn(event) || callerRequests.some(({ id }) => way.isTheirs(event, nameFor(id)));
 
     expect(events.filter((event) => !isKnown(event))).to.deep.equal([]);
-    expectOwnAccount(events, [...byItself, ...forImages, ...forUsers, ...(way.logsIn ? forLogIns : [])]);
+    expectOwnAccount(events, [...byItself, ...forUsers, ...(way.logsIn ? forLogIns : [])]);
   });
 
   it('AUZ-04 has no trace of whom they say they are, and no call by a program without a name', async () => {

@@ -155,7 +155,7 @@ export const callerRequests: readonly CallerRequest[] = [
     asks: [mayThey, 'delete sessions'],
     codes: [204],
   },
-  { id: 'HandleConfigMapImage', path: '/api/v1/cm/private/logo.svg', asks: [mayThey] },
+  { id: 'HandleConfigMapImage', path: '/api/v1/cm/private/logo.svg', asks: ['get configmaps'] },
   { id: 'HandleConsolePlugins', path: '/api/v1/console-plugins', asks: [mayThey] },
   { id: 'GetPluginAsset', path: '/plugins/cost/plugin-manifest.json', asks: [mayThey] },
   // No Service is asked of the API server.

@@ -47,8 +47,6 @@ export const forUsers: readonly string[] = [
   'get certificatesigningrequests',
   'delete certificatesigningrequests',
 ];
-/** An image, read once the API server has said that the caller may. */
-export const forImages: readonly string[] = ['get configmaps'];
 /** What a log-in entails (api.md 1.4). */
 export const forLogIns: readonly string[] = [
   'get users',

@@ -54,7 +54,6 @@ const always = {
   'patch consoleplugins.console.platform.io/status': 'to tell whether their files can be had',
   'list configmaps in atrium-system': 'to follow images, plugins and the environment',
   'watch configmaps in atrium-system': 'to follow images, plugins and the environment',
-  'get configmaps in atrium-system': 'to read an image for who may see it',
   'list sessions.auth.platform.io in atrium-system': 'to follow sessions',
   'watch sessions.auth.platform.io in atrium-system': 'to follow sessions',
   'get sessions.auth.platform.io in atrium-system': 'to find one that another replica has just made',

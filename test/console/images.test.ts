@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { z } from 'zod';
 import { eventually, serviceNamespace } from '../support/cluster-admin.ts';
 import { rawGet } from '../support/raw-http.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -17,6 +18,8 @@ const hostileSvg = `<?xml version="1.0"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "https://elsewhere.example/svg11.dtd" [ <!ENTITY a "]>"> ]>
 <svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script>
   <foreignObject><a href="https://elsewhere.example/">out</a></foreignObject></svg>`;
+
+const status403 = z.object({ message: z.string(), reason: z.string(), details: z.unknown() });
 
 describe('HandleConfigMapImage', () => {
   let server: TestServer;
@@ -65,7 +68,10 @@ describe('HandleConfigMapImage', () => {
       configMap('both', publicLabel, { data: { 'x.png': gif }, namespace: 'brand' }),
       ...mayGetConfigMap('alice', 'private'),
       ...mayGetConfigMap('alice', 'absent'),
-      ...mayGetConfigMap('alice', 'logos'),
+      configMap('second', {}, { data: { 'x.png': gif }, namespace: 'brand' }),
+      ...mayGetConfigMap('carol', 'second', 'brand'),
+      configMap('emptied', publicLabel, { data: {} }),
+      configMap('emptied', {}, { data: { 'x.png': png }, namespace: 'brand' }),
     ];
     server = await startServer({ config: { console: { imageNamespaces: [serviceNamespace, 'brand'] } }, objects });
   });
@@ -168,25 +174,34 @@ describe('HandleConfigMapImage', () => {
     }
   });
 
-  it('IMG-05 goes by the rights of who sends a token, and never back to anonymous', async () => {
-    const statuses = async (path: string) => [
-      (await server.request(path, { token: 'garbage' })).status,
-      (await server.request(path, { as: 'bob' })).status,
-      (await server.request(path, { as: 'alice' })).status,
-    ];
+  const statuses = async (path: string) => [
+    (await server.request(path, { token: 'garbage' })).status,
+    (await server.request(path, { as: 'bob' })).status,
+    (await server.request(path, { as: 'alice' })).status,
+  ];
 
-    expect(await statuses('/api/v1/cm/logos/logo.png')).to.deep.equal([401, 403, 200]);
-    expect(await statuses('/api/v1/cm/private/logo.png')).to.deep.equal([401, 403, 200]);
-    expect(await statuses('/api/v1/cm/absent/logo.png')).to.deep.equal([401, 403, 404]);
-    const refusal = await server.request('/api/v1/cm/logos/logo.png', { as: 'bob' });
-    expect(await refusal.json()).to.deep.include({
-      reason: 'Forbidden',
-      message: `configmaps "logos" is forbidden: User "bob" cannot get resource "configmaps" in API group "" in the namespace "${serviceNamespace}"`,
-      details: { name: 'logos', kind: 'configmaps' },
-    });
+  it('IMG-05 shows a public image to everybody, but a credential that is sent must verify', async () => {
+    expect(await statuses('/api/v1/cm/logos/logo.png')).to.deep.equal([401, 200, 200]);
+    const asBob = await server.request('/api/v1/cm/logos/logo.png', { as: 'bob' });
+    expect(asBob.headers.get('cache-control')).to.equal('public, max-age=300');
+    expect(Buffer.from(await asBob.arrayBuffer()).toString('base64')).to.equal(png);
+    expect(await statuses('/api/v1/cm/logos/absent.png')).to.deep.equal([401, 404, 404]);
     const unauthorized = await server.request('/api/v1/cm/logos/logo.png', { headers: { Authorization: 'Basic Ym9iOg==' } });
     expect(unauthorized.status).to.equal(401);
     expect(unauthorized.headers.get('www-authenticate')).to.equal('Bearer realm="atrium", error="invalid_token"');
+  });
+
+  it('IMG-05 reads any other map with the rights of the caller, and says the same of one that is absent', async () => {
+    expect(await statuses('/api/v1/cm/private/logo.png')).to.deep.equal([401, 403, 200]);
+    expect(await statuses('/api/v1/cm/absent/logo.png')).to.deep.equal([401, 403, 404]);
+    for (const name of ['private', 'absent']) {
+      const refusal = await server.request(`/api/v1/cm/${name}/logo.png`, { as: 'bob' });
+      const { message, ...status } = status403.parse(await refusal.json());
+      expect(status).to.deep.equal({ reason: 'Forbidden', details: { name, kind: 'configmaps' } });
+      expect(message).to.include(
+        `configmaps "${name}" is forbidden: User "bob" cannot get resource "configmaps" in API group "" in the namespace "${serviceNamespace}"`,
+      );
+    }
   });
 
   it('keeps a private image out of shared caches, and shows only images of a private map too', async () => {
@@ -224,6 +239,17 @@ describe('HandleConfigMapImage', () => {
     expect(both.headers.get('content-type')).to.equal('image/gif');
     const asAdmin = await server.request('/api/v1/cm/both/x.png', { as: 'admin' });
     expect(asAdmin.headers.get('content-type')).to.equal('image/png');
+    const asBob = await server.request('/api/v1/cm/both/x.png', { as: 'bob' });
+    expect(asBob.headers.get('content-type')).to.equal('image/gif');
+  });
+
+  it('passes over a namespace in which the caller may not get the map', async () => {
+    const found = await server.request('/api/v1/cm/second/x.png', { as: 'carol' });
+    expect(found.status).to.equal(200);
+    expect(found.headers.get('content-type')).to.equal('image/gif');
+    await missing('/api/v1/cm/second/other.png', { as: 'carol' });
+    await missing('/api/v1/cm/emptied/x.png', { as: 'bob' });
+    expect((await server.request('/api/v1/cm/second/x.png', { as: 'bob' })).status).to.equal(403);
   });
 
   it('hides an image as soon as its label is gone', async () => {

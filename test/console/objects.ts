@@ -12,8 +12,8 @@ export const configMap = (
 };
 
 /** Lets a person get one ConfigMap, whether it exists or not. */
-export function mayGetConfigMap(person: string, name: string): Manifest[] {
-  const metadata = { name: `${person}-gets-${name}`, namespace: serviceNamespace };
+export function mayGetConfigMap(person: string, name: string, namespace = serviceNamespace): Manifest[] {
+  const metadata = { name: `${person}-gets-${name}`, namespace };
   return [
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
