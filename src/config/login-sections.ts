@@ -28,6 +28,12 @@ export const loginSection = z.strictObject({
     .enum(['code', 'id_token'])
     .default('code')
     .describe('Flow: an authorization code with PKCE, or an ID token in the fragment.'),
+  requireIss: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Refuse a code that comes back without `iss` from an issuer that announces it (RFC 9207). Off, `iss` is verified where it is given.',
+    ),
   redirectURLs: z
     .array(redirectURL())
     .min(1)

@@ -39,6 +39,8 @@ export interface CallbackOptions {
   issuer: Issuer;
   verifier: TokenVerifier;
   issuerTokens: IssuerTokens;
+  /** `login.requireIss` */
+  requireIss: boolean;
   rules: ClaimRules;
   revokedTokens: RevokedTokens;
   accounts: AccountLookup;
@@ -122,13 +124,17 @@ export class Callback {
     }
   }
 
-  /** Step 6 (RFC 9207). */
-  async #checkIssuer({ iss }: CallbackQuery): Promise<void> {
-    const { issuer } = this.#options;
+  /**
+   * Step 6 (RFC 9207). An ID token names its issuer itself, which step 7 verifies. A bare code is bound to the issuer by state, nonce and
+   * PKCE, and is redeemed nowhere else.
+   */
+  async #checkIssuer({ iss, id_token: idToken }: CallbackQuery): Promise<void> {
+    const { issuer, requireIss } = this.#options;
+    if (iss !== undefined && iss !== issuer.identifier) throw badParameter('iss', 'must be the issuer that the login began at');
+    if (iss !== undefined || idToken !== undefined || !requireIss) return;
     const metadata = await issuer.metadata();
-    const isRequired = metadata.authorization_response_iss_parameter_supported === true;
-    if (iss === undefined ? isRequired : iss !== issuer.identifier)
-      throw badParameter('iss', 'must be the issuer that the log-in began at');
+    if (metadata.authorization_response_iss_parameter_supported === true)
+      throw badParameter('iss', 'is required: pass on the `iss` parameter that the issuer sent', 'FieldValueRequired');
   }
 
   /** Step 7: an ID token that came through the browser. */

@@ -70,6 +70,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const callback = new Callback({
     ...issuerSide,
     flows,
+    requireIss: login.requireIss,
     rules,
     revokedTokens,
     accounts,

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { causesOf, expectOK, expectStatus, relyingParty } from './conformance/relying-party.ts';
 import { authorize, Browser, logIn, loginInfoOf } from './provider/browser.ts';
+import { TestProvider } from './provider/provider.ts';
 
 const versions = ['v1', 'v2'] as const;
 const unlimited = { login: { perMinute: 1_000_000 } };
@@ -221,23 +222,24 @@ describe('callback, with an issuer that names itself in its responses', () => {
 
   beforeEach(() => party().provider.misbehave({ metadata }));
 
+  const strict = () => party().cluster.service({ provider: party().provider, config: { login: { ...unlimited.login, requireIss: true } } });
+
   it('LOG-11 works when the name is right', async () => {
     const { callback, answer } = await logIn(party().service);
     expect(answer.get('iss')).to.equal(party().provider.issuer);
     expectOK(callback);
   });
 
-  for (const [what, change] of Object.entries<(issuer: string) => string | undefined>({
+  for (const [what, change] of Object.entries<(issuer: string) => string>({
     'another issuer': () => 'https://other.example/tenant',
     'a trailing slash': (issuer) => `${issuer}/`,
     'another case': (issuer) => issuer.replace('tenant', 'Tenant'),
     'an empty name': () => '',
-    'no name': () => undefined,
   })) {
     it(`LOG-11 refuses ${what}`, async () => {
       const { provider, service } = party();
       for (const version of versions) {
-        for (const flow of ['code', 'hybrid'] as const) {
+        for (const flow of ['code', 'hybrid', 'id_token'] as const) {
           provider.misbehave({ metadata, response: { iss: change(provider.issuer) } });
           provider.forgetRequests();
           expectStatus((await logIn(service, { version, flow })).callback, 400, 'iss');
@@ -246,4 +248,36 @@ describe('callback, with an issuer that names itself in its responses', () => {
       }
     });
   }
+
+  it('LOG-11 takes a bare code without the name, and an ID token, which names the issuer itself', async () => {
+    const { provider, service } = party();
+    provider.misbehave({ metadata, response: { iss: undefined } });
+    for (const version of versions)
+      for (const flow of ['code', 'hybrid', 'id_token'] as const) expectOK((await logIn(service, { version, flow })).callback);
+  });
+
+  it('LOG-11 refuses a bare code without the name under login.requireIss, and still takes an ID token', async () => {
+    const { provider } = party();
+    const service = await strict();
+    provider.misbehave({ metadata, response: { iss: undefined } });
+    provider.forgetRequests();
+    for (const version of versions) expectStatus((await logIn(service, { version })).callback, 400, 'iss');
+    expect(provider.hits('token')).to.equal(0);
+    for (const flow of ['hybrid', 'id_token'] as const) expectOK((await logIn(service, { flow })).callback);
+    provider.misbehave({ metadata });
+    expectOK((await logIn(service)).callback);
+  });
+
+  it('LOG-11 does not ask for the name that an issuer does not announce', async () => {
+    const { cluster } = party();
+    const provider = await TestProvider.start({ tls: true });
+    try {
+      const service = await cluster.service({ provider, config: { login: { requireIss: true } } });
+      const { answer, callback } = await logIn(service);
+      expect(answer.has('iss')).to.equal(false);
+      expectOK(callback);
+    } finally {
+      await provider.stop();
+    }
+  });
 });
