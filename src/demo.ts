@@ -93,8 +93,7 @@ const demoConfig = ({ host, port, url, packageRoot, pluginsCaFile }: SandboxOpti
     yaml: stringify({
       server: { host, port, metricsPort: 0, publicURL: url },
       kubernetes: { namespace: demoNamespace, credentials: 'passthrough' },
-      // Browsers come back to the page, scripts to the operation that ends a log-in.
-      login: { redirectURLs: [`${url}/`, `${url}${callback}`], audiences: ['kubectl'] },
+      login: { audiences: ['kubectl'] },
       console: {
         static: { directory: fileURLToPath(new URL('web/public', packageRoot)) },
         assetsHostPath: 'web/public',

@@ -38,7 +38,9 @@ export const loginSection = z.strictObject({
     .array(redirectURL())
     .min(1)
     .optional()
-    .describe('Addresses that the issuer may send browsers back to; the first is the default. Default: `server.publicURL` with a slash.'),
+    .describe(
+      'Addresses that the issuer may send browsers back to; the first is the default. The two callback addresses of this service are allowed beside them. Default: `server.publicURL` with a slash.',
+    ),
   postLogoutRedirectURLs: z
     .array(redirectURL())
     .min(1)

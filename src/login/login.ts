@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { LoginRecorder } from '../accounts/login-recorder.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
-import type { Config } from '../config/schema.ts';
+import { type Config, redirectURLsOf } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
 import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
@@ -64,7 +64,8 @@ export function createLogin(options: LoginOptions): Login {
   const { publicURL } = config.server;
   const { externalURL, tokenStorage } = config.login;
   const home = publicURL === undefined ? [] : [`${publicURL.replace(/\/+$/, '')}/`];
-  const { redirectURLs = home, postLogoutRedirectURLs = home } = config.login;
+  const { postLogoutRedirectURLs = home } = config.login;
+  const redirectURLs = redirectURLsOf(config);
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
   const routes = { allowed: { redirectURLs, tokenStorage }, externalURL, basePath };
   if (issuerURL === undefined || publicURL === undefined) return withoutLogin(routes, { ...options, identify });

@@ -99,9 +99,12 @@ export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: reado
   z.object({
     redirect_uri: z
       .string()
-      .refine((url) => redirectURLs.includes(url), 'must equal one of the redirect URLs that are configured')
+      .refine(
+        (url) => redirectURLs.includes(url),
+        'must equal one of the redirect URLs that are configured, or a callback address of this service',
+      )
       .optional()
-      .describe('One of `login.redirectURLs`; the first by default.'),
+      .describe('One of `login.redirectURLs`, or a callback address of this service; the first setting by default.'),
     return_to: returnPath.optional().describe('Where the front-end goes afterwards; comes back in `ext.return_to` of UserInfo.'),
     connector_id: hint().describe('Passed on to the issuer.'),
     prompt: hint().describe('Passed on to the issuer.'),

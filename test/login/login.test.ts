@@ -27,6 +27,18 @@ describe('login, what may be asked for', () => {
     }
   });
 
+  it('is one of the two callback addresses, whatever the settings name', async () => {
+    const { service } = party();
+    for (const version of ['v1', 'v2'] as const) {
+      const redirect_uri = `http://console.test/api/${version}/token/callback`;
+      const { callback, info } = await logIn(service, { version, parameters: { redirect_uri } });
+      expect(asked(info.auth_url).redirect_uri).to.equal(redirect_uri);
+      expectOK(callback);
+    }
+    for (const redirect_uri of ['http://console.test/api/v3/token/callback', 'http://console.test/api/v2/token/callback/'])
+      expectStatus(await new Browser(service.url).login('v2', { redirect_uri }), 400, 'redirect_uri');
+  });
+
   it('comes back to the redirect URL that was asked for', async () => {
     const { provider, service } = party();
     provider.forgetRequests();

@@ -45,6 +45,8 @@ export interface EmbeddedLoginOptions {
   users?: Record<string, unknown>;
   /** Settings of the provider, as in the YAML file. */
   identity?: Record<string, unknown>;
+  /** Settings of login, as in the YAML file. */
+  login?: Record<string, unknown>;
   replicas?: number;
 }
 
@@ -55,6 +57,7 @@ export async function startEmbeddedLogin({
   credentials = 'passthrough',
   users = {},
   identity = {},
+  login = {},
   replicas: count = 1,
 }: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
   const cluster = await apiServer();
@@ -88,7 +91,7 @@ export async function startEmbeddedLogin({
         yaml: stringify({
           server: { host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls },
           kubernetes: { namespace, credentials },
-          login: { perMinute: 1_000_000, caFile },
+          login: { perMinute: 1_000_000, caFile, ...login },
           console: { static: { directory: 'web/public' } },
           users,
           identity,
