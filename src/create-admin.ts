@@ -1,7 +1,7 @@
 /** `atrium create-admin`: the first administrator of an installation, made once. */
 import { createFirstAdmin } from './accounts/first-admin.ts';
 import { ConfigError } from './config/load.ts';
-import { type Config, identityURLOf } from './config/schema.ts';
+import { type Config, embeddedIssuerOf, identityURLOf } from './config/schema.ts';
 import { Metrics } from './http/metrics.ts';
 import { ApiServer } from './kubernetes/api-server.ts';
 import type { Connection } from './kubernetes/connection.ts';
@@ -27,7 +27,8 @@ export async function runCreateAdmin({ config, connection, email, name, password
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics: new Metrics() });
   try {
-    const options = { client: apiServer.asService, namespace, config, email, displayName: name, password, secretName: secret };
+    const naming = { claims: config.login.claims, embeddedIssuer: embeddedIssuerOf(config) };
+    const options = { client: apiServer.asService, namespace, config, naming, email, displayName: name, password, secretName: secret };
     const outcome = await createFirstAdmin(options);
     if (outcome === 'exists') return `the administrator ${email} exists already; nothing was changed`;
     if (outcome === 'removed')

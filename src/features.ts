@@ -10,7 +10,7 @@ import { Passwords } from './accounts/passwords.ts';
 import { UserEvents } from './accounts/user-events.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
-import { basePathOf, type Config, identityURLOf, issuerOf } from './config/schema.ts';
+import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
 import { createDirectory } from './directory/directory.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
@@ -144,6 +144,7 @@ function createBase({ connection, writeAudit = () => undefined, ...options }: Fe
     namespace,
     audit,
     accounts: watched.accounts,
+    naming: { claims: config.login.claims, embeddedIssuer: embeddedIssuerOf(config) },
   };
   return {
     ...shared,

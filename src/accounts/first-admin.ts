@@ -10,7 +10,7 @@ import { PasswordSecrets } from './password-secret.ts';
 import { Passwords } from './passwords.ts';
 import { phaseStatus } from './phase.ts';
 import { recordName } from './record-name.ts';
-import { localSubjectName } from './subject-name.ts';
+import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 import { timestamp } from './timestamp.ts';
 import { createdByAnnotation, userLabels } from './user-labels.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
@@ -20,7 +20,8 @@ export interface FirstAdminOptions {
   client: ServiceClient;
   /** `kubernetes.namespace` */
   namespace: string;
-  config: Pick<Config, 'login' | 'users'>;
+  config: Pick<Config, 'users'>;
+  naming: SubjectNaming;
   /** E-mail address or plain login string. */
   email: string;
   /** For display, 128 characters at most. */
@@ -111,9 +112,9 @@ function newAdmin({ email, displayName, name }: Work) {
   return { apiVersion: userApiVersion, kind: 'User', metadata: { name, labels: userLabels(spec), annotations }, spec };
 }
 
-function newStatus({ config, email, password }: Work, user: KubernetesObject): Record<string, unknown> {
+function newStatus({ config, naming, password }: Work, user: KubernetesObject): Record<string, unknown> {
   const now = new Date();
-  const subjectName = localSubjectName(email, config.login.claims);
+  const subjectName = localSubjectName(accountOf(user), naming);
   const told = {
     ...(subjectName !== undefined && { subjectName }),
     activatedTime: timestamp(now),

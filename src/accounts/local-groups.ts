@@ -24,7 +24,7 @@ interface GroupMembers {
   readonly members: readonly string[];
 }
 
-type Groups = Pick<WatchCache<GroupMembers>, 'onChange' | 'isSynced' | 'failure'>;
+type Groups = Pick<WatchCache<GroupMembers>, 'onChange' | 'isSynced' | 'failure' | 'isStale'>;
 
 /** Which local groups a user is in, as far as this replica has seen the cluster. */
 export interface LocalGroupLookup {
@@ -34,10 +34,12 @@ export interface LocalGroupLookup {
   readonly isSynced: boolean;
   /** Why the last attempt to follow them failed, e.g. `404 NotFound` while the resource is not installed. */
   failure(): string | undefined;
+  /** Whether what is known may be old. */
+  isStale(): boolean;
 }
 
 /** Where groups are turned off nobody is in one. */
-export const noLocalGroups: LocalGroupLookup = { of: () => [], isSynced: true, failure: () => undefined };
+export const noLocalGroups: LocalGroupLookup = { of: () => [], isSynced: true, failure: () => undefined, isStale: () => false };
 
 /**
  * To be called before they are relied on: who is left out of a group for not being known yet would lose rights for as long as a token
@@ -49,6 +51,14 @@ export function requireLocalGroups(groups: LocalGroupLookup): void {
   const failure = groups.failure();
   if (!groups.isSynced && !failure?.startsWith('404'))
     throw serviceUnavailable('kubernetes', { cause: new Error(`groups: ${failure ?? 'not listed yet'}`) });
+}
+
+/** The same where a group too few would be a right too many: what may be old does not count. @throws StatusError 503 */
+export function requireCurrentGroups(groups: LocalGroupLookup): void {
+  requireLocalGroups(groups);
+  const failure = groups.failure();
+  if (groups.isStale() && !failure?.startsWith('404'))
+    throw serviceUnavailable('kubernetes', { cause: new Error(`groups: ${failure ?? 'nothing was heard for too long'}`) });
 }
 
 /** Reads local groups out of a watch cache of Groups. To be made before the cache is started. */
@@ -67,6 +77,10 @@ export class LocalGroups implements LocalGroupLookup {
 
   failure(): string | undefined {
     return this.#groups.failure();
+  }
+
+  isStale(): boolean {
+    return this.#groups.isStale();
   }
 
   of(userName: string): readonly string[] {

@@ -1,12 +1,28 @@
 import type { Config } from '../config/schema.ts';
+import type { Account } from './account.ts';
+
+/** What decides how Kubernetes calls a local user. */
+export interface SubjectNaming {
+  readonly claims: Config['login']['claims'];
+  /** Address of the embedded issuer, if people log in there. */
+  readonly embeddedIssuer: string | undefined;
+}
+
+/** `sub` at the embedded issuer: the uid, which is never given to another record (OpenID Connect Core 2), and the record's name. */
+export const subjectOf = ({ uid, name }: Pick<Account, 'uid' | 'name'>): string => `${uid}.${name}`;
 
 /**
- * The user name that Kubernetes will see of a local user, as the log-in at the embedded issuer will tell it.
+ * The user name that Kubernetes will see of a local user, as a login at the embedded issuer tells it.
  *
- * @param email e-mail address or plain login string
- * @returns undefined where another claim names users: then only the log-in knows
+ * @returns undefined where only a login knows it
  */
-export function localSubjectName(email: string, { username, usernamePrefix = '-' }: Config['login']['claims']): string | undefined {
-  if (username !== 'email') return undefined;
-  return (usernamePrefix === '-' ? '' : usernamePrefix) + email;
+export function localSubjectName(user: Pick<Account, 'email' | 'uid' | 'name'>, naming: SubjectNaming): string | undefined {
+  const { username, usernamePrefix } = naming.claims;
+  if (username === 'email') return (usernamePrefix === '-' ? '' : (usernamePrefix ?? '')) + user.email;
+  if (!isNamedByUID(naming)) return undefined;
+  return (usernamePrefix === '-' ? '' : usernamePrefix || `${naming.embeddedIssuer}#`) + subjectOf(user);
 }
+
+/** Whether local users are named by the uid of their record: nothing can be bound to such a name before the record is there. */
+export const isNamedByUID = ({ claims, embeddedIssuer }: SubjectNaming): boolean =>
+  claims.username === 'sub' && embeddedIssuer !== undefined;

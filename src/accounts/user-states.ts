@@ -11,7 +11,7 @@ import { accountOf } from './account.ts';
 import { conditionsOf } from './conditions.ts';
 import type { AccountLookup } from './lookup.ts';
 import { nextChangeOf, phaseOf } from './phase.ts';
-import { localSubjectName } from './subject-name.ts';
+import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 import { labelsToChange, unfinishedAnnotation } from './user-labels.ts';
 import { UserRecords } from './user-records.ts';
 import { userApiVersion } from './user-resource.ts';
@@ -37,7 +37,8 @@ export interface UserStatesOptions {
     /** As it was seen last. */
     get(name: string): KubernetesObject | undefined;
   };
-  config: Pick<Config, 'login' | 'users'>;
+  config: Pick<Config, 'users'>;
+  naming: SubjectNaming;
   log: Logger;
   now?: () => Date;
   /** Milliseconds that only ever grow. */
@@ -123,7 +124,7 @@ export class UserStates {
 
   /** @returns when to look again, in milliseconds since 1970; undefined for when it changes */
   async #lookAt(name: string, signal: AbortSignal): Promise<number | undefined> {
-    const { accounts, records, config } = this.#options;
+    const { accounts, records, config, naming } = this.#options;
     const object = records.get(name);
     if (object === undefined) return undefined;
     const unfinishedUntil = unfinishedEnd(object);
@@ -138,8 +139,7 @@ export class UserStates {
     const labelled = labels === undefined ? object : await this.#records.patch(object, { labels }, signal);
     if (labelled === undefined) return 0;
     const phase = phaseOf(account, now, config.users.idleDays);
-    const subjectName =
-      account.connectorType === 'local' && account.subjectName === '' ? localSubjectName(account.email, config.login.claims) : undefined;
+    const subjectName = account.connectorType === 'local' && account.subjectName === '' ? localSubjectName(account, naming) : undefined;
     const wanted = {
       phase: phase.phase,
       reason: phase.reason || null,

@@ -31,7 +31,7 @@ import { type UserBindingRow, userBindingRow } from './row.ts';
 interface WatchedUserBindings {
   cache: WatchCache<UserBindingRow>;
   references: ReferenceIndex;
-  /** Whether one names that record or Group. @throws StatusError 503 while they are not known */
+  /** Whether one names that record or Group. @throws StatusError 503 while they are not known, or may be old */
   names(kind: 'User' | 'Group', name: string): boolean;
 }
 
@@ -45,8 +45,8 @@ export function watchUserBindings(parts: WatchCacheParts): WatchedUserBindings {
     names(kind, name) {
       const failure = cache.failure();
       // Without the resource in the cluster there are none.
-      if (!cache.isSynced && !failure?.startsWith('404'))
-        throw serviceUnavailable('kubernetes', { cause: new Error(`userbindings: ${failure ?? 'not listed yet'}`) });
+      if ((!cache.isSynced || cache.isStale()) && !failure?.startsWith('404'))
+        throw serviceUnavailable('kubernetes', { cause: new Error(`userbindings: ${failure ?? 'not listed yet, or not heard of'}`) });
       return references.of(kind, name).size > 0;
     },
   };

@@ -267,3 +267,7 @@ export function redirectURLsOf({
   const { redirectURLs = [`${publicURL.replace(/\/+$/, '')}/`] } = login;
   return [...new Set([...redirectURLs, ...callbackURLs(publicURL)])];
 }
+
+/** The embedded issuer, if people log in there. */
+export const embeddedIssuerOf = (config: Config): string | undefined =>
+  config.login.issuer === undefined ? identityURLOf(config) : undefined;

@@ -3,10 +3,8 @@ import type { Account } from '../accounts/account.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../accounts/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
+import { subjectOf } from '../accounts/subject-name.ts';
 import { unavailable } from './adapter.ts';
-
-/** `sub`: the uid, which is never given to another record (OpenID Connect Core 2), and the name by which the record is found. */
-export const subjectOf = ({ uid, name }: Account): string => `${uid}.${name}`;
 
 interface AccountRules {
   accounts: AccountLookup;

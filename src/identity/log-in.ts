@@ -3,10 +3,10 @@ import { type ClientMetadata, errors, type default as Provider } from 'oidc-prov
 import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { PasswordCheck, PasswordVerdict } from '../accounts/password-check.ts';
+import { subjectOf } from '../accounts/subject-name.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { readForm } from '../http/body.ts';
 import { methodNotAllowed, StatusError } from '../http/status.ts';
-import { subjectOf } from './account.ts';
 import { consentPage, type LockRule, type LogInProblem, logInPage, type NewPasswordProblem, newPasswordPage } from './pages.ts';
 import type { PasswordDue } from './password-due.ts';
 import { requestScope } from './request-scope.ts';

@@ -92,6 +92,13 @@ export class RbacWatch {
     if (!this.isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${this.failure()}`) });
   }
 
+  /** The same where a binding too few would be a right too many: what may be old does not count. @throws StatusError 503 */
+  requireCurrent(): void {
+    this.requireSynced();
+    if (this.#bindings.some((cache) => cache.isStale()))
+      throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${this.failure() ?? 'nothing was heard for too long'}`) });
+  }
+
   /** The bindings that name exactly this subject, from what was seen last. */
   bindingsOf(subject: BoundSubject): readonly RoleBinding[] {
     return this.#index.of(subject);

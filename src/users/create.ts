@@ -1,11 +1,10 @@
-import type { Account } from '../accounts/account.ts';
-
+import { type Account, accountOf } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { NewPasswords } from '../accounts/new-passwords.ts';
 import { PasswordSecrets } from '../accounts/password-secret.ts';
 import { phaseStatus } from '../accounts/phase.ts';
 import { recordName } from '../accounts/record-name.ts';
-import { localSubjectName } from '../accounts/subject-name.ts';
+import { localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
 import { timestamp } from '../accounts/timestamp.ts';
 import { createdByAnnotation, unfinishedAnnotation, userLabels } from '../accounts/user-labels.ts';
 import { UserRecords, userObjectOf } from '../accounts/user-records.ts';
@@ -29,7 +28,8 @@ export interface UserCreatorOptions {
   passwords: NewPasswords;
   /** `kubernetes.namespace` */
   namespace: string;
-  config: Pick<Config, 'login' | 'users'>;
+  config: Pick<Config, 'users'>;
+  naming: SubjectNaming;
   now: () => Date;
 }
 
@@ -64,18 +64,17 @@ export class UserCreator {
    * @throws StatusError 400, 403, 409, 422, 429, 503, 504
    */
   async create({ body, isDryRun, fieldValidation }: CreateRequest, caller: Caller, signal: AbortSignal) {
-    const { access, accounts, passwords, rights, config } = this.#options;
+    const { access, accounts, passwords, rights } = this.#options;
     await access.require(caller, { ...userResource, verb: 'create' }, signal);
     const { spec, metadata, password, warnings } = await this.#read(body, fieldValidation);
     const name = recordName(spec.email) ?? '';
-    const subjectName = localSubjectName(spec.email, config.login.claims);
-    await rights.requireForNew(caller, { name, subjectName: subjectName ?? '' }, signal);
+    await rights.requireForNew(caller, { name, email: spec.email }, signal);
     refuseKnown(name, spec.email, accounts.find(spec.email), accounts.get(name));
     if (isDryRun) return { user: await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal }), warnings };
     const hash = await passwords.hash(password);
     const user = await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
     try {
-      const finished = await this.#finish(user, { hash, subjectName }, signal);
+      const finished = await this.#finish(user, hash, signal);
       await accounts.waitFor(finished.metadata.resourceVersion, seenWithinMs, signal);
       return { user: finished, warnings };
     } catch (error) {
@@ -126,9 +125,10 @@ export class UserCreator {
   }
 
   /** Each step may have to be taken back; the last one removes the mark. */
-  async #finish(user: KubernetesObject, { hash, subjectName }: { hash: string; subjectName: string | undefined }, signal: AbortSignal) {
-    const { config, now } = this.#options;
+  async #finish(user: KubernetesObject, hash: string, signal: AbortSignal) {
+    const { config, naming, now } = this.#options;
     const time = now();
+    const subjectName = localSubjectName(accountOf(user), naming);
     const told = {
       ...(subjectName !== undefined && { subjectName }),
       activatedTime: timestamp(time),

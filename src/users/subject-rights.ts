@@ -1,10 +1,12 @@
 import type { Account } from '../accounts/account.ts';
-import { type LocalGroupLookup, localGroupOf, requireLocalGroups } from '../accounts/local-groups.ts';
-import type { Config } from '../config/schema.ts';
+import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from '../accounts/local-groups.ts';
+import { isNamedByUID, localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
+import { userResource } from '../accounts/user-resource.ts';
 import type { Caller } from '../http/operation.ts';
+import { conflict, type StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
-import type { RoleBinding } from '../kubernetes/role-bindings.ts';
+import type { RoleBinding, Subject } from '../kubernetes/role-bindings.ts';
 
 export interface SubjectRightsOptions {
   access: AccessReviews;
@@ -12,7 +14,7 @@ export interface SubjectRightsOptions {
   localGroups: LocalGroupLookup;
   /** Undefined where UserBindings are turned off. */
   userBindings: NamingBindings | undefined;
-  claims: Config['login']['claims'];
+  naming: SubjectNaming;
 }
 
 /** UserBindings, which name records and Groups, and become bindings of the cluster in a moment. */
@@ -44,30 +46,54 @@ export class SubjectRights {
     await this.#options.access.require(caller, { group: '', resource: 'users', verb: 'impersonate', name: subjectName }, signal);
   }
 
-  /** Of a user that is to be made, by record and by the name that Kubernetes will see. @throws StatusError 403, 503 */
-  async requireForNew(caller: Caller, { name, subjectName }: Pick<Account, 'name' | 'subjectName'>, signal: AbortSignal): Promise<void> {
-    if (this.bindingsOf(subjectName).length > 0 || this.#isRecordBound(name)) await this.requireImpersonation(caller, subjectName, signal);
+  /** Of a local user that is to be made. @throws StatusError 403, 409 where the name is not known, 503 */
+  async requireForNew(caller: Caller, user: Pick<Account, 'name' | 'email'>, signal: AbortSignal): Promise<void> {
+    const { naming } = this.#options;
+    const subjectName = isNamedByUID(naming) ? '' : localSubjectName({ ...user, uid: '' }, naming);
+    if (subjectName === undefined) throw unknownName(user.name);
+    const isBound = this.#isAnyBound([{ kind: 'User', name: subjectName }], user.name);
+    if (isBound) await this.requireImpersonation(caller, subjectName || user.email, signal);
   }
 
-  /** Of a user who is there: bindings of his groups count too. @throws StatusError 403, 503 */
-  async requireForPassword(caller: Caller, { name, subjectName, groups, isAdmin }: Account, signal: AbortSignal): Promise<void> {
-    const { rbac, claims } = this.#options;
-    const isBound =
-      this.bindingsOf(subjectName).length > 0 ||
-      this.#isRecordBound(name) ||
-      groups.some((group) => rbac.bindingsOf({ kind: 'Group', name: claims.groupsPrefix + group }).length > 0);
-    if (isBound || isAdmin) await this.requireImpersonation(caller, subjectName, signal);
+  /**
+   * Of a user who is there. What the status says is what the last login told; a login with the password may tell another name, so that
+   * both count. Bindings of the user's groups count too.
+   *
+   * @throws StatusError 403, 409 where the name is not known, 503
+   */
+  async requireForPassword(caller: Caller, account: Account, signal: AbortSignal): Promise<void> {
+    const { naming } = this.#options;
+    const { name, subjectName, groups, isAdmin } = account;
+    const local = localSubjectName(account, naming);
+    const names = [...new Set([subjectName, local ?? ''])].filter((one) => one !== '');
+    if (names.length === 0) throw unknownName(name);
+    const { groupsPrefix } = naming.claims;
+    const subjects: Subject[] = [
+      ...names.map((one): Subject => ({ kind: 'User', name: one })),
+      ...groups.map((group): Subject => ({ kind: 'Group', name: groupsPrefix + group })),
+    ];
+    if (!this.#isAnyBound(subjects, name) && !isAdmin) return;
+    for (const one of names) await this.requireImpersonation(caller, one, signal);
   }
 
-  /** By a UserBinding, or by a local group that the record is in. */
-  #isRecordBound(name: string): boolean {
+  /** Any of the subjects, or the record itself or a local group that it is in, by RBAC or by what is about to become RBAC. */
+  #isAnyBound(subjects: readonly Subject[], record: string): boolean {
     const { rbac, localGroups, userBindings } = this.#options;
-    requireLocalGroups(localGroups);
+    rbac.requireCurrent();
+    requireCurrentGroups(localGroups);
+    const isNamed = ({ kind, name }: Subject) => userBindings?.names(kind, name) === true;
+    const local = localGroups.of(record);
     return (
-      userBindings?.names('User', name) ||
-      localGroups
-        .of(name)
-        .some((group) => rbac.bindingsOf({ kind: 'Group', name: group }).length > 0 || userBindings?.names('Group', localGroupOf(group)))
+      isNamed({ kind: 'User', name: record }) ||
+      subjects.filter(({ name }) => name !== '').some((subject) => rbac.bindingsOf(subject).length > 0 || isNamed(subject)) ||
+      local.some((name) => rbac.bindingsOf({ kind: 'Group', name }).length > 0 || isNamed({ kind: 'Group', name: localGroupOf(name) }))
     );
   }
 }
+
+const unknownName = (name: string): StatusError =>
+  conflict(
+    userResource,
+    name,
+    'the user name that Kubernetes will see is not known before a login, so that it cannot be told which rights it has: have the user log in once, or set login.claims.username to email',
+  );

@@ -6,6 +6,7 @@ import type { PasswordChange } from '../accounts/password-change.ts';
 import type { PasswordCheck } from '../accounts/password-check.ts';
 import { PasswordEnvelopes } from '../accounts/password-envelope.ts';
 import type { Passwords } from '../accounts/passwords.ts';
+import type { SubjectNaming } from '../accounts/subject-name.ts';
 import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import { UserStates } from '../accounts/user-states.ts';
 import type { Config } from '../config/schema.ts';
@@ -61,6 +62,7 @@ export interface UsersOptions {
   keyRing: KeyRing;
   rbac: RbacWatch;
   localGroups: LocalGroupLookup;
+  naming: SubjectNaming;
   userBindings: NamingBindings | undefined;
   watched: WatchedUsers;
   passwords: Passwords;
@@ -104,7 +106,7 @@ export function createUsers(options: UsersOptions): Users {
   const live = config.features.watch ? new LiveUsers({ ...guard, users, lister }) : undefined;
   const envelopes = new PasswordEnvelopes({ keyRing, isEnabled: config.features.pubkey, now, clock });
   const passwords = new NewPasswords({ envelopes, passwords: options.passwords, policy: config.users.passwordPolicy });
-  const rights = new SubjectRights({ ...options, claims: config.login.claims });
+  const rights = new SubjectRights(options);
   const creator = new UserCreator({ ...options, accounts, rights, passwords, now });
   const patcher = new UserPatcher({ ...options, accounts, rights, passwords, config: config.users, now });
   const deleter = new UserDeleter({ ...options, accounts, rights, now });
