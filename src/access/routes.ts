@@ -42,6 +42,7 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     description:
       '"No" is an answer: 201 with `allowed: false`. Both paths are one operation. An answer may be as old as `kubernetes.accessCache`.',
     credential: 'required',
+    isCompressed: true,
     query: reviewing,
     body: reviewBody,
     answers: answers('The review with its answer, or a list of them in the order asked.', reviewAnswer),
@@ -64,6 +65,7 @@ function rulesReview(service: AccessService): Operation {
     summary: 'Asks what the caller may do in a namespace',
     description: 'As complete as the authorizers of the cluster make it; to decide something, ask an access review.',
     credential: 'required',
+    isCompressed: true,
     query: reviewQuery,
     body: rulesReviewBody,
     answers: answers('The review with the rules.', rulesReviewAnswer),

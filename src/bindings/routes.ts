@@ -57,6 +57,7 @@ const listOperation = ({ access, lister }: BindingOperationsOptions) =>
     tag,
     summary: 'Lists UserBindings, filtered, sorted and in pages',
     credential: 'required',
+    isCompressed: true,
     query: listQuery(bindingProperties),
     answers: {
       200: {
@@ -164,6 +165,7 @@ const deleteManyOperation = ({ bulkDeleter, audit }: BindingOperationsOptions) =
     summary: 'Deletes named or selected UserBindings',
     description: 'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each.',
     credential: 'required',
+    isCompressed: true,
     query: bulkQuery,
     body: bulkBody,
     answers: {

@@ -40,7 +40,7 @@ export class PluginFiles {
   readonly #events: PluginEvents;
   /** Read once per version of a ConfigMap. */
   readonly #read = new WeakMap<ConfigMap, PluginMap | RefusedMap>();
-  readonly #answers = new LRUCache<string, JsonText>({ maxSize: maxAnswerSize, sizeCalculation: ({ text }) => text.length + 1 });
+  readonly #answers = new LRUCache<string, JsonText>({ maxSize: maxAnswerSize, sizeCalculation: ({ bytes }) => bytes.length + 1 });
   #revision = 0;
   #sorted: CurrentMaps | undefined;
 

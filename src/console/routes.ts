@@ -75,6 +75,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'Path and contents of the console plugin files that the caller may see',
       credential: 'optional',
+      isCompressed: true,
       answers: { 200: { description: 'the files', content: json(pluginFilesSchema), headers: etag }, ...refused },
       async handle({ ctx, caller, signal }) {
         sendPrepared(ctx, caller, await service.pluginFiles(caller, signal));
@@ -87,6 +88,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'Variables for the console',
       credential: 'optional',
+      isCompressed: true,
       answers: { 200: { description: 'names and values', content: json(envVarsSchema), headers: etag }, ...refused },
       async handle({ ctx, caller, signal }) {
         sendPrepared(ctx, caller, await service.environment(caller, signal));
@@ -99,6 +101,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'What the console needs to know of its backend',
       credential: 'optional',
+      isCompressed: true,
       answers: { 200: { description: 'the module information', content: json(modulesSchema), headers: etag }, ...refused },
       async handle({ ctx, caller, signal }) {
         sendPrepared(ctx, caller, await service.modules(caller, signal));
@@ -111,6 +114,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'Languages of the console',
       credential: 'none',
+      isCompressed: true,
       answers: { 200: { description: 'the languages, in order', content: json(languagesSchema), headers: etag } },
       handle({ ctx }) {
         ctx.set('Cache-Control', 'public, max-age=3600');

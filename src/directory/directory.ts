@@ -72,6 +72,7 @@ const syncUsers = (sync: UserSync, { access }: Rights) =>
     description:
       'Who is new there becomes a user, who is gone becomes invalid. A directory that cannot be read to its end changes nothing.',
     credential: 'required',
+    isCompressed: true,
     query: syncQuery,
     body: syncBody,
     isLongRunning: () => true,
@@ -101,6 +102,7 @@ const lastSync = (sync: UserSync, { access }: Rights) =>
     tag: 'users',
     summary: 'Shows the synchronisation that runs, or the last one',
     credential: 'required',
+    isCompressed: true,
     answers: {
       200: { description: 'What became of it, as far as it is.', content },
       403: forbidden,

@@ -51,6 +51,7 @@ export function discoveryOperations(): Operation[] {
       summary: 'The API groups that are served here',
       description: 'With the media type that Kubernetes clients ask for since 1.27, all their resources too.',
       credential: 'none',
+      isCompressed: true,
       answers: {
         200: {
           description: 'The groups.',

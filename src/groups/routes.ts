@@ -53,6 +53,7 @@ const listGroups = ({ service }: GroupOperationsOptions) =>
     tag,
     summary: 'Lists groups, filtered, sorted and in pages',
     credential: 'required',
+    isCompressed: true,
     query: listQuery(groupProperties),
     answers: {
       200: { description: 'One page.', content: { [json]: listSchema(groupSchema, { apiVersion: groupApiVersion, kind: 'GroupList' }) } },

@@ -53,7 +53,10 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
     return {
       json,
       yaml: once(
-        (): JsonText => ({ text: stringify(document, { aliasDuplicateObjects: false }), etag: json.etag.replace(/"$/, '.yaml"') }),
+        (): JsonText => ({
+          bytes: Buffer.from(stringify(document, { aliasDuplicateObjects: false })),
+          etag: json.etag.replace(/"$/, '.yaml"'),
+        }),
       ),
     };
   });
@@ -64,6 +67,7 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
     tag: 'operations',
     summary: 'This description, OpenAPI 3.1',
     credential: 'none',
+    isCompressed: true,
     answers: {
       200: {
         description: 'the document',

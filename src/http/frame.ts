@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { clientAddress } from './client-address.ts';
+import { chooseEncoding, compress } from './compression.ts';
 import { isNotModified } from './conditional.ts';
 import { answerError } from './error-answer.ts';
 import { indentJson } from './json.ts';
@@ -48,8 +49,7 @@ export class Frame {
     try {
       this.#admit(ctx);
       stripBasePath(ctx, this.#options.basePath);
-      await Promise.race([next(), request.cut]);
-      finish(ctx);
+      await Promise.race([next().then(() => finish(ctx)), request.cut]);
     } catch (error) {
       const reason = request.signal.aborted ? request.signal.reason : error;
       answerError(ctx, reason instanceof StatusError ? reason : error, this.#options.log, isProbe.test(ctx.path) ? 'debug' : 'error');
@@ -213,7 +213,9 @@ function stripBasePath(ctx: Context, basePath: string): void {
   ctx.path = ctx.path.slice(basePath.length);
 }
 
-function finish(ctx: Context): void {
+async function finish(ctx: Context): Promise<void> {
   indentJson(ctx);
+  const encoding = stateOf(ctx).isCompressed && chooseEncoding(ctx);
   if (ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD') && isNotModified(ctx)) ctx.status = 304;
+  else if (encoding) await compress(ctx, encoding);
 }

@@ -92,6 +92,11 @@ interface OperationBase {
   openToPasswordDue?: true;
   /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */
   answersHead?: false;
+  /**
+   * JSON over 1 KB goes out compressed. Never where a credential can be in the answer: its length would tell of it what a caller
+   * guesses beside it. Nor where `If-Match` takes the ETag, which names one encoding.
+   */
+  isCompressed?: true;
   /** Bytes of a body that the handler reads itself, as it comes. Default: `server.bodyLimit`. */
   bodyLimit?: number;
   /** Milliseconds that a request may take, where that is more than `server.requestTimeout`. */

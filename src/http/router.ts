@@ -17,6 +17,8 @@ export interface RequestState {
   operationId?: string;
   /** For the access log; never a credential. */
   userName?: string;
+  /** Whether the operation lets its answers be compressed. */
+  isCompressed?: true;
   /** Why a credential was refused, for the access log: callers are not told. */
   refusal?: string;
 }
@@ -114,6 +116,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   return async (ctx: RoutedContext, _next: Next): Promise<void> => {
     const state = stateOf(ctx);
     state.operationId = operation.id;
+    if (operation.isCompressed) state.isCompressed = true;
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
     if (operation.timeoutMs !== undefined) options.onSlow(ctx, operation.timeoutMs);
     if (operation.isLongRunning?.(ctx)) options.onLongRunning(ctx);

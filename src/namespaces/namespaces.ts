@@ -74,6 +74,7 @@ const listNamespaces = (service: NamespacesService): Operation =>
     description:
       'Needs no right to list namespaces, and tells of no other. Of a namespace its name, labels and times are shown. An answer may be as old as `kubernetes.accessCache`.',
     credential: 'required',
+    isCompressed: true,
     query: namespacesQuery,
     answers: {
       200: { description: 'One page; `total` is how many the caller may know of.', content: { 'application/json': namespaceList } },

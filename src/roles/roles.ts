@@ -30,6 +30,7 @@ export function createRoles({ access, accounts, localGroups, rbac, config }: Rol
     summary: 'Lists the roles that are bound to a user: oneself, or one whose roles the caller may get',
     description: 'Directly and through groups. What everybody has who is logged in is left out.',
     credential: 'required',
+    isCompressed: true,
     query: rolesQuery,
     answers: {
       200: { description: 'One page.', content: { 'application/json': userRoleList } },

@@ -63,6 +63,7 @@ const deleteMany = ({ deleter, bulkDeleter, audit }: DeleteOperationsOptions) =>
     summary: 'Deletes named or selected users',
     description: 'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each.',
     credential: 'required',
+    isCompressed: true,
     query: bulkQuery,
     body: bulkBody,
     answers: {

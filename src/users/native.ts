@@ -52,6 +52,7 @@ export function nativeUserOperations({ apiServer, ...guard }: NativeOperationsOp
       summary: 'Lists or watches users as the API server does',
       description,
       credential: 'forwarded',
+      isCompressed: true,
       describedQuery: nativeQuery,
       answers: {
         200: { description: 'What the API server answers.', content: { 'application/json': nativeList } },

@@ -79,6 +79,7 @@ function listOperations({ service, live }: UserOperationsOptions, deprecation: R
       summary: 'Lists users, filtered, sorted and in pages; or tells of them as they change',
       ...(live && { description: liveDescription }),
       credential: 'required',
+      isCompressed: true,
       query: live ? liveQuery : query,
       answers: live ? { ...answers, 200: liveAnswer } : answers,
       isLongRunning: (ctx) => live !== undefined && isLive(ctx),
@@ -97,6 +98,7 @@ function listOperations({ service, live }: UserOperationsOptions, deprecation: R
         'Use `/auth/v2/users`. Its own errors carry the deprecation headers too; those given before it is reached (401, 400 for a parameter) do not.',
       deprecated: true,
       credential: 'required',
+      isCompressed: true,
       query,
       answers: {
         ...answers,

@@ -56,7 +56,7 @@ describe('GET /auth/v2/users', () => {
 
     expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
     expect(response.headers.get('cache-control')).to.equal('no-store');
-    expect(response.headers.get('vary')).to.equal('Authorization, Cookie');
+    expect(response.headers.get('vary')).to.equal('Authorization, Cookie, Accept-Encoding');
     const body = userListSchema.parse(await response.json());
     expect(body.items.map(({ spec }) => spec.username)).to.deep.equal(['(a+)+$, "<b>"', 'adam', 'Jane Doe', 'zoë Martin', '']);
     expect(body).to.deep.include({ apiVersion: 'auth.platform.io/v1', kind: 'UserList', total: 5 });
