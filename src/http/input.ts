@@ -1,33 +1,17 @@
 import type { z } from 'zod';
 import { badRequest, type StatusCause, type StatusError, unknownPath } from './status.ts';
-
-type Issue = z.core.$ZodIssue;
-
-const causeReasons: Partial<Record<Issue['code'], string>> = {
-  invalid_value: 'FieldValueNotSupported',
-  unrecognized_keys: 'FieldValueForbidden',
-  invalid_type: 'FieldValueTypeInvalid',
-};
-
-function causeReason(issue: Issue): string {
-  if (issue.code === 'invalid_type' && issue.input === undefined) return 'FieldValueRequired';
-  if (issue.code === 'too_big')
-    return issue.origin === 'array' ? 'FieldValueTooMany' : issue.origin === 'string' ? 'FieldValueTooLong' : 'FieldValueInvalid';
-  return causeReasons[issue.code] ?? 'FieldValueInvalid';
-}
-
-/** `['spec', 'ids', 0, 'id']` as `spec.ids[0].id`. */
-export const fieldPath = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : text ? `${text}.${String(key)}` : String(key)), '');
-
-/** The violations that a schema found, as causes of a Status. */
-const causesOf = (issues: readonly Issue[]): Required<StatusCause>[] =>
-  issues.map((issue) => ({ reason: causeReason(issue), message: issue.message, field: fieldPath(issue.path) }));
+import { type Violation, validate } from './violations.ts';
 
 /** 400 with a cause per violation. */
-export function badInput(issues: readonly Issue[]): StatusError {
-  const causes = causesOf(issues);
-  return badRequest(causes.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join('; '), causes);
+export const badInput = (violations: readonly Violation[]): StatusError =>
+  badRequest(
+    violations.map(textOf).join('; '),
+    violations.map(({ reason, detail, field }) => ({ reason, message: detail, ...(field && { field }) })),
+  );
+
+function textOf({ field, detail, isUnknown }: Violation): string {
+  if (isUnknown) return detail;
+  return field ? `${field}: ${detail}` : `the body ${detail}`;
 }
 
 function isRepeatable(schema: z.core.$ZodType): boolean {
@@ -60,8 +44,8 @@ export function parseQuery(schema: z.ZodObject, repeatable: ReadonlySet<string>,
     }
   }
   if (twice.length > 0) throw badRequest(twice.map(({ field, message }) => `${field}: ${message}`).join('; '), twice);
-  const result = schema.safeParse(values);
-  if (!result.success) throw badInput(result.error.issues);
+  const result = validate(schema, values);
+  if (!result.success) throw badInput(result.violations);
   return result.data;
 }
 

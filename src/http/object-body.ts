@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 import { type FieldError, forbidden, invalidValue, notSupported, required, tooMany, typeInvalid } from './field-error.ts';
-import { fieldPath } from './input.ts';
 import { badRequest, invalid } from './status.ts';
-
-type Issue = z.core.$ZodIssue;
+import { type Violation, validate } from './violations.ts';
 
 /** Query `fieldValidation` of Kubernetes: what becomes of fields that nobody knows. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
@@ -31,31 +29,27 @@ interface ObjectRules {
  */
 export function readObject<S extends z.ZodType>(schema: S, body: unknown, rules: ObjectRules): { object: z.output<S>; warnings: string[] } {
   const { alsoWrong = [] } = rules;
-  const first = schema.safeParse(body);
+  const first = validate(schema, body);
   if (first.success && alsoWrong.length > 0) throw invalid(rules, alsoWrong);
   if (first.success) return { object: first.data, warnings: [] };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badRequest('the body must be a JSON object');
-  const unknown = first.error.issues.flatMap(unknownFields);
+  const unknown = first.violations.filter(({ isUnknown }) => isUnknown);
+  const unknownTexts = unknown.map(({ detail }) => detail);
   if (unknown.length > 0 && rules.fieldValidation === 'Strict')
-    throw badRequest(`strict decoding error: ${unknown.map(unknownText).join(', ')}`, unknown.map(unknownCause));
-  const violations = first.error.issues.filter(({ code }) => code !== 'unrecognized_keys');
-  const wrong = [...violations.map((issue) => fieldErrorOf(issue, body, rules)), ...alsoWrong];
+    throw badRequest(
+      `strict decoding error: ${unknownTexts.join(', ')}`,
+      unknown.map(({ reason, detail, field }) => ({ reason, message: detail, field })),
+    );
+  const violations = first.violations.filter(({ isUnknown }) => !isUnknown);
+  const wrong = [...violations.map((violation) => fieldErrorOf(violation, rules)), ...alsoWrong];
   if (wrong.length > 0) throw invalid(rules, wrong);
   const object = schema.parse(without(body, unknown));
-  return { object, warnings: rules.fieldValidation === 'Warn' ? unknown.map(unknownText) : [] };
+  return { object, warnings: rules.fieldValidation === 'Warn' ? unknownTexts : [] };
 }
 
-type Path = readonly PropertyKey[];
-
-const unknownFields = (issue: Issue): Path[] => (issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : []);
-
-const unknownText = (path: Path) => `unknown field ${JSON.stringify(fieldPath(path))}`;
-
-const unknownCause = (path: Path) => ({ reason: 'FieldValueForbidden', message: unknownText(path), field: fieldPath(path) });
-
-function without(body: object, fields: readonly Path[]): unknown {
+function without(body: object, unknown: readonly Violation[]): unknown {
   const copy: unknown = structuredClone(body);
-  for (const path of fields) {
+  for (const { path } of unknown) {
     const parent = path.slice(0, -1).reduce<unknown>((value, key) => memberOf(value, key), copy);
     if (typeof parent === 'object' && parent !== null) Reflect.deleteProperty(parent, path.at(-1) ?? '');
   }
@@ -65,16 +59,23 @@ function without(body: object, fields: readonly Path[]): unknown {
 const memberOf = (value: unknown, key: PropertyKey): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 
-function fieldErrorOf(issue: Issue, body: unknown, { secretFields = [] }: ObjectRules): FieldError {
-  const field = fieldPath(issue.path);
-  const found = issue.path.reduce(memberOf, body);
+function fieldErrorOf(
+  { reason, detail, field, value: found, supported, maximum }: Violation,
+  { secretFields = [] }: ObjectRules,
+): FieldError {
   const value = secretFields.includes(field) ? '***' : found;
-  const isForbidden = issue.code === 'custom' && issue.params?.isForbidden === true;
-  if (isForbidden || (issue.code === 'invalid_type' && issue.expected === 'never')) return forbidden(field, issue.message);
-  if (issue.code === 'invalid_type' && found === undefined) return required(field);
-  if (issue.code === 'invalid_type') return typeInvalid(field, value, `must be of type ${issue.expected}`);
-  if (issue.code === 'invalid_value') return notSupported(field, value, issue.values);
-  if (issue.code === 'too_big' && issue.origin === 'array' && Array.isArray(found))
-    return tooMany(field, found.length, Number(issue.maximum));
-  return invalidValue(field, value, issue.message);
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return forbidden(field, detail);
+    case 'FieldValueRequired':
+      return required(field);
+    case 'FieldValueTypeInvalid':
+      return typeInvalid(field, value, detail);
+    case 'FieldValueNotSupported':
+      return notSupported(field, value, supported);
+    case 'FieldValueTooMany':
+      return tooMany(field, Array.isArray(found) ? found.length : 0, maximum);
+    default:
+      return invalidValue(field, value, detail);
+  }
 }

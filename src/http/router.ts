@@ -7,6 +7,7 @@ import { badInput, parseParams, parseQuery, repeatableParameters } from './input
 import type { Bearer, Caller, Operation } from './operation.ts';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from './status.ts';
 import { TokenGuard } from './token-guard.ts';
+import { validate } from './violations.ts';
 
 /** What the frame keeps of a request while it is under way. */
 export interface RequestState {
@@ -144,7 +145,7 @@ async function readCredential(ctx: Context, operation: Operation, authenticator:
 }
 
 async function readBody(ctx: Context, { body: schema, bodyTypes = jsonTypes }: Operation, limit: number): Promise<unknown> {
-  const result = (schema ?? z.undefined()).safeParse(await readJson(ctx.req, { limit, mediaTypes: bodyTypes }));
-  if (!result.success) throw badInput(result.error.issues);
+  const result = validate(schema ?? z.undefined(), await readJson(ctx.req, { limit, mediaTypes: bodyTypes }));
+  if (!result.success) throw badInput(result.violations);
   return result.data;
 }

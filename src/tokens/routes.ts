@@ -11,6 +11,7 @@ import { badInput } from '../http/input.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
 import { forbidden, unauthorized } from '../http/status.ts';
+import { validate } from '../http/violations.ts';
 import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { sendJson } from '../listing/lister.ts';
@@ -128,7 +129,7 @@ const reviewOperation = ({ review, access, identify, audit }: AccessTokenOperati
       403: { description: 'The caller may not `create tokenreviews` in `authentication.k8s.io`.' },
     },
     async handle({ ctx, caller: bearer, body, signal }) {
-      const asked = tokenReviewBody.safeParse(body);
+      const asked = validate(tokenReviewBody, body);
       // An API server that does not know its own webhook credential asks about it, with it; asking back would go in circles.
       if (asked.data?.spec.token === bearer.token) throw unauthorized({ tokenGiven: true });
       const caller = await identify(bearer, signal);
@@ -139,7 +140,7 @@ const reviewOperation = ({ review, access, identify, audit }: AccessTokenOperati
         auditForbidden(audit)(ctx, caller, refusal);
         throw refusal;
       }
-      if (!asked.success) throw badInput(asked.error.issues);
+      if (!asked.success) throw badInput(asked.violations);
       ctx.status = 201;
       ctx.body = await reviewToken(asked.data, review, signal);
     },

@@ -260,7 +260,7 @@ describe('access reviews', () => {
     [{ kind: 1, spec: listUsers }, 'kind'],
     [{ kind: 'SelfSubjectAccessReviewList', items: [{ spec: listUsers }, { spec: 1 }] }, 'items[1].spec'],
     [{ kind: 'SelfSubjectAccessReviewList', items: {} }, 'items'],
-    [[], ''],
+    [[], undefined],
   ] as const) {
     it(`AUZ-03 refuses ${JSON.stringify(body).slice(0, 70)} with 400 and names ${field || 'the body'}`, async () => {
       for (const path of paths) expect(await refuse(body, path)).to.deep.equal({ code: 400, reason: 'BadRequest', fields: [field] });

@@ -12,7 +12,9 @@ const operation = z.looseObject({
   operationId: z.string(),
   tags: z.array(z.string()),
   summary: z.string(),
-  parameters: z.array(z.looseObject({ name: z.string(), in: z.string(), description: z.string().optional() })).default([]),
+  parameters: z
+    .array(z.looseObject({ name: z.string(), in: z.string(), required: z.boolean().default(false), description: z.string().optional() }))
+    .default([]),
   requestBody: z.looseObject({ content }).optional(),
   responses: z.record(z.string(), response),
 });

@@ -1,0 +1,125 @@
+/** What a schema finds wrong with the input of a caller, in the words of Kubernetes instead of those of the validator. */
+import type { z } from 'zod';
+
+type Issue = z.core.$ZodIssue;
+type RawIssue = z.core.$ZodRawIssue;
+
+export interface Violation {
+  /** `FieldValueRequired`, `FieldValueInvalid`, … */
+  readonly reason: string;
+  /** What to do: `is required`, `must be a string`, … */
+  readonly detail: string;
+  readonly path: readonly PropertyKey[];
+  /** The path as text: `spec.ids[0].id`; '' for all of the input. */
+  readonly field: string;
+  readonly value: unknown;
+  /** True for a member that the schema does not know. */
+  readonly isUnknown: boolean;
+  /** The values that are allowed, where that is a list. */
+  readonly supported: readonly unknown[];
+  /** How many items are allowed at most, where there are too many. */
+  readonly maximum: number;
+}
+
+type Validated<S extends z.ZodType> = { success: true; data: z.output<S> } | { success: false; data?: undefined; violations: Violation[] };
+
+/** Reads the input of a caller by a schema. Whatever takes input from callers goes this way, so that all of it is refused in one voice. */
+export function validate<S extends z.ZodType>(schema: S, input: unknown): Validated<S> {
+  const result = schema.safeParse(input, { error: detailOf, reportInput: true });
+  return result.success
+    ? { success: true, data: result.data }
+    : { success: false, violations: result.error.issues.flatMap((issue) => violationsOf(issue, input)) };
+}
+
+/** `['spec', 'ids', 0, 'id']` as `spec.ids[0].id`. */
+const fieldPath = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : text ? `${text}.${String(key)}` : String(key)), '');
+
+function violationsOf(issue: Issue, input: unknown): Violation[] {
+  const { path, message: detail } = issue;
+  const value = path.reduce(memberOf, input);
+  const violation = { detail, path, field: fieldPath(path), value, isUnknown: false, supported: [], maximum: Number.NaN };
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => {
+      const field = fieldPath([...path, key]);
+      const text = `unknown field ${JSON.stringify(field)}`;
+      return { ...violation, reason: 'FieldValueForbidden', detail: text, path: [...path, key], field, isUnknown: true };
+    });
+  if (isForbidden(issue)) return [{ ...violation, reason: 'FieldValueForbidden' }];
+  if (isMissing(issue, value)) return [{ ...violation, reason: 'FieldValueRequired', detail: 'is required' }];
+  return [{ ...violation, reason: reasonOf(issue), ...limitsOf(issue) }];
+}
+
+const memberOf = (value: unknown, key: PropertyKey): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+
+/** See `readObject`. */
+const isForbidden = (issue: Issue) =>
+  (issue.code === 'custom' && issue.params?.isForbidden === true) || (issue.code === 'invalid_type' && issue.expected === 'never');
+
+const isMissing = ({ code }: Issue, value: unknown) => value === undefined && (code === 'invalid_type' || code === 'invalid_value');
+
+function limitsOf(issue: Issue): Partial<Violation> {
+  if (issue.code === 'invalid_value') return { supported: issue.values };
+  return issue.code === 'too_big' ? { maximum: Number(issue.maximum) } : {};
+}
+
+function reasonOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return 'FieldValueTypeInvalid';
+    case 'invalid_value':
+      return 'FieldValueNotSupported';
+    case 'too_big':
+      return issue.origin === 'array' ? 'FieldValueTooMany' : issue.origin === 'string' ? 'FieldValueTooLong' : 'FieldValueInvalid';
+    default:
+      return 'FieldValueInvalid';
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+};
+
+const formats: Readonly<Record<string, string>> = {
+  datetime: 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)',
+  url: 'must be a URL',
+  email: 'must be an e-mail address',
+};
+
+const units: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  string: ['character', 'characters'],
+  array: ['item', 'items'],
+};
+
+/** For every issue whose schema has no words of its own. */
+function detailOf(issue: RawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${typeNames[issue.expected] ?? 'of another type'}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'too_small':
+      return boundText(issue.origin, 'at least', Number(issue.minimum));
+    case 'too_big':
+      return boundText(issue.origin, 'at most', Number(issue.maximum));
+    case 'invalid_format':
+      return formats[issue.format] ?? 'does not have the required form';
+    default:
+      return 'is not valid';
+  }
+}
+
+function boundText(origin: string, bound: string, limit: number): string {
+  const unit = units[origin];
+  if (unit === undefined) return `must be ${bound} ${limit}`;
+  if (bound === 'at least' && limit === 1) return 'must not be empty';
+  return `must have ${bound} ${limit} ${limit === 1 ? unit[0] : unit[1]}`;
+}
