@@ -1,9 +1,9 @@
 /**
- * Builds the service as one program: `dist/atrium.js`, with the parts that only some commands load beside it (`dist/parts`); kubectl's
- * log-in as one file for people's machines, `dist/kubectl-atrium`; and the licences of everything that went into them
- * (`dist/LICENSES.txt`).
+ * Builds the service as one program: `dist/atrium.js`, with everything that it loads beside it (`dist/parts`); kubectl's login as one
+ * file for people's machines, `dist/kubectl-atrium`; and the licences of everything that went into them (`dist/LICENSES.txt`).
  *
  * Parts, because what is loaded is resident: one file with the reader of kubeconfigs and the embedded cluster in it costs 50 MB more.
+ * Both programs begin with src/node-version.js: an old Node.js must be able to read what says that it is too old.
  *
  * Run: npm run build [-- --outfile elsewhere/atrium.js]
  */
@@ -24,12 +24,8 @@ const shared = {
   minify: true,
   keepNames: true,
   platform: 'node',
-  target: 'node24',
-  format: 'esm',
   mainFields: ['module', 'main'],
   metafile: true,
-  // What CommonJS packages of it call.
-  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
 } satisfies BuildOptions;
 
 /** A package that wants `reflect-metadata` before it without importing it: which part would be first is esbuild's to choose. */
@@ -45,15 +41,47 @@ const withReflectMetadata: Plugin = {
 await rm(join(outdir, 'parts'), { recursive: true, force: true });
 const service = await build({
   ...shared,
-  entryPoints: { [name]: 'src/main.ts' },
-  outdir,
-  chunkNames: 'parts/[name]-[hash]',
+  target: 'node24',
+  format: 'esm',
+  // What CommonJS packages of it call.
+  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
+  entryPoints: { main: 'src/main.ts' },
+  outdir: join(outdir, 'parts'),
+  chunkNames: '[name]-[hash]',
   splitting: true,
   plugins: [withReflectMetadata],
   // The first is loaded by a thread of its own and only for people; the second is what a test runner happens to bring.
   external: ['pino-pretty', 'supports-color'],
 });
-const plugin = await build({ ...shared, entryPoints: ['src/kubectl-atrium.ts'], outfile: join(outdir, 'kubectl-atrium') });
+
+/** Read by every Node.js since 14, as a module or not: the name of the file and the folder it is in decide which of them it is. */
+const readable = { format: 'iife', target: 'node14' } satisfies BuildOptions;
+await build({
+  ...shared,
+  ...readable,
+  entryPoints: { [name]: 'src/atrium.js' },
+  outdir,
+  plugins: [
+    {
+      name: 'the parts beside it',
+      setup({ onResolve }) {
+        onResolve({ filter: /main\.ts$/ }, ({ kind }) =>
+          kind === 'entry-point' ? undefined : { path: './parts/main.js', external: true },
+        );
+      },
+    },
+  ],
+});
+const plugin = await build({
+  ...shared,
+  ...readable,
+  // A module has no require, and a new enough Node.js hands one out.
+  banner: {
+    js: "var require=typeof require=='function'?require:process.getBuiltinModule&&process.getBuiltinModule('module').createRequire(process.execPath);",
+  },
+  entryPoints: ['src/kubectl-atrium.js'],
+  outfile: join(outdir, 'kubectl-atrium'),
+});
 await chmod(join(outdir, 'kubectl-atrium'), 0o755);
 
 // Two files of a package that are served, not run: the program looks for them as it does where all packages are installed.

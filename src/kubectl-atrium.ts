@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-/** The log-in of kubectl as a program of its own, for people's machines: `kubectl atrium login`. One file, built by scripts/build.ts. */
+/** The login of kubectl as a program of its own, for people's machines: `kubectl atrium login`. One file, built by scripts/build.ts. */
 import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
@@ -23,8 +22,7 @@ addLogInCommands(program, terminal);
 const [node = '', called = '', ...words] = process.argv;
 const isCompletion = basename(called).startsWith('kubectl_complete-');
 
-try {
-  await program.parseAsync([node, called, ...(isCompletion ? ['__complete'] : []), ...words]);
-} catch (error) {
+// Without `await`, which a file that is no module cannot have outside of functions.
+program.parseAsync([node, called, ...(isCompletion ? ['__complete'] : []), ...words]).catch((error: unknown) => {
   process.exit(exitCodeOf(error, process));
-}
+});

@@ -1,15 +1,17 @@
 import { execFile } from 'node:child_process';
 import { copyFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { transform } from 'esbuild';
 import { TestProvider } from '../login/provider/provider.ts';
 import { buildPlugin } from './bundle.ts';
 import { credentialOf, Machine } from './machine.ts';
 
 const run = promisify(execFile);
 
-describe('kubectl-atrium as one file', () => {
+describe('the programs as they are built', () => {
   let plugin: Awaited<ReturnType<typeof buildPlugin>>;
   let provider: TestProvider;
   let machine: Machine;
@@ -27,7 +29,7 @@ describe('kubectl-atrium as one file', () => {
     await plugin?.remove();
   });
 
-  it('can be run, and needs nothing but Node.js', async () => {
+  it('is one file for kubectl, can be run, and needs nothing but Node.js', async () => {
     expect((await stat(plugin.path)).mode & 0o111).to.equal(0o111);
     const text = await readFile(program, 'utf8');
     expect(text).to.match(/^#!\/usr\/bin\/env node\n/);
@@ -36,6 +38,38 @@ describe('kubectl-atrium as one file', () => {
 
     expect(stderr).to.equal('');
     expect([...stdout.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name)).to.deep.equal(['login', 'token', 'logout', 'completion', 'help']);
+  });
+
+  it('runs where files are modules, too', async () => {
+    await machine.file('package.json', '{ "type": "module" }');
+
+    expect((await run(program, ['--version'], { env: { PATH: machine.environment.PATH } })).stdout).to.match(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('says in one line that Node.js is too old, built or not', async () => {
+    const source = (name: string) => fileURLToPath(new URL(`../../src/${name}`, import.meta.url));
+    const preload = fileURLToPath(new URL('old-node.cjs', import.meta.url));
+    for (const file of [source('atrium.js'), source('kubectl-atrium.js'), program, plugin.service])
+      for (const [version, isRefused] of Object.entries({ '20.20.2': true, '24.10.9': true, '24.11.0': false, '26.0.0': false })) {
+        const command = [process.execPath, '--require', preload, file, '--version'];
+        const { code, stdout, stderr } = await machine.spawn(command, { OLD_NODE: version }).finished;
+        expect(code, `${file} on ${version}: ${stderr}`).to.equal(isRefused ? 1 : 0);
+        if (!isRefused) continue;
+        expect(stdout).to.equal('');
+        expect(stderr).to.equal(`Node.js 24.11 or later is needed; this is ${version} (${process.execPath})\n`);
+      }
+  });
+
+  it('begins with what an old Node.js can read', async () => {
+    for (const file of [program, plugin.service]) {
+      const text = await readFile(file, 'utf8');
+      // Else the file as a whole is refused, before it can say why.
+      expect(text).not.to.match(/^\s*(import|export)\b/m);
+      // What comes out the same has nothing in it that is newer.
+      const { code: old } = await transform(text, { target: 'node14' });
+      const { code: newest } = await transform(text, { target: 'esnext' });
+      expect(old === newest, file).to.equal(true);
+    }
   });
 
   it('logs in, prints tokens and logs out', async () => {
