@@ -1,12 +1,13 @@
-#!/usr/bin/env node
 /** The process: reads the command line, loads the configuration, starts what it names and ends on a signal. Sole user of process.env and process.exit. */
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
+import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
 import { addLogInCommands } from './cli/commands.ts';
+import { stopOnSignals } from './cli/signals.ts';
 import { Interrupted, type Terminal } from './cli/terminal.ts';
 import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
@@ -16,10 +17,15 @@ import { kubeconfigConnection } from './kubernetes/kubeconfig.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';
 
+/** Returns the first of these that exists, seen from this file: in the sources, in `dist/parts`, in the image. */
+const shippedDirectory = (...places: string[]): URL | undefined => places.map((place) => new URL(place, import.meta.url)).find(existsSync);
+
 /** The file and the process variables; an absent default file counts as empty, an absent named one is a problem. */
 function configSources(file: string | undefined): ConfigSources {
-  if (file === undefined && !existsSync(defaultConfig)) return { environment: process.env };
-  return { yaml: readNamedFile('--config', file ?? defaultConfig), environment: process.env };
+  const page = shippedDirectory('../public/', '../web/public/', '../../web/public/');
+  const sources = { environment: process.env, ...(page && { staticDirectory: fileURLToPath(page) }) };
+  if (file === undefined && !existsSync(defaultConfig)) return sources;
+  return { ...sources, yaml: readNamedFile('--config', file ?? defaultConfig) };
 }
 
 /** @throws ConfigError */
@@ -42,11 +48,22 @@ function connect({ kubernetes }: Config): Promise<Connection> {
 async function serve({ config: file }: { config?: string }): Promise<void> {
   const config = parseConfig(configSources(file));
   const connection = await connect(config);
-  const { App } = await import('./app.ts');
+  const { App } = await withoutRuntimeWarning(() => import('./app.ts'));
   const writeAudit = (line: string) => process.stdout.write(line);
   const app = new App({ config, connection, environment: process.env, log: createLog(config.log), writeAudit });
-  stopOnSignal((options) => app.stop(options));
+  stopOnSignals(process, (options) => app.stop(options));
   await app.start();
+}
+
+/** oidc-provider warns, when it is loaded, of every Node.js that is no LTS release yet. Ours is pinned, and tested. */
+async function withoutRuntimeWarning<T>(load: () => Promise<T>): Promise<T> {
+  const { warn } = console;
+  console.warn = (...words: unknown[]) => String(words[0]).includes('Unsupported runtime') || warn(...words);
+  try {
+    return await load();
+  } finally {
+    console.warn = warn;
+  }
 }
 
 async function createAdmin({ config: file, passwordFile, ...options }: CreateAdminOptions): Promise<void> {
@@ -62,22 +79,6 @@ interface CreateAdminOptions {
   secret: string;
   passwordFile?: string;
   config?: string;
-}
-
-/** The first signal stops in order and exits 0; a second one exits at once. */
-function stopOnSignal(stop: (options: { drain: boolean }) => Promise<void>): void {
-  let isStopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      // Only an orchestrator's signal is followed by requests from those who have not heard of it yet.
-      stop({ drain: signal === 'SIGTERM' }).then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
-    });
-  }
 }
 
 function terminal(): Terminal {
@@ -96,8 +97,8 @@ const wholeNumber = (text: string): number => {
 const program = new Command('atrium').description('The backend of a web console for Kubernetes.').version(packageJson.version);
 
 program
-  .command('serve', { isDefault: true })
-  .description('start the service')
+  .command('serve')
+  .description('start the service; what happens without a command, too')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(serve);
 
@@ -121,9 +122,11 @@ program
   .option('--info <file>', 'write addresses, people and tokens there, as JSON')
   .action(async (options) => {
     // Only the demo pays for loading the embedded cluster.
-    const { runSandbox } = await import('./demo.ts');
-    const { stop } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('..', import.meta.url) });
-    stopOnSignal(stop);
+    const { runSandbox } = await withoutRuntimeWarning(() => import('./demo.ts'));
+    const manifests = shippedDirectory('../deploy/manifests/', '../../deploy/manifests/');
+    if (manifests === undefined) throw new Error('the demo runs in the repository only: it needs deploy/manifests and web/public');
+    const { stop } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('../..', manifests) });
+    stopOnSignals(process, stop);
   });
 
 const config = program.command('config').description('look at the configuration');
@@ -145,14 +148,17 @@ program
   .command('openapi')
   .description('print the OpenAPI document')
   .action(async () => {
-    const { App } = await import('./app.ts');
+    const { App } = await withoutRuntimeWarning(() => import('./app.ts'));
     console.log(JSON.stringify(App.describe(), null, 2));
   });
 
 addLogInCommands(program, terminal);
 
+const args = process.argv.slice(2);
+const namesNoCommand = args.length === 0 || (args[0]?.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(args[0]));
+
 try {
-  await program.parseAsync();
+  await program.parseAsync([...(namesNoCommand ? ['serve'] : []), ...args], { from: 'user' });
 } catch (error) {
   if (error instanceof Interrupted) process.exit(error.exitCode);
   console.error(error instanceof Error ? error.message : error);

@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { type Config, configSchema, contradictions } from './schema.ts';
+import { type Config, configSchema, contradictions, defaultStaticDirectory } from './schema.ts';
 import { isText, shapeOf, writtenDefaults } from './schema-tree.ts';
 
 /** One thing that is wrong: where, and what would be right. */
@@ -27,6 +27,8 @@ export interface ConfigSources {
   yaml?: string;
   /** Process variables; `ATRIUM_SERVER__PORT` is `server.port`. */
   environment?: Readonly<Record<string, string | undefined>>;
+  /** Where the static files are that come with the program: served if the settings name no directory. */
+  staticDirectory?: string;
 }
 
 /**
@@ -49,7 +51,7 @@ export function effectiveSettings(sources: ConfigSources): Tree {
   return merge(writtenDefaults(configSchema), readSources(sources).tree);
 }
 
-function readSources({ yaml = '', environment = {} }: ConfigSources): { tree: Tree; problems: Problem[] } {
+function readSources({ yaml = '', environment = {}, staticDirectory }: ConfigSources): { tree: Tree; problems: Problem[] } {
   const document = parseDocument(yaml, { uniqueKeys: true });
   const problems: Problem[] = document.errors.map(({ message }) => ({
     path: '',
@@ -64,7 +66,15 @@ function readSources({ yaml = '', environment = {} }: ConfigSources): { tree: Tr
     const problem = override(tree, name.slice('ATRIUM_'.length).split('__'), text);
     if (problem) problems.push({ path: name, message: problem });
   }
-  return { tree, problems };
+  return { tree: staticDirectory === undefined ? tree : withStaticDirectory(tree, staticDirectory), problems };
+}
+
+/** Changes only where the files are read from: what the console is told stays as it is without. */
+function withStaticDirectory(tree: Tree, directory: string): Tree {
+  const { console = {} } = tree;
+  const { static: section = {} } = isTree(console) ? console : {};
+  if (!isTree(console) || !isTree(section) || section.directory !== undefined) return tree;
+  return { ...tree, console: { assetsHostPath: defaultStaticDirectory, ...console, static: { ...section, directory } } };
 }
 
 /** Puts one variable into the tree; a text setting takes it as it is, any other reads it as YAML. */

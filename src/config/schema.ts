@@ -114,6 +114,9 @@ function isLanguageTag(tag: string): boolean {
 
 const contentSecurityPolicy = "default-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 
+/** Beside the program, as the image has it. */
+export const defaultStaticDirectory = 'public';
+
 const consoleSection = z.strictObject({
   apiAddress: z
     .string()
@@ -168,7 +171,9 @@ const consoleSection = z.strictObject({
     .describe('Services that console plugins come from or talk to.'),
   static: z
     .strictObject({
-      directory: path().default('public').describe('Directory of the static files, read at the start.'),
+      directory: path()
+        .default(defaultStaticDirectory)
+        .describe('Directory of the static files, read at the start. Unset: the one that comes with the service.'),
       fallback: z
         .string()
         .regex(/^[^/\\]+$/, 'must be a file name without a path')
