@@ -10,8 +10,6 @@ const maxBytes = 6 * 1024;
 export interface FlowCookieOptions {
   /** Whether the public URL is https. */
   isSecure: boolean;
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
   seal: Seal;
   now: () => Date;
 }
@@ -23,10 +21,11 @@ export class FlowCookies {
   readonly #attributes: string;
 
   constructor(options: FlowCookieOptions) {
-    const { isSecure, basePath } = options;
+    const { isSecure } = options;
     this.#options = options;
-    this.#prefix = `${isSecure ? '__Secure-' : ''}atrium_flow_`;
-    this.#attributes = `Path=${basePath}/api/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    // No other host of the domain can plant a cookie of this prefix, which asks for the path `/` (RFC 6265bis, 4.1.3.2).
+    this.#prefix = `${isSecure ? '__Host-' : ''}atrium_flow_`;
+    this.#attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   }
 
   /** Gives the browser a flow; its oldest ones are expired where they are too many. @throws StatusError 503 while there is no key */

@@ -43,7 +43,7 @@ interface RelyingParty {
 
 /** The parts of log-in, put together. */
 export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
-  const { config, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, basePath, keyRing, accounts, audit, log, now } = options;
+  const { config, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, keyRing, accounts, audit, log, now } = options;
   const { login, server, kubernetes, users } = config;
   const { idleDays } = users;
   const isEmbedded = login.issuer === undefined;
@@ -66,7 +66,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   });
   const { sessions, revokedTokens } = sessionSide;
 
-  const flows = new FlowCookies({ isSecure: publicURL.startsWith('https:'), basePath, seal: keyRing.sealFor('flow'), now });
+  const flows = new FlowCookies({ isSecure: publicURL.startsWith('https:'), seal: keyRing.sealFor('flow'), now });
   const callback = new Callback({
     ...issuerSide,
     flows,

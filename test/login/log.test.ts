@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { sendRaw } from '../support/raw-http.ts';
-import { expectOK, relyingParty } from './conformance/relying-party.ts';
+import { expectOK, expectStatus, relyingParty } from './conformance/relying-party.ts';
 import { authorize, Browser, logIn, loginInfoOf } from './provider/browser.ts';
 import { publicURL } from './support.ts';
 
@@ -50,22 +50,33 @@ describe('login', () => {
       const { name, value, attributes } = cookieParts(reply.cookies[0] ?? '');
       expect(name).to.equal(`atrium_flow_${info.state.slice(0, 8)}`);
       expect(value).to.not.include(info.state).and.not.include(asked.nonce);
-      expect(attributes).to.include.members(['httponly', 'samesite=lax', 'path=/api/']);
+      expect(attributes).to.include.members(['httponly', 'samesite=lax', 'path=/']);
       expect(attributes).to.not.include('secure');
       const maxAge = attributes.find((attribute) => attribute.startsWith('max-age='));
       expect(Number(maxAge?.slice('max-age='.length))).to.be.within(1, 600);
     });
   }
 
-  it('LOG-01 marks cookies Secure under https, and keeps them to the base path', async () => {
+  it('LOG-01 keeps the flow cookie to this host under https, so that no sibling of the domain can plant one', async () => {
     const { cluster, provider } = party();
     const secure = await cluster.service({ provider, config: { server: { publicURL: 'https://console.test/atrium/' } } });
     const reply = await new Browser(secure.url).request('/atrium/api/v2/token/login');
     expectOK(reply);
     const { name, attributes } = cookieParts(reply.cookies[0] ?? '');
-    expect(name).to.match(/^__Secure-atrium_flow_/);
-    expect(attributes).to.include.members(['secure', 'httponly', 'samesite=lax', 'path=/atrium/api/']);
+    expect(name).to.match(/^__Host-atrium_flow_[\w-]{8}$/);
+    expect(attributes).to.include.members(['secure', 'httponly', 'samesite=lax', 'path=/']);
+    expect(attributes.join()).to.not.include('domain');
     expect(new URL(loginInfoOf(reply).auth_url).searchParams.get('redirect_uri')).to.equal('https://console.test/atrium/');
+  });
+
+  it('LOG-04 takes no flow cookie that another host of the domain could have planted', async () => {
+    const { cluster, provider } = party();
+    const secure = await cluster.service({ provider, config: { server: { publicURL: 'https://console.test' } } });
+    const attacker = new Browser(secure.url);
+    const answer = await authorize(loginInfoOf(await attacker.login('v2')).auth_url);
+    const victim = new Browser(secure.url);
+    for (const [name, value] of attacker.cookies) victim.cookies.set(name.replace('__Host-', '__Secure-'), value);
+    expectStatus(await victim.callback('v2', answer), 400, 'state');
   });
 
   it('LOG-02 gives a thousand log-ins at once a state, nonce and challenge each', async () => {

@@ -94,14 +94,14 @@ describe('login, where the issuer knows no log-out', () => {
 describe('login below a path, behind https', () => {
   const party = relyingParty({ config: { server: { publicURL: 'https://console.test/base/' } } });
 
-  it('keeps to that path and to https', async () => {
+  it('keeps to that path and to https, with cookies of this host alone', async () => {
     const browser = new Browser(party().service.url);
     const reply = await browser.request('/base/api/v2/token/login');
     const info = loginInfoOf(reply);
     expect(asked(info.auth_url).redirect_uri).to.equal('https://console.test/base/');
     expect(reply.cookies).to.have.length(1);
-    expect(reply.cookies[0]).to.match(/^__Secure-atrium_flow_[\w-]{8}=/);
-    expect(reply.cookies[0]).to.include('; Path=/base/api/;').and.to.include('; Secure');
+    expect(reply.cookies[0]).to.match(/^__Host-atrium_flow_[\w-]{8}=/);
+    expect(reply.cookies[0]).to.include('; Path=/;').and.to.include('; Secure');
     const answer = await authorize(info.auth_url);
     const callback = await browser.request(`/base/api/v2/token/callback?${answer}`, { headers: { 'sec-fetch-mode': 'navigate' } });
     expectOK(callback);
