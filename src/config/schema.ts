@@ -256,23 +256,6 @@ export function contradictions(config: Config): Record<string, string> {
 /** The issuer that people log in at; undefined if log-in is not configured. */
 export const issuerOf = (config: Config): string | undefined => config.login.issuer ?? identityURLOf(config);
 
-/** Our two callback addresses, which a client may always name as the redirect URL: then the browser itself ends the login. */
-const callbackURLs = (publicURL: string): string[] =>
-  ['v1', 'v2'].map((version) => `${publicURL.replace(/\/+$/, '')}/api/${version}/token/callback`);
-
-/** Where the issuer may send browsers back to; the first is the default. Empty without a public URL. */
-export function redirectURLsOf({
-  server: { publicURL },
-  login,
-}: {
-  server: Pick<Config['server'], 'publicURL'>;
-  login: Config['login'];
-}): string[] {
-  if (publicURL === undefined) return [];
-  const { redirectURLs = [`${publicURL.replace(/\/+$/, '')}/`] } = login;
-  return [...new Set([...redirectURLs, ...callbackURLs(publicURL)])];
-}
-
 /** The embedded issuer, if people log in there. */
 export const embeddedIssuerOf = (config: Config): string | undefined =>
   config.login.issuer === undefined ? identityURLOf(config) : undefined;

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ClientMetadata } from 'oidc-provider';
-import { type Config, redirectURLsOf } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
+import { redirectURLsOf } from '../oidc/redirect-urls.ts';
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -39,7 +40,7 @@ async function consoleClient({ publicURL, login, title, backchannelLogout }: Omi
   return {
     client_id: login.clientID,
     client_name: title,
-    redirect_uris: redirectURLsOf({ server: { publicURL }, login }),
+    redirect_uris: redirectURLsOf(publicURL, login),
     post_logout_redirect_uris: login.postLogoutRedirectURLs ?? [`${publicURL}/`],
     grant_types: ['authorization_code', 'refresh_token', ...(isFrontChannel ? ['implicit'] : [])],
     response_types: isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { LoginRecorder } from '../accounts/login-recorder.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
-import { type Config, redirectURLsOf } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
 import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
@@ -12,6 +12,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { IdentityCache } from '../kubernetes/identity.ts';
 import type { KeyRing } from '../kubernetes/key-ring.ts';
+import { redirectURLsOf } from '../oidc/redirect-urls.ts';
 import { backchannelOperation, type ReceiveLogout } from './backchannel-routes.ts';
 import { Info } from './info.ts';
 import { createRelyingParty } from './relying-party.ts';
@@ -65,7 +66,7 @@ export function createLogin(options: LoginOptions): Login {
   const { externalURL, tokenStorage } = config.login;
   const home = publicURL === undefined ? [] : [`${publicURL.replace(/\/+$/, '')}/`];
   const { postLogoutRedirectURLs = home } = config.login;
-  const redirectURLs = redirectURLsOf(config);
+  const redirectURLs = publicURL === undefined ? [] : redirectURLsOf(publicURL, config.login);
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
   const routes = { allowed: { redirectURLs, tokenStorage }, externalURL, basePath };
   if (issuerURL === undefined || publicURL === undefined) return withoutLogin(routes, { ...options, identify });
