@@ -1,5 +1,6 @@
 /** The issuer as a command-line tool speaks to it (OpenID Connect Core 1.0, RFC 8252, RFC 8628, RFC 7009). */
 import * as client from 'openid-client';
+import { clientAuthentication } from '../oidc/client-authentication.ts';
 import { type IssuerFetch, issuerFetch } from './issuer-fetch.ts';
 import { type LogIn, readNamed } from './settings.ts';
 import { CommandError, harmless, type Terminal } from './terminal.ts';
@@ -31,7 +32,7 @@ export class Issuer {
 
   /** Asks the issuer where everything is. @throws CommandError */
   static async find(logIn: LogIn, terminal: Terminal): Promise<Issuer> {
-    const { issuer, clientID, clientSecretFile, certificateAuthority } = logIn;
+    const { issuer, clientID, clientSecretFile, clientAuthentication: transport = 'basic', certificateAuthority } = logIn;
     const secret = clientSecretFile === undefined ? undefined : (await readNamed('--client-secret-file', clientSecretFile)).trim();
     const fetch = issuerFetch(terminal, certificateAuthority);
     try {
@@ -43,7 +44,7 @@ export class Issuer {
       const metadata = found.serverMetadata();
       // openid-client compares them as URLs, which takes a missing last slash for none; the API server does not.
       if (metadata.issuer !== issuer) throw new CommandError(`it calls itself ${harmless(metadata.issuer)}`);
-      const authentication = clientAuthentication(secret, metadata.token_endpoint_auth_methods_supported);
+      const authentication = clientAuthentication({ secret, transport, offered: metadata.token_endpoint_auth_methods_supported });
       const configuration = new client.Configuration(metadata, clientID, { [client.clockTolerance]: toleranceSeconds }, authentication);
       configuration[client.customFetch] = fetch.fetch;
       if (isInsecure) client.allowInsecureRequests(configuration);
@@ -65,7 +66,9 @@ export class Issuer {
     const { scopes, loginHint } = this.#logIn;
     const { verifier, parameters } = await proofKey();
     const [state, nonce] = [client.randomState(), client.randomNonce()];
-    const url = client.buildAuthorizationUrl(this.#configuration, {
+    const isPushed = this.#configuration.serverMetadata().require_pushed_authorization_requests === true;
+    const build = isPushed ? client.buildAuthorizationUrlWithPAR : client.buildAuthorizationUrl;
+    const url = await build(this.#configuration, {
       redirect_uri: redirectURL,
       scope: scopes,
       state,
@@ -129,12 +132,6 @@ async function proofKey() {
 function tokensOf({ id_token: idToken, refresh_token: refreshToken }: client.TokenEndpointResponse): Tokens {
   if (idToken === undefined) throw new CommandError('the issuer gave no ID token');
   return { idToken, ...(refreshToken !== undefined && { refreshToken }) };
-}
-
-function clientAuthentication(secret: string | undefined, methods: string[] = ['client_secret_basic']): client.ClientAuth {
-  if (secret === undefined) return client.None();
-  const isPost = !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
-  return isPost ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret);
 }
 
 /** What says nothing about the refresh token, but about the client or the moment (RFC 6749, 5.2). */

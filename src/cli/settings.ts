@@ -14,6 +14,8 @@ export const logInSchema = z.object({
   /** PEM; beside the authorities of the system. */
   certificateAuthority: z.optional(z.string()),
   clientSecretFile: z.optional(z.string()),
+  /** How the secret is sent. Default: HTTP Basic. */
+  clientAuthentication: z.optional(z.enum(['basic', 'post'])),
 });
 export type LogIn = z.infer<typeof logInSchema>;
 
@@ -36,6 +38,7 @@ export interface LogInOptions {
   caFile?: string;
   caData?: string;
   clientSecretFile?: string;
+  clientAuthentication?: 'basic' | 'post';
   device?: boolean;
   browser: boolean;
   listenPort: number[];
@@ -53,6 +56,12 @@ export function withLogInOptions(command: Command): Command {
     .option('--ca-file <file>', 'PEM authority of the issuer, beside those of the system')
     .option('--ca-data <base64>', 'the same in base64')
     .option('--client-secret-file <file>', 'secret of a client that is not public')
+    .addOption(
+      new Option('--client-authentication <way>', 'how the secret is sent: in an HTTP Basic header, or in the body').choices([
+        'basic',
+        'post',
+      ]),
+    )
     .option('--device', 'log in on another device, by a code')
     .option('--no-browser', 'open no browser; show the address')
     .addOption(
@@ -65,7 +74,7 @@ export function withLogInOptions(command: Command): Command {
 
 /** @throws CommandError for settings that cannot be used */
 export async function logInOf(options: LogInOptions): Promise<LogIn> {
-  const { issuer, clientId: clientID, loginHint, clientSecretFile } = options;
+  const { issuer, clientId: clientID, loginHint, clientSecretFile, clientAuthentication } = options;
   if (issuer === undefined) throw new CommandError('name the issuer by --issuer');
   if (!isSafe(issuer)) throw new CommandError('--issuer must be an https URL; plain http is for this machine only');
   const scopes = [...new Set(options.scopes.split(/[\s,]+/).filter(Boolean))].sort();
@@ -78,6 +87,7 @@ export async function logInOf(options: LogInOptions): Promise<LogIn> {
     ...(loginHint !== undefined && { loginHint }),
     ...(certificateAuthority !== undefined && { certificateAuthority }),
     ...(clientSecretFile !== undefined && { clientSecretFile }),
+    ...(clientAuthentication !== undefined && { clientAuthentication }),
   };
 }
 

@@ -22,6 +22,10 @@ export const loginSection = z.strictObject({
     .describe('Issuer identifier; must equal the `iss` claim to the letter (OpenID Connect Core 3.1.3.7). Default: the embedded one.'),
   clientID: z.string().min(1).default('atrium').describe('Our client identifier at the OpenID provider.'),
   clientSecretFile: path().optional().describe('File with our client secret; leave out for a public client.'),
+  clientAuthentication: z
+    .enum(['basic', 'post'])
+    .default('basic')
+    .describe('How our client secret is sent: in an HTTP Basic header (in the body where the issuer takes nothing else), or in the body.'),
   caFile: path().optional().describe('PEM certificate authority of the issuer, beside those of the system.'),
   scopes: scopes().default(['openid', 'profile', 'email', 'groups', 'offline_access']).describe('Scopes that are asked for.'),
   responseMode: z

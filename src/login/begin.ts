@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.ts';
+import { stateOf } from '../http/router.ts';
 import type { Flow } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
 import type { Issuer } from './issuer.ts';
@@ -23,7 +24,7 @@ export async function beginLogin(ctx: Context, query: LoginQuery, options: Begin
   const { issuer, flows, login, postLogoutRedirectURLs } = options;
   const [returnURL] = postLogoutRedirectURLs;
   const flow = newFlow(query, options);
-  const authURL = await issuer.authorizationURL(authorizationParameters(flow, query, login));
+  const authURL = await issuer.authorizationURL(authorizationParameters(flow, query, login), stateOf(ctx).signal);
   const logoutURL =
     (await issuer.endSessionURL({ ...(returnURL !== undefined && { post_logout_redirect_uri: returnURL }) })) ?? login.logoutURL;
   flows.set(ctx, flow);

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as client from 'openid-client';
 import { z } from 'zod';
 import { StatusError, unauthorized } from '../http/status.ts';
+import { clientAuthentication, type SecretTransport } from '../oidc/client-authentication.ts';
 import { IssuerDiscovery, type IssuerMetadata } from './issuer-discovery.ts';
 import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './issuer-errors.ts';
 import { customFetch, type FetchedAnswer, IssuerFetch, isInsecure } from './issuer-fetch.ts';
@@ -12,6 +13,8 @@ export interface IssuerOptions {
   issuer: string;
   clientID: string;
   clientSecretFile?: string | undefined;
+  /** `login.clientAuthentication`. Default: HTTP Basic. */
+  clientAuthentication?: SecretTransport;
   caFile?: string | undefined;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
@@ -67,10 +70,16 @@ export class Issuer {
     return this.#discovery.metadata();
   }
 
-  /** @throws StatusError 503 */
-  async authorizationURL(parameters: Record<string, string>): Promise<string> {
-    const configuration = await this.#configuration();
-    return attempt(() => client.buildAuthorizationUrl(configuration, parameters).href);
+  /** The parameters are pushed to an issuer that demands it (RFC 9126); the address then holds a reference to them. @throws StatusError 503 */
+  async authorizationURL(parameters: Record<string, string>, signal: AbortSignal): Promise<string> {
+    const configuration = await this.#configuration(signal);
+    const isPushed = configuration.serverMetadata().require_pushed_authorization_requests === true;
+    if (!isPushed) return attempt(() => client.buildAuthorizationUrl(configuration, parameters).href);
+    try {
+      return (await client.buildAuthorizationUrlWithPAR(configuration, parameters)).href;
+    } catch (error) {
+      throw unavailable(error);
+    }
   }
 
   /** Undefined if the issuer announces no such endpoint. @throws StatusError 503 */
@@ -185,15 +194,16 @@ export class Issuer {
 
   /** openid-client's view of issuer and client, for the calls of one request. The secret is read each time, so that it can be rotated. */
   async #configuration(signal = new AbortController().signal, onAnswer?: (answer: FetchedAnswer) => void): Promise<client.Configuration> {
-    const { issuer, clientID, clientSecretFile } = this.#options;
+    const { issuer, clientID, clientSecretFile, clientAuthentication: transport = 'basic' } = this.#options;
     const metadata = await this.metadata();
+    const { token_endpoint_auth_methods_supported: offered } = metadata;
     try {
       const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();
       const configuration = new client.Configuration(
         metadata,
         clientID,
         { [client.clockTolerance]: 60 },
-        clientAuthentication(secret, metadata),
+        clientAuthentication({ secret, transport, offered }),
       );
       if (isInsecure(issuer)) client.allowInsecureRequests(configuration);
       configuration[client.customFetch] = customFetch(this.#fetch, signal, onAnswer);
@@ -206,14 +216,6 @@ export class Issuer {
 
 /** 503, unless it is a Status already. */
 const unavailable = (error: unknown): StatusError => (error instanceof StatusError ? error : issuerUnavailable(error));
-
-/** OpenID Connect Core 9: HTTP Basic unless the metadata says otherwise. */
-function clientAuthentication(secret: string | undefined, metadata: IssuerMetadata): client.ClientAuth {
-  if (secret === undefined) return client.None();
-  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-  const isPost = !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
-  return isPost ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret);
-}
 
 function attempt<T>(build: () => T): T {
   try {

@@ -120,8 +120,8 @@ function createIssuerSide({
   now,
   clock,
 }: RelyingPartyOptions & { rules: ClaimRules; isForwarded: boolean }) {
-  const { clientID, clientSecretFile, caFile, audiences, bearer: credential } = login;
-  const issuer = new Issuer({ issuer: issuerURL, clientID, clientSecretFile, caFile, clock });
+  const { clientID, clientSecretFile, clientAuthentication, caFile, audiences, bearer: credential } = login;
+  const issuer = new Issuer({ issuer: issuerURL, clientID, clientSecretFile, clientAuthentication, caFile, clock });
   const verifier = new TokenVerifier({ keys: new IssuerKeys({ issuer, clock }), clientID, audiences, rules, metrics, now });
   const issuerTokens = new IssuerTokens({ issuer, verifier, rules, credential, isForwarded, now });
   return { issuer, verifier, issuerTokens };

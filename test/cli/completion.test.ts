@@ -27,7 +27,15 @@ describe('completion', () => {
   });
 
   it('knows the options of a command, and that what follows some is a file or a text', async () => {
-    expect(await names('login', '--c')).to.deep.equal(['--client-id', '--ca-file', '--ca-data', '--client-secret-file', '--context', ':4']);
+    expect(await names('login', '--c')).to.deep.equal([
+      '--client-id',
+      '--ca-file',
+      '--ca-data',
+      '--client-secret-file',
+      '--client-authentication',
+      '--context',
+      ':4',
+    ]);
     expect(await names('logout', '--al')).to.deep.equal(['--all', ':4']);
     expect(await names('token', '--con')).to.deep.equal([':4']);
     expect(await completions('login', '--ca-file', '')).to.deep.equal([':0']);

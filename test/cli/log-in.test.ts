@@ -190,6 +190,32 @@ describe('kubectl-atrium login', () => {
     await confidential.stop();
   });
 
+  it('sends a secret of unreserved characters as it is, or in the body where that is asked for', async () => {
+    const confidential = await TestProvider.start({ clientID: 'cli', clientSecret: 'a-canary.secret_of~mine' });
+    const secretFile = await machine.file('unreserved-secret', 'a-canary.secret_of~mine\n');
+    const at = ['login', '--no-browser', '--issuer', confidential.issuer, '--client-id=cli', '--client-secret-file', secretFile];
+    for (const [way, options] of [
+      ['plain', []],
+      ['body', ['--client-authentication=post']],
+    ] as const) {
+      confidential.misbehave({ clientSecret: way });
+      const running = machine.start([...at, ...options]);
+      await play(await startAddress(running));
+      expect(await running.finished, way).to.include({ code: 0 });
+    }
+    await confidential.stop();
+  });
+
+  it('pushes its request to an issuer that demands that', async () => {
+    const demanding = await TestProvider.start({ clientID: 'kubectl' });
+    demanding.misbehave({ metadata: { require_pushed_authorization_requests: true } });
+    const running = machine.start(['login', '--no-browser', '--issuer', demanding.issuer]);
+    await play(await startAddress(running));
+    expect(await running.finished).to.include({ code: 0 });
+    expect(demanding.hits('par')).to.equal(1);
+    await demanding.stop();
+  });
+
   it('believes an issuer with an authority of its own, if it is given', async () => {
     const secure = await TestProvider.start({ clientID: 'kubectl', tls: true });
     const authority = secure.certificateAuthority ?? '';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
-export const endpoints = ['discovery', 'jwks', 'authorize', 'token', 'userinfo', 'revocation', 'end_session'] as const;
+export const endpoints = ['discovery', 'jwks', 'par', 'authorize', 'token', 'userinfo', 'revocation', 'end_session'] as const;
 export type Endpoint = (typeof endpoints)[number];
 
 /** A request that reached the provider; `elsewhere` is any path that it does not have. */

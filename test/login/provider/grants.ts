@@ -17,9 +17,23 @@ const random = () => randomBytes(32).toString('base64url');
 
 /** Codes and tokens that were given out and still count. */
 export class Grants {
+  readonly #requests = new Map<string, URLSearchParams>();
   readonly #codes = new Map<string, CodeGrant>();
   readonly #refreshTokens = new Map<string, Grant>();
   readonly #accessTokens = new Map<string, Grant>();
+
+  /** Keeps a request that a client has pushed (RFC 9126). @returns what stands for it, once */
+  pushRequest(parameters: URLSearchParams): string {
+    const uri = `urn:ietf:params:oauth:request_uri:${random()}`;
+    this.#requests.set(uri, parameters);
+    return uri;
+  }
+
+  takeRequest(uri: string): URLSearchParams | undefined {
+    const request = this.#requests.get(uri);
+    this.#requests.delete(uri);
+    return request;
+  }
 
   issueCode(grant: CodeGrant): string {
     const code = random();
@@ -36,8 +50,11 @@ export class Grants {
     return isVerified ? grant : undefined;
   }
 
-  issueRefreshToken(grant: Grant): string {
+  /** @param isOnly whether it takes the place of all others of the person */
+  issueRefreshToken(grant: Grant, isOnly = false): string {
     const token = random();
+    if (isOnly)
+      for (const [other, { person }] of this.#refreshTokens) if (person.sub === grant.person.sub) this.#refreshTokens.delete(other);
     this.#refreshTokens.set(token, grant);
     return token;
   }

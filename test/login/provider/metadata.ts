@@ -6,6 +6,7 @@ export function metadataOf(issuer: string, addressOf: (endpoint: Endpoint) => st
   return {
     issuer,
     authorization_endpoint: addressOf('authorize'),
+    pushed_authorization_request_endpoint: addressOf('par'),
     token_endpoint: addressOf('token'),
     userinfo_endpoint: addressOf('userinfo'),
     jwks_uri: addressOf('jwks'),

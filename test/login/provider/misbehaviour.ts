@@ -34,4 +34,21 @@ export interface Misbehaviour {
   accessTokenAudience?: string;
   /** A refresh token can be used again and again. Default: each once. */
   keepsRefreshTokens?: boolean;
+  /** One for each person and client: the next log-in ends the refresh token of the one before. */
+  oneRefreshTokenEach?: boolean;
+  /** How a client proves itself. `plain`: a Basic header that nobody percent-decodes. Default: in a Basic header or in the body. */
+  clientSecret?: 'plain' | 'body';
 }
+
+/** As Dex is: no `iss` in responses, no end of anything from outside, one refresh token for each person and client, which rotates. */
+export const asDex: Misbehaviour = {
+  metadata: {
+    revocation_endpoint: undefined,
+    end_session_endpoint: undefined,
+    pushed_authorization_request_endpoint: undefined,
+    response_types_supported: ['code'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    scopes_supported: ['openid', 'email', 'groups', 'profile', 'offline_access'],
+  },
+  oneRefreshTokenEach: true,
+};

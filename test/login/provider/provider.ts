@@ -182,6 +182,8 @@ export class TestProvider {
         const keys = this.#published.map(({ jwk }) => jwk);
         return json(200, { keys: this.#misbehaviour.jwks?.(keys) ?? keys });
       }
+      case 'par':
+        return this.#push(request);
       case 'authorize':
         return this.#authorize(request.parameters);
       case 'token':
@@ -198,7 +200,20 @@ export class TestProvider {
     }
   }
 
-  #authorize(asked: URLSearchParams): Answer {
+  #push(request: SeenRequest): Answer {
+    if (!this.#isOurClient(request)) return oauthError(401, 'invalid_client');
+    return json(201, { request_uri: this.grants.pushRequest(request.parameters), expires_in: 60 });
+  }
+
+  /** What a browser has come to ask for, or its client before it. */
+  #askedFor(given: URLSearchParams): URLSearchParams | undefined {
+    const pushed = given.get('client_id') === this.clientID ? this.grants.takeRequest(given.get('request_uri') ?? '') : undefined;
+    return this.#misbehaviour.metadata?.require_pushed_authorization_requests === true ? pushed : (pushed ?? given);
+  }
+
+  #authorize(given: URLSearchParams): Answer {
+    const asked = this.#askedFor(given);
+    if (asked === undefined) return oauthError(400, 'invalid_request');
     const target = new URL(asked.get('redirect_uri') ?? '');
     const types = (asked.get('response_type') ?? '').split(' ');
     const nonce = asked.get('nonce') ?? undefined;
@@ -242,15 +257,22 @@ export class TestProvider {
   #isOurClient({ headers, parameters }: SeenRequest): boolean {
     const { clientSecret } = this.#options;
     if (clientSecret === undefined) return parameters.get('client_id') === this.clientID;
+    const { clientSecret: way } = this.#misbehaviour;
     const [, basic = ''] = /^Basic (.*)$/.exec(headers.authorization ?? '') ?? [];
+    if (basic !== '' && way === 'body') return false;
     const given = basic
-      ? Buffer.from(basic, 'base64').toString().split(':').map(formDecode)
+      ? Buffer.from(basic, 'base64')
+          .toString()
+          .split(':')
+          .map(way === 'plain' ? String : formDecode)
       : [parameters.get('client_id'), parameters.get('client_secret')];
     return given[0] === this.clientID && given[1] === clientSecret;
   }
 
   #newRefreshToken(grant: Grant): string | undefined {
-    return grant.scope.split(' ').includes('offline_access') ? this.grants.issueRefreshToken(grant) : undefined;
+    return grant.scope.split(' ').includes('offline_access')
+      ? this.grants.issueRefreshToken(grant, this.#misbehaviour.oneRefreshTokenEach)
+      : undefined;
   }
 
   #tokens(grant: Grant, refreshToken: string | undefined, changes: readonly TokenChange[] | undefined): Answer {
