@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { type Page, pages } from './page.ts';
+import { Reader } from './reader.ts';
+import { shells } from './shell.ts';
+
+const languages = ['sh', 'yaml', 'json', 'js', 'ts', 'html', 'text', 'go', 'python', 'nginx', 'regex'];
+const isSkipped = ({ place }: Page['commands'][number]) => place !== undefined && 'skip' in place;
+
+describe('the pages of the documentation', () => {
+  for (const { path, commands, blocks } of pages())
+    describe(path, () => {
+      it('says of all its commands where they run', () => {
+        const unmarked = commands.filter(({ place }) => place === undefined).map(({ line }) => `${path}:${line}`);
+
+        expect(unmarked, 'put <!-- docs: demo -->, <!-- docs: cluster --> or <!-- docs: skip: REASON --> before them').to.deep.equal([]);
+      });
+
+      it('has commands that can be pasted into any shell: no comments among them', () => {
+        const commented = commands.flatMap(({ line, text }) =>
+          text.split('\n').flatMap((one, index) => (/(^|\s)#( |$)/.test(one) ? [`${path}:${line + index + 1}: ${one}`] : [])),
+        );
+
+        expect(commented, 'zsh takes # for a command: explain above or below').to.deep.equal([]);
+      });
+
+      it('fences its code, in a language that is known', () => {
+        const others = blocks.filter(({ language = '' }) => !languages.includes(language));
+
+        expect(others.map(({ line, language = 'indented' }) => `${path}:${line} ${language}`)).to.deep.equal([]);
+      });
+    });
+
+  after(() => {
+    const skipped = pages().flatMap(({ path, commands }) => commands.filter(isSkipped).map((one) => ({ path, ...one })));
+    const reasons = new Set(skipped.map(({ path, place }) => (place && 'skip' in place ? `${path}: ${place.skip}` : path)));
+    console.log(`    ${skipped.length} blocks are not run:\n      ${[...reasons].join('\n      ')}`);
+  });
+});
+
+for (const shell of shells)
+  describe(`the commands of the documentation in ${shell}`, function () {
+    this.timeout(150_000);
+    let reader: Reader;
+    let given: AbortController;
+    before(async () => {
+      reader = await Reader.start(shell);
+    });
+    beforeEach(() => {
+      given = new AbortController();
+    });
+    afterEach(() => given.abort());
+    after(() => reader?.stop());
+
+    for (const page of pages())
+      if (page.commands.some((commands) => !isSkipped(commands)))
+        it(page.path, async () => {
+          expect(await reader.follow(page, given.signal)).to.deep.equal([]);
+        });
+  });
