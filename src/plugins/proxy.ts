@@ -70,9 +70,6 @@ export class PluginProxy {
 
 /** @throws StatusError 400 */
 function checkForm({ req, method, querystring }: Context): void {
-  const upgrade = req.headers.upgrade;
-  // An offer of HTTP/2, which some clients always make, may be ignored (RFC 9110, 7.8).
-  if (upgrade !== undefined && upgrade.toLowerCase() !== 'h2c') throw badRequest('connections are not upgraded here');
   if (['GET', 'HEAD'].includes(method) && hasBody(req)) throw badRequest(`a ${method} has no body here`);
   if (!/^[!-~]*$/.test(querystring)) throw badRequest('the query holds characters that must be percent-encoded');
 }
