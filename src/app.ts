@@ -67,7 +67,12 @@ export class App {
       isStopping: () => this.#health.isStopping,
     };
     const routing = { authenticator, bodyLimit: server.bodyLimit };
-    this.#frame = new Frame({ ...frame, basePath, trustedProxies: server.trustedProxies });
+    this.#frame = new Frame({
+      ...frame,
+      basePath,
+      isSecure: server.publicURL?.startsWith('https:') === true,
+      trustedProxies: server.trustedProxies,
+    });
     this.#public = new Listener(
       requestListener(this.#frame, {
         ...routing,

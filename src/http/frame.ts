@@ -6,13 +6,16 @@ import { clientAddress } from './client-address.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { isNotModified } from './conditional.ts';
 import { answerError } from './error-answer.ts';
+import { checkHost } from './host.ts';
 import { indentJson } from './json.ts';
 import type { Metrics } from './metrics.ts';
 import { type RequestState, stateOf } from './router.ts';
-import { headersTooLarge, notReady, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
+import { headersTooLarge, methodNotAllowed, notReady, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
 
 export interface FrameOptions {
   basePath: string;
+  /** Whether browsers reach the service by https: they are told to use nothing else. */
+  isSecure?: boolean;
   trustedProxies: readonly string[];
   requestTimeoutMs: number;
   maxInFlight: number;
@@ -22,6 +25,7 @@ export interface FrameOptions {
 }
 
 const maxHeaders = 200;
+const oneYear = 'max-age=31536000';
 /** A reader this much slower than the request's deadline is cut off; what it holds back is memory of everybody. */
 const slowReaderFactor = 2;
 /** Answered whatever the load is: a probe that gets 429 would make things worse. They come every few seconds, and would drown the log. */
@@ -48,9 +52,14 @@ export class Frame {
     this.#begin(ctx, request);
     try {
       this.#admit(ctx);
+      if (leadsToBase(ctx, this.#options.basePath)) return;
       stripBasePath(ctx, this.#options.basePath);
       await Promise.race([next().then(() => finish(ctx)), request.cut]);
     } catch (error) {
+      if (request.isAbandoned) {
+        ctx.respond = false;
+        return;
+      }
       const reason = request.signal.aborted ? request.signal.reason : error;
       answerError(ctx, reason instanceof StatusError ? reason : error, this.#options.log, isProbe.test(ctx.path) ? 'debug' : 'error');
       indentJson(ctx);
@@ -95,6 +104,7 @@ export class Frame {
       'Referrer-Policy': 'no-referrer',
       'Cache-Control': 'no-store',
     });
+    if (this.#options.isSecure) ctx.set('Strict-Transport-Security', oneYear);
     if (this.#options.isStopping()) ctx.set('Connection', 'close');
     const { path } = ctx;
     ctx.res.once('close', () => {
@@ -125,6 +135,7 @@ export class Frame {
 
   #admit(ctx: Context): void {
     if (ctx.req.rawHeaders.length > 2 * maxHeaders) throw headersTooLarge();
+    checkHost(ctx.req);
     if (this.#inFlight.short > this.#options.maxInFlight && !isProbe.test(ctx.path)) throw this.#refuse();
   }
 
@@ -151,6 +162,8 @@ class RequestLifetime {
   /** Rejects at the deadline, so that a handler that does not look at its signal is left behind too. */
   readonly cut: Promise<never>;
   kind: 'short' | 'long' = 'short';
+  /** Whether the caller went away before the answer was out: there is nobody to answer, and no failure to log. */
+  isAbandoned = false;
 
   constructor(ctx: Context, timeoutMs: number) {
     this.#ctx = ctx;
@@ -187,7 +200,9 @@ class RequestLifetime {
   /** The answer is out, or the caller is gone: whatever still runs for it stops. */
   end(): void {
     this.#clearTimers();
-    if (!this.#ctx.res.writableFinished) this.#controller.abort(new Error('the caller went away'));
+    if (this.#ctx.res.writableFinished) return;
+    this.isAbandoned = !this.signal.aborted;
+    this.#controller.abort(new Error('the caller went away'));
   }
 
   #endAfter(timeoutMs: number): void {
@@ -206,7 +221,16 @@ function requestId(ctx: Context): string {
   return /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
-/** Everything lives below the base path of the public URL; the path without its last slash is sent there. */
+/** The base path without its slash leads to the one with it. @throws StatusError 405 */
+function leadsToBase(ctx: Context, basePath: string): boolean {
+  if (basePath === '' || ctx.path !== basePath) return false;
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx.method, ['GET', 'HEAD']);
+  ctx.status = 308;
+  ctx.set('Location', `${basePath}/${ctx.search}`);
+  return true;
+}
+
+/** Everything lives below the base path of the public URL. */
 function stripBasePath(ctx: Context, basePath: string): void {
   if (basePath === '') return;
   if (!ctx.path.startsWith(`${basePath}/`)) throw unknownPath();

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { badRequest, headersTooLarge, type StatusError, timedOut } from './status.ts';
@@ -32,10 +32,20 @@ export class Listener {
       // Longer than the 60 s for which common proxies keep a connection, so that they and not we close it.
       keepAliveTimeout: 75_000,
       insecureHTTPParser: false,
+      // The frame refuses a request without Host, or with two, by a Status.
+      requireHostHeader: false,
     };
     this.#server = options.tls ? createTlsServer({ ...limits, ...readCertificate(options.tls) }, handle) : createServer(limits, handle);
     this.#server.maxHeadersCount = 0;
     this.#server.on('clientError', answerClientError);
+    this.#server.on('checkContinue', (request, response) => {
+      whenRead(request, () => {
+        if (!response.headersSent) response.writeContinue();
+      });
+      handle(request, response);
+    });
+    // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
+    this.#server.on('checkExpectation', handle);
   }
 
   /** @returns the port, which differs from the configured one when that was 0 */
@@ -59,6 +69,16 @@ export class Listener {
     clearInterval(idle);
     clearTimeout(cut);
   }
+}
+
+/** Tells when the body of a request is first asked for: until then it may be refused, and need not be sent. */
+function whenRead(request: IncomingMessage, tell: () => void): void {
+  const read = request._read;
+  request._read = (size) => {
+    request._read = read;
+    tell();
+    read.call(request, size);
+  };
 }
 
 const readCertificate = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => ({
