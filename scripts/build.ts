@@ -50,8 +50,8 @@ const service = await build({
   chunkNames: '[name]-[hash]',
   splitting: true,
   plugins: [withReflectMetadata],
-  // The first is loaded by a thread of its own and only for people; the second is what a test runner happens to bring.
-  external: ['pino-pretty', 'supports-color'],
+  // What a test runner happens to bring.
+  external: ['supports-color'],
 });
 
 /** Read by every Node.js since 14, as a module or not: the name of the file and the folder it is in decide which of them it is. */

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
+import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
 import { addLogInCommands } from './cli/commands.ts';
@@ -50,10 +51,14 @@ async function serve({ config: file }: { config?: string }): Promise<void> {
   const connection = await connect(config);
   const { App } = await withoutRuntimeWarning(() => import('./app.ts'));
   const writeAudit = (line: string) => process.stdout.write(line);
-  const app = new App({ config, connection, environment: process.env, log: createLog(config.log), writeAudit });
+  const app = new App({ config, connection, environment: process.env, log: await processLog(config), writeAudit });
   stopOnSignals(process, (options) => app.stop(options));
   await app.start();
 }
+
+/** Only who wants it pretty pays for loading what makes it so. */
+const processLog = async ({ log }: Config): Promise<Logger> =>
+  createLog(log, log.format === 'pretty' ? (await import('./http/pretty-log.ts')).prettyLog() : undefined);
 
 /** oidc-provider warns, when it is loaded, of every Node.js that is no LTS release yet. Ours is pinned, and tested. */
 async function withoutRuntimeWarning<T>(load: () => Promise<T>): Promise<T> {
@@ -132,10 +137,12 @@ program
 const config = program.command('config').description('look at the configuration');
 config
   .command('check')
-  .description('tell every problem of the configuration; exit code 2 if there is one')
+  .description('tell every problem of the configuration and of the files that it names; exit code 2 if there is one')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
-  .action(({ config: file }: { config?: string }) => {
-    parseConfig(configSources(file));
+  .action(async ({ config: file }: { config?: string }) => {
+    const { fileProblems } = await import('./config/files.ts');
+    const problems = await fileProblems(parseConfig(configSources(file)));
+    if (problems.length > 0) throw new ConfigError(problems);
     console.log('the configuration is valid');
   });
 config

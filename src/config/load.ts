@@ -1,7 +1,8 @@
+import { closestMatch } from 'leven';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { type Config, configSchema, contradictions, defaultStaticDirectory } from './schema.ts';
-import { isText, shapeOf, writtenDefaults } from './schema-tree.ts';
+import { isText, schemaAt, shapeOf, writtenDefaults } from './schema-tree.ts';
 
 /** One thing that is wrong: where, and what would be right. */
 export interface Problem {
@@ -85,7 +86,8 @@ function override(tree: Tree, path: readonly string[], text: string): string | u
     const shape = shapeOf(schema);
     const key = Object.keys(shape ?? {}).find((name) => name.toLowerCase() === segment.toLowerCase());
     const child = key === undefined ? undefined : shape?.[key];
-    if (key === undefined || child === undefined) return 'is not a setting; see docs/configuration.md';
+    if (key === undefined || child === undefined)
+      return unknownSetting(segment, shape, (nearest) => `ATRIUM_${path.with(index, nearest).join('__')}`.toUpperCase());
     schema = child;
     if (index === path.length - 1) at[key] = isText(schema) ? text : parseDocument(text).toJS();
     else at = at[key] = isTree(at[key]) ? at[key] : {};
@@ -102,7 +104,17 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
     '',
   );
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
-  return issue.keys.map((key) => ({ path: path ? `${path}.${key}` : key, message: 'is not a setting; see docs/configuration.md' }));
+  const section = schemaAt(configSchema, issue.path);
+  const full = (key: string) => (path ? `${path}.${key}` : key);
+  return issue.keys.map((key) => ({ path: full(key), message: unknownSetting(key, section && shapeOf(section), full) }));
+}
+
+/** @param write puts the nearest name as it would have to stand there */
+function unknownSetting(name: string, shape: object | undefined, write: (name: string) => string): string {
+  const names = new Map(Object.keys(shape ?? {}).map((known) => [known.toLowerCase(), known]));
+  const maxDistance = Math.max(2, Math.floor(name.length / 3));
+  const nearest = names.get(closestMatch(name.toLowerCase(), [...names.keys()], { maxDistance }) ?? '');
+  return `is not a setting; ${nearest === undefined ? 'see docs/configuration.md' : `did you mean ${write(nearest)}?`}`;
 }
 
 function merge(base: Tree, over: Tree): Tree {

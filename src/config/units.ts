@@ -19,7 +19,10 @@ export const size = () =>
     .transform((text) => Number.parseInt(text, 10) * sizes[text.replace(/^\d+/, '') as keyof typeof sizes])
     .meta({ title: 'size' });
 
+/** What the schema calls a setting that names a file or directory. */
+export const pathTitle = 'path';
+
 /** A file or directory, relative to where the process was started. */
-export const path = () => z.string().min(1);
+export const path = () => z.string().min(1).meta({ title: pathTitle });
 
 export const isUnique = (values: readonly string[]) => new Set(values).size === values.length;

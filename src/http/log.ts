@@ -8,8 +8,10 @@ export interface LogOptions {
 /**
  * The process log: one JSON line per entry on stdout, written at once so that a crash loses nothing. Callers pass names, codes and
  * counts; the redaction is a second fence, not the first.
+ *
+ * @param destination for another `format` than `json`, what makes it (`prettyLog`)
  */
-export function createLog({ level, format }: LogOptions, destination: { write(line: string): void } = process.stdout): Logger {
+export function createLog({ level }: LogOptions, destination: { write(line: string): void } = process.stdout): Logger {
   const options: pino.LoggerOptions = {
     level,
     base: null,
@@ -21,7 +23,6 @@ export function createLog({ level, format }: LogOptions, destination: { write(li
       censor: '***',
     },
   };
-  if (format === 'pretty') return pino({ ...options, transport: { target: 'pino-pretty', options: { colorize: true, singleLine: true } } });
   return pino(options, destination);
 }
 

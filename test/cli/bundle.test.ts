@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { transform } from 'esbuild';
 import { TestProvider } from '../login/provider/provider.ts';
+import { eventually } from '../support/cluster-admin.ts';
 import { buildPlugin } from './bundle.ts';
 import { credentialOf, Machine } from './machine.ts';
 
@@ -70,6 +71,29 @@ describe('the programs as they are built', () => {
       const { code: newest } = await transform(text, { target: 'esnext' });
       expect(old === newest, file).to.equal(true);
     }
+  });
+
+  it('writes its log for people, too', async () => {
+    const cluster = { server: 'http://127.0.0.1:9', 'insecure-skip-tls-verify': true };
+    const kubeconfig = { clusters: [{ name: 'a', cluster }], contexts: [{ name: 'a', context: { cluster: 'a' } }], 'current-context': 'a' };
+    const service = machine.spawn([process.execPath, plugin.service], {
+      KUBECONFIG: await machine.file('kubeconfig', JSON.stringify(kubeconfig)),
+      ATRIUM_LOG__FORMAT: 'pretty',
+      ATRIUM_SERVER__HOST: '127.0.0.1',
+      ATRIUM_SERVER__PORT: '0',
+      ATRIUM_SERVER__METRICSPORT: '0',
+    });
+    await eventually(
+      () => service.output.stdout + service.output.stderr,
+      (text) => text.includes('listening') || text.includes('rror'),
+      30_000,
+    );
+    service.signal('SIGINT');
+
+    expect(await service.finished).to.include({ code: 0, stderr: '' });
+    expect(service.output.stdout)
+      .to.match(/^\[.*\] .*INFO.*: .*listening.*"port":\d+/m)
+      .and.not.to.match(/^\{/m);
   });
 
   it('logs in, prints tokens and logs out', async () => {

@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
+import { loopbackCertificates } from '../cluster/certificates.ts';
 import { run } from '../support/command.ts';
 
 describe('atrium config, atrium serve', () => {
@@ -22,6 +23,55 @@ describe('atrium config, atrium serve', () => {
     const { code, stdout } = await run(['config', 'check', '--config', await file('server: { port: 1 }')]);
 
     expect([code, stdout]).to.deep.equal([0, 'the configuration is valid\n']);
+  });
+
+  it('opens every file that it is given, and says what each of them should be', async () => {
+    const { serving, authority } = await loopbackCertificates();
+    const at = (name: string) => join(directory, name);
+    for (const [name, text] of Object.entries({
+      'secret.txt': ' \n',
+      'ca.crt': authority.certificate,
+      'serving.crt': serving.certificate,
+      'serving.key': serving.key,
+      'authority.key': authority.key,
+      'no.crt': 'certificate',
+    }))
+      await writeFile(at(name), text);
+    await mkdir(at('empty'));
+    const connector = { id: 'corp', name: 'Corp', url: 'ldaps://ldap.example.com', baseDN: 'dc=example', bindDN: 'cn=x' };
+    const tls = (key: string) => ({ certFile: at('serving.crt'), keyFile: at(key) });
+    const check = async (settings: object) => {
+      const { code, stdout, stderr } = await run(['config', 'check', '--config', await file(stringify(settings))]);
+      return [code, stdout + stderr.replaceAll(directory, '')];
+    };
+
+    const good = { login: { caFile: at('ca.crt') }, server: { tls: tls('serving.key') }, console: { static: { directory: 'web/public' } } };
+    expect(await check(good)).to.deep.equal([0, 'the configuration is valid\n']);
+    const bad = {
+      login: { clientSecretFile: at('secret.txt'), caFile: at('no.crt') },
+      server: { tls: tls('no.crt') },
+      identity: { clients: [{ id: 'cli', secretFile: at('absent') }] },
+      users: { ldap: [{ ...connector, caFile: directory, bindPasswordFile: at('absent') }] },
+      kubernetes: { kubeconfig: at('absent') },
+      console: { static: { directory: at('empty') } },
+    };
+    expect(await check(bad)).to.deep.equal([
+      2,
+      `the configuration is not valid:
+  server.tls.keyFile: /no.crt: holds no private key in PEM
+  kubernetes.kubeconfig: /absent: cannot be read (ENOENT)
+  console.static.directory: /empty: index.html in it cannot be read (ENOENT)
+  login.clientSecretFile: /secret.txt: the file is empty
+  login.caFile: /no.crt: holds no certificate in PEM
+  identity.clients[0].secretFile: /absent: cannot be read (ENOENT)
+  users.ldap[0].caFile: : cannot be read (EISDIR)
+  users.ldap[0].bindPasswordFile: /absent: cannot be read (ENOENT)
+`,
+    ]);
+    expect(await check({ server: { tls: tls('authority.key') } })).to.deep.equal([
+      2,
+      'the configuration is not valid:\n  server.tls.keyFile: /authority.key: is not the key of the first certificate in /serving.crt\n',
+    ]);
   });
 
   it('tells every problem and exits with 2; serve does the same and never listens', async () => {

@@ -52,6 +52,30 @@ describe('the configuration', () => {
     expect(problems['server.prot']).to.contain('is not a setting');
   });
 
+  it('names the nearest setting for one that is misspelt', () => {
+    const problems = problemsOf({
+      yaml: `
+        sevrer: { port: 1 }
+        server: { publicUrl: https://example.com, tls: { certfile: a, keyFile: b, certFile: c } }
+        console: { languages: [{ id: en, name: English, nmae: x }], statics: {}, zzz: 1 }
+        login: { issuerUri: https://issuer.example.com }`,
+      environment: { ATRIUM_SERVER__PROT: '1', ATRIUM_CONSOLE__STATIC__DIR: 'x', ATRIUM_SERVR__PORT: '1' },
+    });
+
+    expect(problems).to.deep.equal({
+      sevrer: 'is not a setting; did you mean server?',
+      'server.publicUrl': 'is not a setting; did you mean server.publicURL?',
+      'server.tls.certfile': 'is not a setting; did you mean server.tls.certFile?',
+      'console.languages[0].nmae': 'is not a setting; did you mean console.languages[0].name?',
+      'console.statics': 'is not a setting; did you mean console.static?',
+      'console.zzz': 'is not a setting; see docs/configuration.md',
+      'login.issuerUri': 'is not a setting; did you mean login.issuer?',
+      ATRIUM_SERVER__PROT: 'is not a setting; did you mean ATRIUM_SERVER__PORT?',
+      ATRIUM_CONSOLE__STATIC__DIR: 'is not a setting; see docs/configuration.md',
+      ATRIUM_SERVR__PORT: 'is not a setting; did you mean ATRIUM_SERVER__PORT?',
+    });
+  });
+
   it('refuses a directory whose search has half a credential, or whose TLS would begin twice', () => {
     const url = 'ldaps://directory.example.com';
     const connector = { id: 'corp', name: 'Corporation', url, baseDN: 'dc=example,dc=com', bindDN: 'cn=reader', startTLS: true };
