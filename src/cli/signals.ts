@@ -17,23 +17,23 @@ const keyPressMs = 250;
  * @param clock milliseconds that only ever grow
  */
 export function stopOnSignals(
-  process: SignalledProcess,
+  host: SignalledProcess,
   stop: (options: { drain: boolean }) => Promise<void>,
   clock: () => number = () => performance.now(),
 ): void {
   let begun: { by: EndingSignal; at: number } | undefined;
   for (const signal of endingSignals)
-    process.on(signal, () => {
+    host.on(signal, () => {
       if (begun === undefined) {
         begun = { by: signal, at: clock() };
         // Only a supervisor's signal is followed by requests from clients that have not heard of it yet.
         stop({ drain: signal !== 'SIGINT' }).then(
-          () => process.exit(0),
-          () => process.exit(1),
+          () => host.exit(0),
+          () => host.exit(1),
         );
         return;
       }
       const isSameKeyPress = begun.by === 'SIGINT' && clock() - begun.at < keyPressMs;
-      if (signal === 'SIGINT' && !isSameKeyPress) process.exit(1);
+      if (signal === 'SIGINT' && !isSameKeyPress) host.exit(1);
     });
 }
