@@ -40,7 +40,15 @@ const apiServer = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics }
 const key = new KeySeal({ kid: 'bench', secret: crypto.getRandomValues(new Uint8Array(32)) }, 'session');
 const rules = { issuer: 'https://issuer.example', claims: login.claims, extClaims: login.extClaims };
 const issuer = new Issuer({ issuer: rules.issuer, clientID: 'atrium', clock });
-const verifier = new TokenVerifier({ keys: new IssuerKeys({ issuer, clock }), clientID: 'atrium', audiences: [], rules, metrics, now });
+const verifier = new TokenVerifier({
+  keys: new IssuerKeys({ issuer, clock }),
+  clientID: 'atrium',
+  audiences: [],
+  rules,
+  refusals: { tell() {} },
+  metrics,
+  now,
+});
 const side = createSessionSide({
   apiServer,
   access: new AccessReviews({ apiServer, accessCacheMs: 5_000, metrics }),

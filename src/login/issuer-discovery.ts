@@ -1,6 +1,8 @@
 import * as client from 'openid-client';
+import { isRecord } from '../kubernetes/resource.ts';
 import { faultOf, IssuerFault, issuerUnavailable } from './issuer-errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './issuer-fetch.ts';
+import { differsBySlash } from './refusal-log.ts';
 
 /**
  * A failure is told again for so long before the issuer is asked again: nobody can make us hammer one that is down. The first one is
@@ -70,14 +72,29 @@ export class IssuerDiscovery {
       });
       const metadata = found.serverMetadata();
       // openid-client compares them as URLs, which takes a missing last slash for none.
-      if (metadata.issuer !== issuer) throw new IssuerFault('the metadata is that of another issuer');
+      if (metadata.issuer !== issuer) throw new IssuerFault(otherIssuer(metadata.issuer, issuer));
       this.#known = { metadata, at };
       this.#failed = undefined;
       return metadata;
-    } catch (error) {
+    } catch (refusal) {
+      const error = namedOtherwise(refusal, issuer) ?? refusal;
       const memoryMs = this.#failed === undefined ? minFailureMemoryMs : Math.min(maxFailureMemoryMs, this.#failed.memoryMs * 2);
       this.#failed = { error, until: at + memoryMs, memoryMs };
       throw issuerUnavailable(error);
     }
   }
+}
+
+/** A sentence of its own for a mistake that is easily made. It names neither: addresses stay out of `/readyz`. */
+const otherIssuer = (named: string, configured: string): string =>
+  differsBySlash(named, configured)
+    ? `calls itself the same ${named.endsWith('/') ? 'with' : 'without'} a slash at the end: write login.issuer as it does`
+    : 'the metadata is that of another issuer';
+
+/** What openid-client has against the name in the metadata. */
+function namedOtherwise(refusal: unknown, configured: string): IssuerFault | undefined {
+  let detail = refusal;
+  while (detail instanceof Error) detail = detail.cause;
+  if (!isRecord(detail) || detail.attribute !== 'issuer' || !isRecord(detail.body)) return undefined;
+  return new IssuerFault(otherIssuer(String(detail.body.issuer), configured));
 }

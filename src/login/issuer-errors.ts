@@ -43,9 +43,20 @@ export const callbackRefused = (field: 'code' | 'id_token'): StatusError => {
   return unauthorized({ tokenGiven: false, causes: [{ reason: 'FieldValueInvalid', message, field }] });
 };
 
+/** RFC 6749, 5.2: whatever else stands there is the issuer's own text. */
+const registered: readonly string[] = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+];
+
 /** In few words, for the log and for `/readyz`: codes, no names, nothing that the issuer said. */
 export function faultOf(error: unknown): string {
-  if (error instanceof client.ResponseBodyError) return `answered ${error.status}`;
+  if (error instanceof client.ResponseBodyError)
+    return `answered ${error.status}${registered.includes(error.error) ? ` ${error.error}` : ''}`;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof IssuerFault) return cause.message;
     if (cause.name === 'TimeoutError') return 'did not answer in time';

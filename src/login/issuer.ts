@@ -6,6 +6,7 @@ import { clientAuthentication, type SecretTransport } from '../oidc/client-authe
 import { IssuerDiscovery, type IssuerMetadata } from './issuer-discovery.ts';
 import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './issuer-errors.ts';
 import { customFetch, type FetchedAnswer, IssuerFetch, isInsecure } from './issuer-fetch.ts';
+import type { RefusalLog } from './refusal-log.ts';
 import { FatalRefresh } from './types.ts';
 
 export interface IssuerOptions {
@@ -16,6 +17,8 @@ export interface IssuerOptions {
   /** `login.clientAuthentication`. Default: HTTP Basic. */
   clientAuthentication?: SecretTransport;
   caFile?: string | undefined;
+  /** Told why openid-client refuses a token. */
+  refusals?: Pick<RefusalLog, 'tell'>;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
 }
@@ -129,8 +132,9 @@ export class Issuer {
     } catch (error) {
       // What openid-client refuses although the answer has the right form, it refuses for the ID token in it.
       const answer = error instanceof client.ResponseBodyError ? undefined : tokenAnswer.safeParse(parseJson(received));
-      if (answer?.success) throw new UntrustedTokens(answer.data.refresh_token);
-      throw error;
+      if (!answer?.success) throw error;
+      this.#options.refusals?.tell('ID token', error, answer.data.id_token);
+      throw new UntrustedTokens(answer.data.refresh_token);
     }
   }
 

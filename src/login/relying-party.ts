@@ -13,6 +13,7 @@ import { IssuerKeys } from './issuer-keys.ts';
 import { IssuerTokens } from './issuer-tokens.ts';
 import { PerMinute } from './limits.ts';
 import type { LoginOptions } from './login.ts';
+import { RefusalLog } from './refusal-log.ts';
 import type { LoginHandlers } from './routes.ts';
 import type { SessionHandlers } from './session-routes.ts';
 import type { SessionService } from './session-service.ts';
@@ -117,12 +118,15 @@ function createIssuerSide({
   rules,
   isForwarded,
   metrics,
+  log,
   now,
   clock,
 }: RelyingPartyOptions & { rules: ClaimRules; isForwarded: boolean }) {
   const { clientID, clientSecretFile, clientAuthentication, caFile, audiences, bearer: credential } = login;
-  const issuer = new Issuer({ issuer: issuerURL, clientID, clientSecretFile, clientAuthentication, caFile, clock });
-  const verifier = new TokenVerifier({ keys: new IssuerKeys({ issuer, clock }), clientID, audiences, rules, metrics, now });
+  const refusals = new RefusalLog({ log, issuer: issuerURL, clock });
+  const issuer = new Issuer({ issuer: issuerURL, clientID, clientSecretFile, clientAuthentication, caFile, refusals, clock });
+  const keys = new IssuerKeys({ issuer, clock });
+  const verifier = new TokenVerifier({ keys, clientID, audiences, rules, refusals, metrics, now });
   const issuerTokens = new IssuerTokens({ issuer, verifier, rules, credential, isForwarded, now });
   return { issuer, verifier, issuerTokens };
 }

@@ -7,6 +7,7 @@ import type { Metrics } from '../http/metrics.ts';
 import { StatusError, unauthorized } from '../http/status.ts';
 import { type ClaimRules, loginOf, usedClaims } from './claims.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
+import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './refusal-log.ts';
 import type { VerifiedClaims, VerifiedToken } from './types.ts';
 
 export interface TokenVerifierOptions {
@@ -15,6 +16,7 @@ export interface TokenVerifierOptions {
   /** `login.audiences`: further audiences whose bearer tokens are accepted. */
   audiences: readonly string[];
   rules: ClaimRules;
+  refusals: Pick<RefusalLog, 'tell'>;
   metrics: Metrics;
   now: () => Date;
 }
@@ -87,12 +89,16 @@ export class TokenVerifier {
     const known = this.#verified.get(key);
     if (known !== undefined && this.#seconds() < known.claims.exp) return known;
     if (!this.#isOurs(token)) return 'not ours';
+    const verified = await this.#told('bearer token', token, () => this.#bearer(token));
+    if (this.#seconds() < verified.claims.exp) this.#verified.set(key, verified);
+    return verified;
+  }
+
+  async #bearer(token: string): Promise<VerifiedToken> {
     const { claims } = await this.#verify(token, { types: ['jwt', 'at+jwt'], whenUnread: 'refuse', schema: claimsSchema });
     this.#checkAudience(claims, this.#options.audiences);
     const used = usedClaims(claims, this.#options.rules);
-    const verified = { claims: used, login: loginOf(used, this.#options.rules) };
-    if (this.#seconds() < claims.exp) this.#verified.set(key, verified);
-    return verified;
+    return { claims: used, login: loginOf(used, this.#options.rules) };
   }
 
   /**
@@ -100,7 +106,11 @@ export class TokenVerifier {
    *
    * @throws StatusError 401, 503
    */
-  async idToken(token: string, checks: IdTokenChecks): Promise<VerifiedClaims> {
+  idToken(token: string, checks: IdTokenChecks): Promise<VerifiedClaims> {
+    return this.#told('ID token', token, () => this.#idToken(token, checks));
+  }
+
+  async #idToken(token: string, checks: IdTokenChecks): Promise<VerifiedClaims> {
     const { claims, header } = await this.#verify(token, { types: ['jwt'], whenUnread: 'fail', schema: claimsSchema });
     this.#checkAudience(claims, []);
     const { nonce, c_hash: codeHash, at_hash: accessTokenHash } = claims;
@@ -116,10 +126,22 @@ export class TokenVerifier {
    *
    * @throws StatusError 401, 503
    */
-  async logoutToken(token: string): Promise<LogoutClaims> {
-    const { claims } = await this.#verify(token, { types: ['logout+jwt', 'jwt'], whenUnread: 'fail', schema: logoutSchema });
-    this.#checkAudience(claims, []);
-    return claims;
+  logoutToken(token: string): Promise<LogoutClaims> {
+    return this.#told('logout token', token, async () => {
+      const { claims } = await this.#verify(token, { types: ['logout+jwt', 'jwt'], whenUnread: 'fail', schema: logoutSchema });
+      this.#checkAudience(claims, []);
+      return claims;
+    });
+  }
+
+  /** Why a token is refused is for the log alone. */
+  async #told<T>(kind: RefusedToken, token: string, verify: () => Promise<T>): Promise<T> {
+    try {
+      return await verify();
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 401) this.#options.refusals.tell(kind, error.cause, token);
+      throw error;
+    }
   }
 
   #seconds(): number {
@@ -128,8 +150,15 @@ export class TokenVerifier {
 
   /** By a claim that nothing has proved yet: it only decides who judges. */
   #isOurs(token: string): boolean {
+    const { rules, refusals } = this.#options;
     try {
-      return decodeJwt(token).iss === this.#options.rules.issuer;
+      const { iss } = decodeJwt(token);
+      if (iss !== undefined && differsBySlash(iss, rules.issuer))
+        refusals.tell(
+          'bearer token',
+          new TokenRefusal('IssuerMismatch', 'iss is another', { name: 'iss', given: iss, expected: rules.issuer }),
+        );
+      return iss === rules.issuer;
     } catch {
       return false;
     }
@@ -143,12 +172,13 @@ export class TokenVerifier {
     const verified = await keys
       .verify(token, { algorithms, issuer: rules.issuer, clockTolerance: leewaySeconds, currentDate: now(), whenUnread })
       .catch((error: unknown) => {
-        throw error instanceof StatusError ? error : refusal('the token does not verify', error);
+        throw error instanceof StatusError ? error : refusalBecause(error);
       });
     const { protectedHeader: header } = verified;
-    if (header.typ !== undefined && !types.includes(String(header.typ).toLowerCase())) throw refusal('typ is another');
+    if (header.typ !== undefined && !types.includes(String(header.typ).toLowerCase()))
+      throw refusal('typ is another', { name: 'typ', expected: types, given: header.typ });
     const claims = schema.safeParse(verified.payload);
-    if (!claims.success) throw refusal('a claim is missing or of another type', claims.error);
+    if (!claims.success) throw refusalBecause(claims.error);
     const ahead = Math.round(claims.data.iat - this.#seconds());
     if (ahead > leewaySeconds) throw refusal(`iat lies ${ahead} s ahead: one of the clocks is wrong`);
     return { claims: claims.data, header };
@@ -159,14 +189,19 @@ export class TokenVerifier {
     const { clientID } = this.#options;
     const given = [aud].flat();
     const isTrusted = (audience: string) => audience === clientID || further.includes(audience);
-    if (!given.some(isTrusted)) throw refusal('aud is another');
+    if (!given.some(isTrusted)) throw refusal('aud is another', { name: 'aud', expected: [clientID, ...further], given });
     if (!given.includes(clientID)) return;
-    if (azp === undefined ? !given.every(isTrusted) : azp !== clientID) throw refusal('azp is another');
+    if (azp === undefined ? !given.every(isTrusted) : azp !== clientID)
+      throw refusal('azp is another', { name: 'azp', expected: clientID, given: azp });
   }
 }
 
+/** By a rule of ours. */
+const refusal = (why: string, difference?: TokenRefusal['difference']): StatusError =>
+  refusalBecause(new TokenRefusal('RuleViolated', why, difference));
+
 /** 401 that tells the caller nothing but, for a token that held once, that it has expired. */
-function refusal(why: string, cause: unknown = new Error(why)): StatusError {
+function refusalBecause(cause: unknown): StatusError {
   const isExpired = cause instanceof errors.JWTExpired;
   const refused = unauthorized({
     tokenGiven: true,

@@ -1,0 +1,124 @@
+import { decodeProtectedHeader, errors } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { ZodError } from 'zod';
+import { atMost } from '../http/bound.ts';
+import { isRecord } from '../kubernetes/resource.ts';
+
+/** Callers can send as many bad tokens as they like: of each kind and reason, one in this time is told of. */
+const quietMs = 60_000;
+const maxKinds = 200;
+const maxLength = 256;
+const maxListed = 10;
+
+/** Where a token came from. */
+export type RefusedToken = 'bearer token' | 'ID token' | 'logout token';
+
+/** What a token should have said, and said. */
+interface Difference {
+  /** The claim or header parameter. */
+  readonly name: string;
+  readonly expected?: unknown;
+  readonly given?: unknown;
+}
+
+/** Why a token of the issuer is refused by a rule of ours. */
+export class TokenRefusal extends Error {
+  override readonly name = 'TokenRefusal';
+  readonly code: string;
+  readonly difference: Difference | undefined;
+
+  constructor(code: string, message: string, difference?: Difference) {
+    super(message);
+    this.code = code;
+    this.difference = difference;
+  }
+}
+
+export interface RefusalLogOptions {
+  log: Logger;
+  /** `login.issuer` */
+  issuer: string;
+  /** Milliseconds that only ever grow. */
+  clock: () => number;
+}
+
+/** Tells operators why tokens are refused, and never what stands in them beside issuer, audience and algorithm. */
+export class RefusalLog {
+  readonly #options: RefusalLogOptions;
+  readonly #told: LRUCache<string, true>;
+
+  constructor(options: RefusalLogOptions) {
+    this.#options = options;
+    this.#told = new LRUCache({ ...atMost(maxKinds), ttl: quietMs, ttlResolution: 0, perf: { now: options.clock } });
+  }
+
+  /** @param token it is only looked at for its algorithm */
+  tell(kind: RefusedToken, error: unknown, token?: string): void {
+    const { code, difference } = reasonOf(error, token, this.#options.issuer);
+    const isSlash = difference?.name === 'iss' && differsBySlash(String(difference.given), this.#options.issuer);
+    const about = { kind, reason: code, ...(difference && shown(difference)) };
+    const message = isSlash
+      ? 'a token was refused: login.issuer differs from the issuer of the token by a slash at the end; write it as the issuer does'
+      : 'a token was refused';
+    // That tokens expire is everyday.
+    if (code === 'ERR_JWT_EXPIRED' || this.#wasTold(`${kind} ${code} ${difference?.name}`)) this.#options.log.debug(about, message);
+    else this.#options.log.info(about, message);
+  }
+
+  #wasTold(key: string): boolean {
+    if (this.#told.has(key)) return true;
+    this.#told.set(key, true);
+    return false;
+  }
+}
+
+/** Whether two issuers are the same but for a slash at the end: a mistake that is easily made and hard to see. */
+export const differsBySlash = (one: string, other: string): boolean => one !== other && (one === `${other}/` || `${one}/` === other);
+
+interface Reason {
+  code: string;
+  difference?: Difference | undefined;
+}
+
+function reasonOf(error: unknown, token: string | undefined, issuer: string): Reason {
+  if (error instanceof TokenRefusal) return error;
+  if (error instanceof ZodError) return { code: 'ClaimsInvalid', difference: { name: String(error.issues[0]?.path[0] ?? '') } };
+  if (error instanceof errors.JOSEError) return { code: error.code, difference: joseDifference(error, token, issuer) };
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'Unfit';
+  return { code, difference: libraryDifference(error) };
+}
+
+function joseDifference(error: errors.JOSEError, token: string | undefined, issuer: string): Difference | undefined {
+  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)
+    return { name: error.claim, ...(error.claim === 'iss' && { expected: issuer, given: error.payload.iss }) };
+  return { name: 'alg', given: headerOf(token)?.alg };
+}
+
+/** openid-client hangs it on its error as the last cause, among other things that are nobody's business. */
+function libraryDifference(error: unknown): Difference | undefined {
+  let detail = error;
+  while (detail instanceof Error) detail = detail.cause;
+  if (!isRecord(detail)) return undefined;
+  const { header, claim, claims, expected } = detail;
+  if (isRecord(header)) return { name: 'alg', expected, given: header.alg };
+  if (typeof claim !== 'string') return undefined;
+  return { name: claim, ...(['iss', 'aud'].includes(claim) && isRecord(claims) && { expected, given: claims[claim] }) };
+}
+
+function headerOf(token: string | undefined) {
+  try {
+    return token === undefined ? undefined : decodeProtectedHeader(token);
+  } catch {
+    return undefined;
+  }
+}
+
+const shown = ({ name, expected, given }: Difference) => ({
+  differs: name,
+  ...(expected !== undefined && { expected: bounded(expected) }),
+  ...(given !== undefined && { given: bounded(given) }),
+});
+
+const bounded = (value: unknown): unknown =>
+  Array.isArray(value) ? value.slice(0, maxListed).map((each) => String(each).slice(0, maxLength)) : String(value).slice(0, maxLength);
