@@ -14,7 +14,8 @@ import { deleteOptions, deletionOf, dryRun, writeQuery } from '../http/write-opt
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { BulkDeleter } from '../listing/bulk-delete.ts';
-import { type Lister, sendJson } from '../listing/lister.ts';
+import type { Lister } from '../listing/lister.ts';
+import { sendJson, sendPage } from '../listing/page.ts';
 import { listQuery, listSchema } from '../listing/schema.ts';
 import { newBindingBody } from './binding-body.ts';
 import type { UserBindingCreator } from './create.ts';
@@ -69,7 +70,7 @@ const listOperation = ({ access, lister }: BindingOperationsOptions) =>
     },
     async handle({ ctx, caller, query, signal }) {
       await access.require(caller, { ...userBindingResource, verb: 'list' }, signal);
-      sendJson(ctx, await lister.list(query, signal));
+      sendPage(ctx, await lister.list(query, signal));
     },
   });
 

@@ -8,7 +8,7 @@ import { type AnswerDescription, type Caller, type Operation, operation } from '
 import { badRequest } from '../http/status.ts';
 import { warningHeaders } from '../http/warning.ts';
 import { deleteOptions, deletionOf, dryRun, writeQuery } from '../http/write-options.ts';
-import { sendJson } from '../listing/lister.ts';
+import { sendJson, sendPage } from '../listing/page.ts';
 import { listQuery, listSchema } from '../listing/schema.ts';
 import { groupProperties } from './list-properties.ts';
 import type { GroupMembers } from './members.ts';
@@ -61,7 +61,7 @@ const listGroups = ({ service }: GroupOperationsOptions) =>
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {
-      sendJson(ctx, await service.list(query, caller, signal));
+      sendPage(ctx, await service.list(query, caller, signal));
     },
   });
 

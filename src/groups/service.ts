@@ -4,6 +4,7 @@ import { notFound } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Lister } from '../listing/lister.ts';
+import type { Page } from '../listing/page.ts';
 import type { ListParameters } from '../listing/schema.ts';
 import { requireGroupRight } from './rights.ts';
 import type { GroupRow } from './row.ts';
@@ -22,8 +23,8 @@ export class GroupService {
     this.#options = options;
   }
 
-  /** @returns the JSON text of a GroupList, in UTF-8; @throws StatusError 400, 403, 410, 503, 504 */
-  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Buffer> {
+  /** A GroupList. @throws StatusError 400, 403, 410, 503, 504 */
+  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { lister, access } = this.#options;
     await requireGroupRight(access, caller, 'list', undefined, signal);
     return lister.list(parameters, signal);

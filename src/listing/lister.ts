@@ -1,4 +1,3 @@
-import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Metrics } from '../http/metrics.ts';
 import type { Seal } from '../http/seal.ts';
@@ -6,24 +5,16 @@ import { badParameter, serviceUnavailable, timedOut } from '../http/status.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { ContinueTokens } from './continue-token.ts';
 import { ListIndex } from './list-index.ts';
+import { Page } from './page.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { parseQuery, queryKey, type Scope } from './query.ts';
-import type { ListParameters } from './schema.ts';
+import { defaultLimit, type ListParameters, maxItems } from './schema.ts';
 import { indexAfter, type Position, positionOf } from './sort.ts';
 
 const freshnessTimeoutMs = 3_000;
 const firstListMs = 1_000;
 /** A watch that is cut is back sooner; one that is not (its rights were taken away) must not leave an old list standing for ever. */
 const maxAgeSeconds = 60;
-
-/** An answer, as of a moment. */
-export interface Page {
-  readonly resourceVersion: string;
-  /** The JSON text of the list, in UTF-8. */
-  readonly bytes: Buffer;
-  /** Of what it holds. */
-  readonly names: readonly string[];
-}
 
 export interface ListerOptions<Row> {
   /** All objects of the resource. Not started yet. */
@@ -64,23 +55,18 @@ export class Lister<Row extends ListRow> {
 
   /**
    * @param scope what of all this caller's list is about; default: everything
-   * @returns the JSON text of the list, in UTF-8; @throws StatusError 400, 410, 503, 504
+   * @throws StatusError 400, 410, 503, 504
    */
-  async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Buffer> {
-    return (await this.page(parameters, signal, scope)).bytes;
-  }
-
-  /** As `list`, for whoever has to look at what is in it before it is answered. */
-  async page(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
+  async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
     const { cache, properties } = this.#options;
     await this.whenFresh(parameters, signal);
     // Nobody asks for the same page behind a token again.
     const key =
-      parameters.continue === '' ? `${parameters.page ?? 1} ${parameters.limit} ${queryKey(properties, parameters, scope)}` : undefined;
+      parameters.continue === '' ? `${parameters.page} ${parameters.limit} ${queryKey(properties, parameters, scope)}` : undefined;
     const kept = key === undefined ? undefined : this.#pages.get(key);
     if (kept?.resourceVersion === cache.resourceVersion) return kept;
     const page = await this.#page(parameters, scope);
-    if (key !== undefined) this.#pages.set(key, page);
+    if (key !== undefined && page.isHeld) this.#pages.set(key, page);
     return page;
   }
 
@@ -105,7 +91,7 @@ export class Lister<Row extends ListRow> {
   }
 
   async #page(parameters: ListParameters, scope: Scope<Row> | undefined): Promise<Page> {
-    const { cache } = this.#options;
+    const { cache, apiVersion, listKind } = this.#options;
     const { query } = await this.#index.select(parameters, scope);
     const after = await this.#positionAfter(parameters, query.fingerprint);
     // Again, since objects may have changed while the token was read. From here on nothing is awaited: the page is of one moment.
@@ -115,8 +101,8 @@ export class Lister<Row extends ListRow> {
     const last = items.at(-1);
     const next = remaining > 0 && last !== undefined ? this.#issue(positionOf(last, query.sortKeys), query.fingerprint) : '';
     const metadata = { resourceVersion, continue: next, remainingItemCount: remaining };
-    const bytes = Buffer.from(this.#text({ metadata, total: rows.length, items }));
-    return { resourceVersion, bytes, names: items.map(({ name }) => name) };
+    const warning = remaining > 0 && isUnlimited(parameters) ? cutWarning : undefined;
+    return new Page({ apiVersion, kind: listKind, metadata, total: rows.length, items, warning });
   }
 
   async #waitFor(parameters: ListParameters, signal: AbortSignal): Promise<void> {
@@ -142,19 +128,6 @@ export class Lister<Row extends ListRow> {
   #bound(fingerprint: string): string {
     return `${this.#options.name} ${fingerprint}`;
   }
-
-  /** Joined, not encoded: the texts of the items were made when they changed. */
-  #text({ metadata, total, items }: ListParts): string {
-    const { apiVersion, listKind } = this.#options;
-    const texts = items.map(({ text }) => text).join();
-    return `{"apiVersion":"${apiVersion}","kind":"${listKind}","metadata":${JSON.stringify(metadata)},"total":${total},"items":[${texts}]}`;
-  }
-}
-
-interface ListParts {
-  metadata: { resourceVersion: string; continue: string; remainingItemCount: number };
-  total: number;
-  items: readonly ListRow[];
 }
 
 /** Says that the API server does not know the resource. */
@@ -166,15 +139,14 @@ interface Slice<Row> {
   remaining: number;
 }
 
-function slice<Row>(rows: readonly Row[], { page = 1, limit }: ListParameters, indexAfterToken: number | undefined): Slice<Row> {
+/** Whether everything is asked for. */
+const isUnlimited = ({ limit, page }: ListParameters): boolean => limit === undefined && page === undefined;
+
+const cutWarning = `the list ends after ${maxItems} items; go on with continue, or ask for pages with limit`;
+
+function slice<Row>(rows: readonly Row[], parameters: ListParameters, indexAfterToken: number | undefined): Slice<Row> {
+  const { page = 1, limit = isUnlimited(parameters) ? maxItems : defaultLimit } = parameters;
   const start = indexAfterToken ?? (page - 1) * limit;
   const end = start + limit;
   return { items: rows.slice(start, end), remaining: Math.max(0, rows.length - end) };
-}
-
-/** Answers with what a `Lister` gave, or with the text of one object. */
-export function sendJson(ctx: Context, json: string | Buffer): void {
-  ctx.type = 'application/json; charset=utf-8';
-  // Bytes go out as they are; what is indented has to be read again.
-  ctx.body = ctx.query.pretty === 'true' ? json.toString() : json;
 }

@@ -2,8 +2,11 @@ import { z } from 'zod';
 import { filterNames } from './filter.ts';
 import type { ListProperties } from './properties.ts';
 
-const defaultLimit = 100;
+/** Where `page` is given without `limit`. */
+export const defaultLimit = 100;
 const maxLimit = 1000;
+/** Of a list that is asked for without `limit` and `page`. */
+export const maxItems = 5000;
 
 const count = (what: string) =>
   z
@@ -40,8 +43,10 @@ export const listQuery = (properties: ListProperties<never>) =>
     order: z.enum(['asc', 'desc']).default('asc').describe('Direction of bare properties in `sortBy`; the letter of a pair wins.'),
     limit: count('an integer from 1; more than 1000 counts as 1000')
       .transform((limit) => Math.min(limit, maxLimit))
-      .default(defaultLimit)
-      .describe('How many at most, 1-1000, default 100; more counts as 1000.'),
+      .optional()
+      .describe(
+        `How many at most, 1-${maxLimit}; more counts as ${maxLimit}. Default with \`page\`: ${defaultLimit}. Without either: everything, up to ${maxItems} items; if that is not all, \`continue\` and a \`Warning\` say so.`,
+      ),
     page: count('an integer from 1').optional().describe('Which page of `limit` items, from 1; past the end it is empty.'),
     continue: z
       .string()

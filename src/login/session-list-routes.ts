@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
-import { sendJson } from '../listing/lister.ts';
+import { sendPage } from '../listing/page.ts';
 import { listQuery } from '../listing/schema.ts';
 import { sessionListSchema, sessionProperties } from './session-list.ts';
 import type { SessionService } from './session-service.ts';
@@ -30,7 +30,7 @@ export const sessionListOperations = (service: SessionService): Operation[] => [
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {
-      sendJson(ctx, await service.list(query, caller, signal));
+      sendPage(ctx, await service.list(query, caller, signal));
     },
   }),
   operation({

@@ -1,5 +1,6 @@
 /** How sessions are shown to people, and by what lists of them go (api.md 5.2, 7.3). Nothing that is sealed is among it. */
 import { z } from 'zod';
+import type { Page } from '../listing/page.ts';
 import type { ListProperties } from '../listing/properties.ts';
 import { listSchema } from '../listing/schema.ts';
 import type { SessionRow } from './session-record.ts';
@@ -74,11 +75,8 @@ export const sessionProperties: ListProperties<SessionRow> = {
   defaultSort: 'd,createdAt',
 };
 
-const answered = z.looseObject({ items: z.array(z.looseObject({ metadata: z.object({ name: z.string() }) })) });
-
-/** The text of a list, with a mark at the session of whoever asked for it. */
-export function withCurrent(list: Buffer, session: string | undefined): Buffer | string {
-  if (session === undefined || !list.includes(session)) return list;
-  const { items, ...rest } = answered.parse(JSON.parse(list.toString()));
-  return JSON.stringify({ ...rest, items: items.map((item) => (item.metadata.name === session ? { ...item, current: true } : item)) });
+/** The list with a mark at the session that the caller asked with. */
+export function withCurrent(list: Page, session: string | undefined): Page {
+  if (session === undefined || !list.names.includes(session)) return list;
+  return list.withTexts(({ name, text }) => (name === session ? `${text.slice(0, -1)},"current":true}` : text));
 }

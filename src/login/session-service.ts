@@ -8,6 +8,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Lister } from '../listing/lister.ts';
+import type { Page } from '../listing/page.ts';
 import type { Scope } from '../listing/query.ts';
 import type { ListParameters } from '../listing/schema.ts';
 import type { AccountState } from './account-state.ts';
@@ -62,11 +63,7 @@ export class SessionService {
    * @param user name of a User record
    * @throws StatusError 400, 403, 410, 503, 504
    */
-  async list(
-    { user, ...parameters }: ListParameters & { user?: string | undefined },
-    caller: Caller,
-    signal: AbortSignal,
-  ): Promise<Buffer | string> {
+  async list({ user, ...parameters }: ListParameters & { user?: string | undefined }, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { lister, store, accountState } = this.#options;
     await accountState.whenKnown(signal);
     const scope = this.#scope(caller, user);

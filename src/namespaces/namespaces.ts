@@ -10,7 +10,8 @@ import type { ServiceClient } from '../kubernetes/api-server.ts';
 import type { KeyRing } from '../kubernetes/key-ring.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
-import { Lister, sendJson } from '../listing/lister.ts';
+import { Lister } from '../listing/lister.ts';
+import { sendPage } from '../listing/page.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './row.ts';
 import { namespaceList, namespacesQuery } from './schema.ts';
 import { NamespacesService } from './service.ts';
@@ -83,6 +84,6 @@ const listNamespaces = (service: NamespacesService): Operation =>
       410: { description: '`continue` is too old; start again without it.' },
     },
     async handle({ ctx, caller, query, signal }) {
-      sendJson(ctx, await service.list(query, caller, signal));
+      sendPage(ctx, await service.list(query, caller, signal));
     },
   });

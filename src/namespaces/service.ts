@@ -7,7 +7,8 @@ import { AnswerCache } from '../kubernetes/answer-cache.ts';
 import { inNamespace, type NamespaceForecast } from '../kubernetes/rbac-grants.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import type { Lister, Page } from '../listing/lister.ts';
+import type { Lister } from '../listing/lister.ts';
+import type { Page } from '../listing/page.ts';
 import type { Scope } from '../listing/query.ts';
 import { type Forecast, Forecasts, isIn, type Question, questionKey } from './forecasts.ts';
 import type { NamespaceRow } from './row.ts';
@@ -53,24 +54,26 @@ export class NamespacesService {
     });
   }
 
-  /** @returns the JSON text of a NamespaceList, in UTF-8; @throws StatusError 400, 410, 429, 503, 504, and what the API server refuses a review with */
-  async list(parameters: NamespacesQuery, caller: Caller, signal: AbortSignal): Promise<Buffer> {
+  /** A NamespaceList. @throws StatusError 400, 410, 429, 503, 504, and what the API server refuses a review with */
+  async list(parameters: NamespacesQuery, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { lister, rbac } = this.#options;
     const { verb, group, resource, subresource } = parameters;
     const question = { verb, group, resource, subresource };
     await lister.whenFresh(parameters, signal);
     rbac.requireSynced();
     const forecast = await this.#forecasts.of(question, caller, signal);
-    const page = (scope: Scope<NamespaceRow>) => lister.page(parameters, signal, scope);
+    const page = (scope: Scope<NamespaceRow>) => lister.list(parameters, signal, scope);
     const told = await this.#told(forecast, question, caller, signal);
-    if (told !== undefined) return (await page(scopeOf(told))).bytes;
+    if (told !== undefined) return page(scopeOf(told));
     const first = await page({
       key: forecast.allowed === 'all' ? 'all' : keyOf(forecast.allowed),
       fits: ({ name }) => isIn(forecast.allowed, name),
     });
-    if (await this.#isConfirmed(first, question, caller, signal)) return first.bytes;
+    // So many are not asked about one by one and kept, but all at once.
+    if (!first.isHeld) return page(scopeOf(await this.#review(forecast, question, caller, signal)));
+    if (await this.#isConfirmed(first, question, caller, signal)) return first;
     this.#forecasts.doubt('saysTooMuch', question, caller);
-    return (await page(scopeOf(await this.#review({ ...forecast, doubt: 'saysTooMuch' }, question, caller, signal)))).bytes;
+    return page(scopeOf(await this.#review({ ...forecast, doubt: 'saysTooMuch' }, question, caller, signal)));
   }
 
   /** Those that reviews have allowed; undefined if it is left to the roles, and only what is shown to reviews. */

@@ -14,7 +14,7 @@ import { forbidden, unauthorized } from '../http/status.ts';
 import { validate } from '../http/violations.ts';
 import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import { sendJson } from '../listing/lister.ts';
+import { sendPage } from '../listing/page.ts';
 import { reviewToken } from './reviews.ts';
 import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
 import type { AccessTokenService } from './service.ts';
@@ -78,7 +78,7 @@ const listOperation = ({ service }: AccessTokenOperationsOptions) =>
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {
-      sendJson(ctx, await service.list(query, caller, signal));
+      sendPage(ctx, await service.list(query, caller, signal));
     },
   });
 

@@ -11,6 +11,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Lister } from '../listing/lister.ts';
+import type { Page } from '../listing/page.ts';
 import type { ListParameters } from '../listing/schema.ts';
 import { type AccessTokenRow, accessTokenResource } from './row.ts';
 import type { MadeAccessToken, NewAccessToken } from './schema.ts';
@@ -77,7 +78,7 @@ export class AccessTokenService {
   }
 
   /** All that the caller may see. @returns the JSON text of an AccessTokenList; @throws StatusError 400, 403, 410, 503, 504 */
-  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Buffer> {
+  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { access, accounts, lister } = this.#options;
     requireAccounts(accounts);
     const asked = { ...accessTokenResource, verb: 'list' };

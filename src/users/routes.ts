@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { sendJson } from '../listing/lister.ts';
+import { sendJson, sendPage } from '../listing/page.ts';
 import { listQuery } from '../listing/schema.ts';
 import { type DeleteOperationsOptions, deleteOperations } from './delete-routes.ts';
 import { userProperties } from './list-properties.ts';
@@ -85,7 +85,7 @@ function listOperations({ service, live }: UserOperationsOptions, deprecation: R
       isLongRunning: (ctx) => live !== undefined && isLive(ctx),
       async handle({ ctx, caller, query, signal }) {
         if (live && isLive(ctx)) return live.answer(ctx, { timeoutSeconds: undefined, ...query }, caller, signal);
-        sendJson(ctx, await service.list(query, caller, signal));
+        sendPage(ctx, await service.list(query, caller, signal));
       },
     }),
     operation({
@@ -115,7 +115,7 @@ function listOperations({ service, live }: UserOperationsOptions, deprecation: R
       },
       async handle({ ctx, caller, query, signal }) {
         ctx.set(deprecation);
-        sendJson(ctx, await service.list(query, caller, signal));
+        sendPage(ctx, await service.list(query, caller, signal));
       },
     }),
   ];

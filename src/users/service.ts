@@ -5,6 +5,7 @@ import { notFound, passwordDue } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Lister } from '../listing/lister.ts';
+import type { Page } from '../listing/page.ts';
 import type { ListParameters } from '../listing/schema.ts';
 import type { UserRow } from './row.ts';
 
@@ -25,8 +26,8 @@ export class UserService {
     this.#options = options;
   }
 
-  /** @returns the JSON text of a UserList, in UTF-8; @throws StatusError 400, 403, 410, 503, 504 */
-  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Buffer> {
+  /** A UserList. @throws StatusError 400, 403, 410, 503, 504 */
+  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { lister, access } = this.#options;
     await access.require(caller, { ...userResource, verb: 'list' }, signal);
     return lister.list(parameters, signal);

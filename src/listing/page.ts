@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream';
+import { setImmediate as letOthersGoOn } from 'node:timers/promises';
+import type { Context } from 'koa';
+import { warningHeaders } from '../http/warning.ts';
+
+/** More are never held as one text, but written as they are read. */
+const maxHeldItems = 1000;
+/** Characters that are put together at a time. */
+const chunkLength = 64 * 1024;
+
+interface PageParts {
+  apiVersion: string;
+  kind: string;
+  metadata: { resourceVersion: string; continue: string; remainingItemCount: number };
+  total: number;
+  items: readonly { readonly name: string; readonly text: string }[];
+  /** For the caller, who did not ask for this. */
+  warning?: string | undefined;
+}
+
+/** A list as it is answered, of one moment. The texts of its items are those of the watch cache: nothing is encoded or copied. */
+export class Page {
+  readonly resourceVersion: string;
+  readonly warning: string | undefined;
+  readonly #parts: PageParts;
+  #bytes: Buffer | undefined;
+
+  constructor(parts: PageParts) {
+    this.#parts = parts;
+    this.resourceVersion = parts.metadata.resourceVersion;
+    this.warning = parts.warning;
+  }
+
+  get names(): string[] {
+    return this.#parts.items.map(({ name }) => name);
+  }
+
+  /** Whether the whole text is made at once, and may be kept. */
+  get isHeld(): boolean {
+    return this.#parts.items.length <= maxHeldItems;
+  }
+
+  /** The whole JSON text, in UTF-8. */
+  get bytes(): Buffer {
+    this.#bytes ??= Buffer.from(`${this.#head}${this.#parts.items.map(({ text }) => text).join()}]}`);
+    return this.#bytes;
+  }
+
+  /** The same page with other texts of its items. */
+  withTexts(textOf: (item: PageParts['items'][number]) => string): Page {
+    return new Page({ ...this.#parts, items: this.#parts.items.map((item) => ({ name: item.name, text: textOf(item) })) });
+  }
+
+  /** The JSON text piece by piece, each made when the one before has been taken, with a turn of the event loop between. */
+  async *chunks({ isIndented }: { isIndented: boolean }): AsyncGenerator<string, void, undefined> {
+    const { items } = this.#parts;
+    const [head, separator, end] = isIndented ? indentedFrame(this.#head) : [this.#head, ',', ']}'];
+    let chunk = head;
+    for (const [index, { text }] of items.entries()) {
+      chunk += `${index === 0 ? '' : separator}${isIndented ? indented(text, 4) : text}`;
+      if (chunk.length < chunkLength) continue;
+      yield chunk;
+      chunk = '';
+      await letOthersGoOn();
+    }
+    yield chunk + end;
+  }
+
+  get #head(): string {
+    const { apiVersion, kind, metadata, total } = this.#parts;
+    const head = JSON.stringify({ apiVersion, kind, metadata, total });
+    return `${head.slice(0, -1)},"items":[`;
+  }
+}
+
+const indented = (json: string, by: number): string => JSON.stringify(JSON.parse(json), null, 2).replaceAll('\n', `\n${' '.repeat(by)}`);
+
+/** What stands before, between and behind the items of a list that is indented as `JSON.stringify` does it. */
+function indentedFrame(head: string): [head: string, separator: string, end: string] {
+  const [before = '', behind = ''] = JSON.stringify(JSON.parse(`${head}0]}`), null, 2).split(/(?<=\[\n {4})0/);
+  return [before, ',\n    ', `${behind}\n`];
+}
+
+/** Answers with the text of one object. */
+export function sendJson(ctx: Context, json: string): void {
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = json;
+}
+
+/** Answers with a page: as one text, or piece by piece as the caller reads it. It has no ETag: a page is of its moment. */
+export function sendPage(ctx: Context, page: Page): void {
+  const isIndented = ctx.query.pretty === 'true';
+  ctx.type = 'application/json; charset=utf-8';
+  if (page.warning !== undefined) ctx.append('Warning', warningHeaders([page.warning]));
+  if (!page.isHeld) ctx.body = Readable.from(page.chunks({ isIndented }), { objectMode: false, highWaterMark: chunkLength });
+  // Bytes go out as they are; what is indented has to be read again.
+  else ctx.body = isIndented ? page.bytes.toString() : page.bytes;
+}
