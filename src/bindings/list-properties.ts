@@ -12,6 +12,7 @@ export const bindingProperties: ListProperties<UserBindingRow> = {
     ['namespace', (row) => row.namespaces],
     ['project', (row) => lower(row.projects)],
   ]),
+  search: ['name', 'roleRef', 'subject'],
   compared: new Map<string, (row: UserBindingRow) => string>([
     ['scope', (row) => row.scope],
     ['phase', (row) => row.phase],

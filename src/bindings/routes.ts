@@ -16,7 +16,7 @@ import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { BulkDeleter } from '../listing/bulk-delete.ts';
 import type { Lister } from '../listing/lister.ts';
 import { sendJson, sendPage } from '../listing/page.ts';
-import { listQuery, listSchema } from '../listing/schema.ts';
+import { listAnswer, listQuery, listSchema } from '../listing/schema.ts';
 import { newBindingBody } from './binding-body.ts';
 import type { UserBindingCreator } from './create.ts';
 import type { UserBindingDeleter } from './delete.ts';
@@ -61,10 +61,7 @@ const listOperation = ({ access, lister }: BindingOperationsOptions) =>
     isCompressed: true,
     query: listQuery(bindingProperties),
     answers: {
-      200: {
-        description: 'One page.',
-        content: { [json]: listSchema(userBindingSchema, { apiVersion: userBindingApiVersion, kind: 'UserBindingList' }) },
-      },
+      200: listAnswer(listSchema(userBindingSchema, { apiVersion: userBindingApiVersion, kind: 'UserBindingList' })),
       403: forbidden,
       410: { description: '`continue` is older than an hour.' },
     },

@@ -8,6 +8,7 @@ export const groupProperties: ListProperties<GroupRow> = {
     ['displayName', (row) => row.lowerDisplayName],
     ['description', (row) => row.lowerDescription],
   ]),
+  search: ['name', 'displayName', 'description'],
   compared: new Map<string, (row: GroupRow) => string>([
     ['source', (row) => row.source],
     ['local', (row) => String(row.isLocal)],

@@ -9,7 +9,7 @@ import { badRequest } from '../http/status.ts';
 import { warningHeaders } from '../http/warning.ts';
 import { deleteOptions, deletionOf, dryRun, writeQuery } from '../http/write-options.ts';
 import { sendJson, sendPage } from '../listing/page.ts';
-import { listQuery, listSchema } from '../listing/schema.ts';
+import { listAnswer, listQuery, listSchema } from '../listing/schema.ts';
 import { groupProperties } from './list-properties.ts';
 import type { GroupMembers } from './members.ts';
 import { servedGroup } from './row.ts';
@@ -56,7 +56,7 @@ const listGroups = ({ service }: GroupOperationsOptions) =>
     isCompressed: true,
     query: listQuery(groupProperties),
     answers: {
-      200: { description: 'One page.', content: { [json]: listSchema(groupSchema, { apiVersion: groupApiVersion, kind: 'GroupList' }) } },
+      200: listAnswer(listSchema(groupSchema, { apiVersion: groupApiVersion, kind: 'GroupList' })),
       403: { description: 'The API server says no.' },
       410: { description: '`continue` is older than an hour.' },
     },

@@ -20,9 +20,22 @@ function propertyPredicate<Row>(properties: Filterable<Row>, property: string, v
   const parts = values.map((value) => value.toLowerCase());
   return (row) => {
     const text = searched(row);
-    if (typeof text === 'string') return parts.some((part) => text.includes(part));
-    return text.some((element) => parts.some((part) => element.includes(part)));
+    return parts.some((part) => holds(text, part));
   };
+}
+
+const holds = (text: string | readonly string[], part: string): boolean =>
+  typeof text === 'string' ? text.includes(part) : text.some((element) => element.includes(part));
+
+/** Whether one of the properties in which `search` looks holds the text, in any case. Undefined if it asks for nothing. */
+export function parseSearch<Row>(
+  { searched, search }: Pick<ListProperties<Row>, 'searched' | 'search'>,
+  text: string,
+): Predicate<Row> | undefined {
+  if (text === '') return undefined;
+  const part = text.toLowerCase();
+  const reads = search.flatMap((property) => searched.get(property) ?? []);
+  return (row) => reads.some((read) => holds(read(row), part));
 }
 
 /** `property,value,property,value`; `\,` is a comma in a value. */

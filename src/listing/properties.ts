@@ -10,6 +10,8 @@ export interface ListRow {
 export interface ListProperties<Row> {
   /** For `filterBy`: searched for a literal part, in any case. The texts are in lower case. */
   readonly searched: ReadonlyMap<string, (row: Row) => string | readonly string[]>;
+  /** Those of them in which `search` looks. */
+  readonly search: readonly string[];
   /** For `filterBy`: compared whole. */
   readonly compared: ReadonlyMap<string, (row: Row) => string>;
   /** For `sortBy`. */

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import { parseFilters } from './filter.ts';
+import { parseFilters, parseSearch } from './filter.ts';
 import type { ListProperties, ListRow, Predicate } from './properties.ts';
 import type { ListParameters } from './schema.ts';
 import { allOf, selectionPredicate } from './selection.ts';
 import { parseSort, type SortKey } from './sort.ts';
 
 /** What decides which rows a list holds and in which order; not which page of it is asked for. */
-export type QueryParameters = Pick<ListParameters, 'labelSelector' | 'fieldSelector' | 'filterBy' | 'sortBy' | 'order'>;
+export type QueryParameters = Pick<ListParameters, 'labelSelector' | 'fieldSelector' | 'filterBy' | 'search' | 'sortBy' | 'order'>;
 
 /** A query, understood. */
 export interface ListQuery<Row> {
@@ -27,14 +27,14 @@ export interface Scope<Row> {
 
 const keyOf = (...parts: readonly (string | readonly string[])[]): string => JSON.stringify(parts);
 
-const orderKeyOf = (sortBy: string): string => keyOf('', '', [], sortBy, 'asc');
+const orderKeyOf = (sortBy: string): string => keyOf('', '', [], '', sortBy, 'asc');
 
 /** Equal queries have equal keys; it costs no parsing. */
 export const queryKey = (
   { defaultSort }: Pick<ListProperties<never>, 'defaultSort'>,
-  { labelSelector, fieldSelector, filterBy, sortBy, order }: QueryParameters,
+  { labelSelector, fieldSelector, filterBy, search, sortBy, order }: QueryParameters,
   scope?: Pick<Scope<never>, 'key'>,
-): string => keyOf(labelSelector, fieldSelector, filterBy, sortBy || defaultSort, order, ...(scope ? [scope.key] : []));
+): string => keyOf(labelSelector, fieldSelector, filterBy, search, sortBy || defaultSort, order, ...(scope ? [scope.key] : []));
 
 /** @throws StatusError 400 */
 export function parseQuery<Row extends ListRow>(
@@ -42,13 +42,18 @@ export function parseQuery<Row extends ListRow>(
   parameters: QueryParameters,
   scope?: Scope<Row>,
 ): ListQuery<Row> {
-  const { labelSelector, fieldSelector, filterBy, sortBy, order } = parameters;
+  const { labelSelector, fieldSelector, filterBy, search, sortBy, order } = parameters;
   const sortKeys = parseSort(properties, sortBy || properties.defaultSort, order);
   const canonicalSort = sortKeys.map(({ property, isDescending }) => `${isDescending ? 'd' : 'a'},${property}`).join();
   return {
-    fits: allOf([scope?.fits, selectionPredicate(properties, parameters), parseFilters(properties, filterBy)]),
+    fits: allOf([
+      scope?.fits,
+      selectionPredicate(properties, parameters),
+      parseFilters(properties, filterBy),
+      parseSearch(properties, search),
+    ]),
     sortKeys,
     orderKey: orderKeyOf(canonicalSort),
-    fingerprint: hash('sha256', keyOf(labelSelector, fieldSelector, filterBy, canonicalSort), 'base64url').slice(0, 22),
+    fingerprint: hash('sha256', keyOf(labelSelector, fieldSelector, filterBy, search, canonicalSort), 'base64url').slice(0, 22),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AnswerDescription } from '../http/operation.ts';
 import { filterNames } from './filter.ts';
 import type { ListProperties } from './properties.ts';
 
@@ -7,6 +8,10 @@ export const defaultLimit = 100;
 const maxLimit = 1000;
 /** Of a list that is asked for without `limit` and `page`. */
 export const maxItems = 5000;
+const maxSearch = 128;
+
+const oneOf = (names: readonly string[]): string =>
+  new Intl.ListFormat('en', { type: 'disjunction' }).format(names.map((name) => `\`${name}\``));
 
 const count = (what: string) =>
   z
@@ -34,6 +39,11 @@ export const listQuery = (properties: ListProperties<never>) =>
       .describe(
         `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Of the same property any value may fit, different properties must all fit. Properties: ${filterNames(properties).join(', ')}.`,
       ),
+    search: z
+      .string()
+      .max(maxSearch, `must have at most ${maxSearch} characters`)
+      .default('')
+      .describe(`Part of ${oneOf(properties.search)}, in any case; at most ${maxSearch} characters. With \`filterBy\`, both must fit.`),
     sortBy: z
       .string()
       .default('')
@@ -61,6 +71,13 @@ const listMetadata = z.object({
   resourceVersion: z.string().describe('How far this replica has seen the cluster.'),
   continue: z.string().describe('Where to go on; empty on the last page.'),
   remainingItemCount: z.number().int().describe('How many follow this page.'),
+});
+
+/** How the document describes the answer to `listQuery`. */
+export const listAnswer = (list: z.ZodType): AnswerDescription => ({
+  description: 'The list, or one page of it.',
+  content: { 'application/json': list },
+  headers: { Warning: `If everything was asked for, and there are more than ${maxItems} items.` },
 });
 
 /** An answered list. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
 import { sendPage } from '../listing/page.ts';
-import { listQuery } from '../listing/schema.ts';
+import { listAnswer, listQuery } from '../listing/schema.ts';
 import { sessionListSchema, sessionProperties } from './session-list.ts';
 import type { SessionService } from './session-service.ts';
 
@@ -25,7 +25,7 @@ export const sessionListOperations = (service: SessionService): Operation[] => [
     credential: 'required',
     query: listQuery(sessionProperties).extend(whose.shape),
     answers: {
-      200: { description: 'One page.', content: { 'application/json': sessionListSchema } },
+      200: listAnswer(sessionListSchema),
       403: forbidden,
       410: { description: '`continue` is older than an hour.' },
     },

@@ -59,6 +59,7 @@ export const sessionProperties: ListProperties<SessionRow> = {
     ['source', ({ source }) => source.toLowerCase()],
     ['userAgent', ({ userAgent }) => userAgent.toLowerCase()],
   ]),
+  search: ['user', 'subjectName', 'source', 'userAgent'],
   compared: new Map(),
   sorted: new Map<string, (row: SessionRow) => string | number>([
     ['name', ({ name }) => name],

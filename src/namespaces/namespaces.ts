@@ -12,6 +12,7 @@ import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import { Lister } from '../listing/lister.ts';
 import { sendPage } from '../listing/page.ts';
+import { listAnswer } from '../listing/schema.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './row.ts';
 import { namespaceList, namespacesQuery } from './schema.ts';
 import { NamespacesService } from './service.ts';
@@ -78,7 +79,7 @@ const listNamespaces = (service: NamespacesService): Operation =>
     isCompressed: true,
     query: namespacesQuery,
     answers: {
-      200: { description: 'One page; `total` is how many the caller may know of.', content: { 'application/json': namespaceList } },
+      200: { ...listAnswer(namespaceList), description: 'The list, or one page of it; `total` is how many the caller may know of.' },
       400: { description: 'Without `verb` or `resource`, or with a parameter that cannot be.' },
       403: { description: 'The cluster has taken the right to ask away.' },
       410: { description: '`continue` is too old; start again without it.' },

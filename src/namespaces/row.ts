@@ -21,6 +21,7 @@ export function namespaceRow({ metadata }: KubernetesObject): NamespaceRow {
 
 export const namespaceProperties: ListProperties<NamespaceRow> = {
   searched: new Map([['name', ({ name }) => name]]),
+  search: ['name'],
   compared: new Map(),
   sorted: new Map<string, (row: NamespaceRow) => string | number>([
     ['name', ({ name }) => name],

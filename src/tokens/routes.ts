@@ -15,6 +15,7 @@ import { validate } from '../http/violations.ts';
 import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { sendPage } from '../listing/page.ts';
+import { listAnswer } from '../listing/schema.ts';
 import { reviewToken } from './reviews.ts';
 import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
 import type { AccessTokenService } from './service.ts';
@@ -73,7 +74,7 @@ const listOperation = ({ service }: AccessTokenOperationsOptions) =>
     credential: 'required',
     query: accessTokenQuery,
     answers: {
-      200: { description: 'One page.', content: { [json]: accessTokenList } },
+      200: listAnswer(accessTokenList),
       403: { description: 'Those of somebody else were selected, and the API server says no.' },
       410: { description: '`continue` is older than an hour.' },
     },

@@ -9,6 +9,7 @@ export const accessTokenProperties: ListProperties<AccessTokenRow> = {
     ['name', (row) => row.name],
     ['description', (row) => row.description.toLowerCase()],
   ]),
+  search: ['name', 'description'],
   compared: new Map<string, (row: AccessTokenRow) => string>([['owner', (row) => row.owner]]),
   sorted: new Map<string, (row: AccessTokenRow) => string | number | undefined>([
     ['name', (row) => row.name],

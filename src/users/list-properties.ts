@@ -13,6 +13,7 @@ export const userProperties: ListProperties<UserRow> = {
     ['connector_name', (row) => row.traits.lowerConnectorName],
     ['groups', (row) => row.traits.lowerGroups],
   ]),
+  search: ['name', 'email', 'username'],
   compared: new Map<string, (row: UserRow) => string>([
     ['state', (row) => row.traits.state],
     ['phase', (row) => row.traits.phase],

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { sendJson, sendPage } from '../listing/page.ts';
-import { listQuery } from '../listing/schema.ts';
+import { listAnswer, listQuery } from '../listing/schema.ts';
 import { type DeleteOperationsOptions, deleteOperations } from './delete-routes.ts';
 import { userProperties } from './list-properties.ts';
 import { isLive, type LiveUsers } from './live.ts';
@@ -46,7 +46,8 @@ const liveQuery = query.extend({
 const liveDescription =
   'With `watch=true` and `Accept: text/event-stream`: events ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with `{"type","object"}` as data and the resource version as id. Begins with what is there, unless `Last-Event-ID` or `resourceVersion` says where to go on. Ends with the right to watch users, or with the credential.';
 const liveAnswer: AnswerDescription = {
-  description: 'One page, or the events.',
+  ...listAnswer(userListSchema),
+  description: 'The list, one page of it, or the events.',
   content: { [json]: userListSchema, 'text/event-stream': undefined },
 };
 const tag = 'users';
@@ -66,7 +67,7 @@ function deprecationHeaders({ deprecatedAt, sunset }: Config['users']['v1List'],
 
 function listOperations({ service, live }: UserOperationsOptions, deprecation: Record<string, string>): Operation[] {
   const answers: Record<number, AnswerDescription> = {
-    200: { description: 'One page.', content: { [json]: userListSchema } },
+    200: listAnswer(userListSchema),
     403: forbidden,
     410: { description: '`continue` is older than an hour.' },
   };
@@ -103,12 +104,11 @@ function listOperations({ service, live }: UserOperationsOptions, deprecation: R
       answers: {
         ...answers,
         200: {
-          description: 'One page.',
-          content: { [json]: userListSchema },
+          ...listAnswer(userListSchema),
           headers: {
             Deprecation: 'Since when.',
             Link: 'What to use instead.',
-            Warning: 'The same in words.',
+            Warning: 'The same in words; another one if there are more items than one list holds.',
             Sunset: 'Until when, if that is known.',
           },
         },

@@ -24,7 +24,7 @@ class Users {
   }
 
   async names(parameters: Partial<QueryParameters> = {}): Promise<string[]> {
-    const all: QueryParameters = { labelSelector: '', fieldSelector: '', filterBy: [], sortBy: '', order: 'asc' };
+    const all: QueryParameters = { labelSelector: '', fieldSelector: '', filterBy: [], search: '', sortBy: '', order: 'asc' };
     const { rows } = await this.index.select({ ...all, ...parameters });
     return rows.map(({ name }) => name);
   }

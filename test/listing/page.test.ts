@@ -37,7 +37,10 @@ describe('a page that is too long to be held', () => {
   });
 
   it('is the same text as one that is held', async () => {
-    const items = Array.from({ length: 1000 }, (_, index) => ({ name: String(index), text: JSON.stringify({ index, deep: [{ a: '"' }] }) }));
+    const items = Array.from({ length: 1000 }, (_, index) => ({
+      name: String(index),
+      text: JSON.stringify({ index, deep: [{ a: '"' }] }),
+    }));
     const held = pageOf(items);
     expect(held.isHeld).to.equal(true);
     let text = '';

@@ -89,6 +89,15 @@ describe('GET /auth/v2/users', () => {
     ['filterBy=connector_name,direct', ['zoe']],
     ['filterBy=is_disabled,true', ['adam']],
     ['filterBy=valid,true,is_admin,false,state,active,connector_id,local', ['hostile', 'adam', 'jane', 'zoe', 'nameless']],
+    ['search=JANE', ['jane']],
+    ['search=EXAMPLE.com', ['hostile', 'adam', 'jane', 'zoe', 'nameless']],
+    ['search=8c87b489ce', ['jane']],
+    ['search=ZO\u00cb m', ['zoe']],
+    ['search=%2C "<b', ['hostile']],
+    ['search=.*', []],
+    ['search=knows', []],
+    ['search=a&filterBy=phase,Disabled', ['adam']],
+    ['search=&limit=1', ['hostile']],
     ['labelSelector=team in (red,blue)', ['jane', 'zoe']],
     ['labelSelector=!team', ['hostile', 'adam', 'nameless']],
     ['fieldSelector=spec.is_disabled=true', ['adam']],
@@ -156,6 +165,8 @@ describe('GET /auth/v2/users', () => {
     ['filterBy=username', 'filterBy'],
     ['filterBy=username,a,email', 'filterBy'],
     [`filterBy=${Array.from({ length: 33 }, (_, index) => `username,${index}`).join()}`, 'filterBy'],
+    [`search=${'x'.repeat(129)}`, 'search'],
+    ['search=a&search=b', 'search'],
     ['sortBy=__proto__,name', 'sortBy'],
     ['sortBy=a', 'sortBy'],
     ['sortBy=name,', 'sortBy'],
@@ -197,6 +208,7 @@ describe('GET /auth/v2/users', () => {
       `continue=${token}&sortBy=email`,
       `continue=${token}&filterBy=phase,Normal`,
       `continue=${token}&labelSelector=team`,
+      `continue=${token}&search=jane`,
     ]) {
       expect(await refuse(`?${query}`), query).to.deep.equal({ code: 400, reason: 'BadRequest', fields: ['continue'] });
     }

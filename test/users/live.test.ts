@@ -114,7 +114,7 @@ describe('GET /auth/v2/users?watch=true', () => {
   });
 
   it('tells of those that fit: what stops fitting is DELETED, what begins to is ADDED', async () => {
-    const stream = await follow('&filterBy=username,special&fieldSelector=spec.connector_id%3Dlocal');
+    const stream = await follow('&filterBy=username,special&search=SPECIAL&fieldSelector=spec.connector_id%3Dlocal');
     await isSettled(stream);
     await rename('zoe@example.com', 'a special name');
     await stream.until((events) => events.some(({ event }) => event === 'ADDED'));
