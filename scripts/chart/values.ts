@@ -27,6 +27,18 @@ const certificateAuthority = () => z.strictObject({ existingConfigMap: objectNam
 
 const peer = () => z.strictObject({ podSelector: anything(), namespaceSelector: anything(), ipBlock: anything() });
 
+/** RelabelConfig of the Prometheus operator. */
+const relabeling = () =>
+  z.strictObject({
+    sourceLabels: z.array(text()).optional(),
+    separator: text().optional(),
+    targetLabel: text().optional(),
+    regex: text().optional(),
+    modulus: count().optional(),
+    replacement: text().optional(),
+    action: text().optional(),
+  });
+
 const identity = {
   runAsUser: count().optional(),
   runAsGroup: count().optional(),
@@ -43,12 +55,13 @@ export const valuesSchema = z.strictObject({
   commonLabels: labels(),
   commonAnnotations: labels(),
   image: z.strictObject({
+    registry: z.string().regex(/^([a-zA-Z0-9][-a-zA-Z0-9.]*(:\d{1,5})?)?$/),
     repository: z.string().regex(/^[a-z0-9][-a-zA-Z0-9._:/]*$/),
     tag: z.string().regex(/^[-\w.]{0,128}$/),
     digest: z.string().regex(/^(sha256:[0-9a-f]{64})?$/),
     pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']),
   }),
-  imagePullSecrets: z.array(objectName().min(1)),
+  imagePullSecrets: z.array(z.strictObject({ name: objectName().min(1) })),
   config: configSchema,
   clientSecret: z.strictObject({ existingSecret: objectName(), key: text().min(1) }),
   tls: z.strictObject({ existingSecret: objectName() }),
@@ -79,7 +92,11 @@ export const valuesSchema = z.strictObject({
     targetMemoryUtilizationPercentage: count().min(1).nullish(),
     behavior: z.strictObject({ scaleUp: anything(), scaleDown: anything() }),
   }),
-  podDisruptionBudget: z.strictObject({ enabled: z.boolean(), maxUnavailable: numberOrPercent() }),
+  podDisruptionBudget: z.strictObject({
+    enabled: z.boolean(),
+    maxUnavailable: numberOrPercent().nullish(),
+    minAvailable: numberOrPercent().nullish(),
+  }),
   resources: z.strictObject({ requests: anything(), limits: anything(), claims: anything() }),
   startupProbe: probe(),
   readinessProbe: probe(),
@@ -88,6 +105,18 @@ export const valuesSchema = z.strictObject({
     topologyKeys: z.array(text().min(1)),
     whenUnsatisfiable: z.enum(['ScheduleAnyway', 'DoNotSchedule']),
   }),
+  topologySpreadConstraints: z.array(
+    z.strictObject({
+      maxSkew: count().min(1),
+      topologyKey: text().min(1),
+      whenUnsatisfiable: z.enum(['ScheduleAnyway', 'DoNotSchedule']),
+      labelSelector: anything(),
+      matchLabelKeys: z.array(text()).optional(),
+      minDomains: count().optional(),
+      nodeAffinityPolicy: text().optional(),
+      nodeTaintsPolicy: text().optional(),
+    }),
+  ),
   podAntiAffinity: z.enum(['none', 'preferred', 'required']),
   affinity: z.strictObject({ nodeAffinity: anything(), podAffinity: anything(), podAntiAffinity: anything() }),
   nodeSelector: labels(),
@@ -123,6 +152,7 @@ export const valuesSchema = z.strictObject({
     capabilities: z.strictObject({ add: z.array(text()).optional(), drop: z.array(text()).optional() }).optional(),
   }),
   extraEnv: z.array(z.strictObject({ name: text().min(1), value: text().optional(), valueFrom: anything() })),
+  envFrom: z.array(z.strictObject({ prefix: text().optional(), configMapRef: anything(), secretRef: anything() })),
   extraVolumes: z.array(z.looseObject({ name: objectName().min(1) })),
   extraVolumeMounts: z.array(
     z.strictObject({
@@ -135,6 +165,15 @@ export const valuesSchema = z.strictObject({
       mountPropagation: text().optional(),
     }),
   ),
+  initContainers: z.array(z.looseObject({ name: objectName().min(1) })),
+  extraContainers: z.array(z.looseObject({ name: objectName().min(1) })),
+  hostAliases: z.array(z.strictObject({ ip: text().min(1), hostnames: z.array(text().min(1)) })),
+  dnsConfig: z.strictObject({
+    nameservers: z.array(text().min(1)).optional(),
+    searches: z.array(text().min(1)).optional(),
+    options: z.array(z.strictObject({ name: text().min(1), value: text().optional() })).optional(),
+  }),
+  extraObjects: z.array(z.looseObject({ apiVersion: text().min(1), kind: text().min(1) })),
   serviceAccount: z.strictObject({ create: z.boolean(), name: objectName(), annotations: labels() }),
   rbac: z.strictObject({
     create: z.boolean(),
@@ -153,7 +192,20 @@ export const valuesSchema = z.strictObject({
     externalTrafficPolicy: z.enum(['Cluster', 'Local']),
     ipFamilyPolicy: z.enum(['', 'SingleStack', 'PreferDualStack', 'RequireDualStack']),
   }),
-  ingress: z.strictObject({ enabled: z.boolean(), className: objectName(), annotations: labels(), host: text(), tlsSecret: objectName() }),
+  ingress: z.strictObject({
+    enabled: z.boolean(),
+    className: objectName(),
+    annotations: labels(),
+    hosts: z.array(
+      z.strictObject({
+        host: text().min(1),
+        paths: z
+          .array(z.strictObject({ path: text().min(1), pathType: z.enum(['Prefix', 'Exact', 'ImplementationSpecific']).optional() }))
+          .optional(),
+      }),
+    ),
+    tls: z.array(z.strictObject({ secretName: objectName().min(1), hosts: z.array(text().min(1)).optional() })),
+  }),
   httpRoute: z.strictObject({
     enabled: z.boolean(),
     annotations: labels(),
@@ -171,7 +223,15 @@ export const valuesSchema = z.strictObject({
   }),
   metrics: z.strictObject({
     service: z.strictObject({ enabled: z.boolean(), annotations: labels() }),
-    serviceMonitor: z.strictObject({ enabled: z.boolean(), labels: labels(), interval: text(), scrapeTimeout: text() }),
+    serviceMonitor: z.strictObject({
+      enabled: z.boolean(),
+      labels: labels(),
+      interval: text(),
+      scrapeTimeout: text(),
+      relabelings: z.array(relabeling()),
+      metricRelabelings: z.array(relabeling()),
+    }),
+    prometheusRule: z.strictObject({ enabled: z.boolean(), labels: labels(), alertLabels: labels() }),
   }),
   networkPolicy: z.strictObject({
     enabled: z.boolean(),

@@ -40,7 +40,11 @@ const wrong: [Values, string][] = [
   ],
   [{ 'config.features.accesstokens': true }, "at '/config/features': additional properties 'accesstokens' not allowed"],
   [{ 'rbac.userBindings': null }, "at '/rbac': missing property 'userBindings'"],
-  [{ 'ingress.enabled': true }, 'ingress.host: set it, or config.server.publicURL'],
+  [{ 'ingress.enabled': true }, 'ingress.hosts: name one, or set config.server.publicURL'],
+  [{ 'ingress.hosts': [{ host: 'a.example.com', path: '/' }] }, "at '/ingress/hosts/0': additional properties 'path' not allowed"],
+  [{ imagePullSecrets: ['registry'] }, "at '/imagePullSecrets/0': got string, want object"],
+  [{ 'podDisruptionBudget.maxUnavailable': null }, 'podDisruptionBudget: set maxUnavailable or minAvailable'],
+  [{ 'metrics.serviceMonitor.relabelings': [{ target_label: 'a' }] }, "at '/metrics/serviceMonitor/relabelings/0': additional properties"],
   [{ 'httpRoute.enabled': true }, 'httpRoute.parentRefs: name the Gateway'],
   [{ 'metrics.serviceMonitor.enabled': true, 'metrics.service.enabled': false }, 'metrics.serviceMonitor needs metrics.service.enabled'],
 ];

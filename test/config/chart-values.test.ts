@@ -51,8 +51,10 @@ describe('the values of the chart', () => {
     expect(Object.keys(values)).to.have.members(Object.keys(valuesSchema.shape).filter((key) => key !== 'global'));
   });
 
-  it('leave no room for a misspelt key, but in volumes of which Kubernetes has many kinds', () => {
-    expect(open(JSON.parse(valuesSchemaFile()), '')).to.deep.equal(['.extraVolumes[]']);
+  it('leave no room for a misspelt key, but in what is written as Kubernetes has it', () => {
+    const asInKubernetes = ['.extraVolumes[]', '.initContainers[]', '.extraContainers[]', '.extraObjects[]'];
+
+    expect(open(JSON.parse(valuesSchemaFile()), '')).to.have.members(asInKubernetes);
   });
 
   it('are of a chart for this version of the service', () => {

@@ -47,7 +47,9 @@ annotations:
 
 {{- define "atrium.image" -}}
 {{- with .Values.image -}}
-{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
+{{- $registry := default .registry (dig "imageRegistry" "" (default (dict) $.Values.global)) -}}
+{{- $repository := empty $registry | ternary .repository (printf "%s/%s" $registry .repository) -}}
+{{- if .digest -}}{{ $repository }}@{{ .digest }}{{- else -}}{{ $repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -244,9 +246,15 @@ securityContext:
   {{- toYaml .Values.podSecurityContext | nindent 2 }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .Values.priorityClassName }}
 priorityClassName: {{ . }}
