@@ -116,8 +116,8 @@ export class LoginRecorder {
     signal: AbortSignal,
   ): Promise<Recorded | undefined> {
     const old = isRecord(object.status) ? object.status : {};
-    // Not only right after it was made: the first log-in may have failed between the two writes.
-    const isFirst = object.metadata.annotations?.[createdByAnnotation] === 'login' && old.lastLoginTime === undefined;
+    // Not only right after it was made: the first login may have failed between the two writes, or the user was registered ahead.
+    const isFirst = old.activatedTime === undefined && old.lastLoginTime === undefined;
     const told = {
       groups: recordedGroups(groups),
       subjectName,

@@ -6,9 +6,6 @@ const prefix = 'auth.platform.io';
 
 export const createdByAnnotation = `${prefix}/created-by`;
 
-/** On a record whose making is under way; one that keeps it was never finished, and is removed. */
-export const unfinishedAnnotation = `${prefix}/unfinished`;
-
 export const isLabelValue = (text: string): boolean => labelValueProblems(text).length === 0;
 
 /** The labels that the service keeps on a User, by its spec. */

@@ -10,7 +10,6 @@ const maxPauseMs = 20;
 
 interface Patch {
   labels?: Record<string, string>;
-  annotations?: Record<string, string | null>;
   spec?: Record<string, unknown>;
   status?: Record<string, unknown>;
 }
@@ -46,20 +45,20 @@ export class UserRecords {
    *
    * @returns undefined if it is not; @throws StatusError 503, 504
    */
-  patch({ metadata: { name, resourceVersion } }: KubernetesObject, { labels, annotations, ...parts }: Patch, signal: AbortSignal) {
+  patch({ metadata: { name, resourceVersion } }: KubernetesObject, { labels, ...parts }: Patch, signal: AbortSignal) {
     return this.#write({
       method: 'PATCH',
       path: resourcePath(userResource, { name, ...(parts.status && { subresource: 'status' }) }),
       contentType: 'application/merge-patch+json',
-      body: { metadata: { resourceVersion, ...(labels && { labels }), ...(annotations && { annotations }) }, ...parts },
+      body: { metadata: { resourceVersion, ...(labels && { labels }) }, ...parts },
       call: parts.status ? 'patch users/status' : 'patch users',
       signal,
     });
   }
 
-  /** Deletes that very record; one that is gone already is as good. @throws StatusError 503, 504 */
-  async remove({ name, uid }: { name: string; uid: string }, signal: AbortSignal): Promise<void> {
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
+  /** Deletes that very version of the record; one that is gone already, or was written meanwhile, is left. @throws StatusError 503, 504 */
+  async remove({ name, uid, resourceVersion }: KubernetesObject['metadata'], signal: AbortSignal): Promise<void> {
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
     const path = resourcePath(userResource, { name });
     try {
       await this.#client.request({ method: 'DELETE', path, body, call: 'delete users', signal });

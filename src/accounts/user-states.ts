@@ -12,7 +12,8 @@ import { conditionsOf } from './conditions.ts';
 import type { AccountLookup } from './lookup.ts';
 import { nextChangeOf, phaseOf } from './phase.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
-import { labelsToChange, unfinishedAnnotation } from './user-labels.ts';
+import { unfinishedEnd } from './unfinished.ts';
+import { labelsToChange } from './user-labels.ts';
 import { UserRecords } from './user-records.ts';
 import { userApiVersion } from './user-resource.ts';
 
@@ -23,8 +24,6 @@ const retryMs = 10_000;
 /** Records looked at between two turns of the event loop, and written at one time. */
 const batch = 50;
 const atOnce = 4;
-/** Whoever makes a user has given up by then. */
-const unfinishedMs = 120_000;
 
 export interface UserStatesOptions {
   client: ServiceClient;
@@ -180,10 +179,4 @@ export class UserStates {
     };
     await createEvent(client, event, signal).catch((error: unknown) => log.debug({ user: name, err: error }, 'an Event was lost'));
   }
-}
-
-/** Until when the making of a record may be under way; undefined if it is finished. */
-function unfinishedEnd({ metadata }: KubernetesObject): number | undefined {
-  const isUnfinished = metadata.annotations !== undefined && unfinishedAnnotation in metadata.annotations;
-  return isUnfinished ? Date.parse(metadata.creationTimestamp) + unfinishedMs : undefined;
 }

@@ -1,12 +1,12 @@
 import { type Account, accountOf } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { NewPasswords } from '../accounts/new-passwords.ts';
+import type { PasswordChange } from '../accounts/password-change.ts';
 import { PasswordSecrets } from '../accounts/password-secret.ts';
-import { phaseStatus } from '../accounts/phase.ts';
 import { recordName } from '../accounts/record-name.ts';
 import { localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
 import { timestamp } from '../accounts/timestamp.ts';
-import { createdByAnnotation, unfinishedAnnotation, userLabels } from '../accounts/user-labels.ts';
+import { createdByAnnotation, userLabels } from '../accounts/user-labels.ts';
 import { UserRecords, userObjectOf } from '../accounts/user-records.ts';
 import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
@@ -26,6 +26,7 @@ export interface UserCreatorOptions {
   accounts: AccountLookup;
   rights: SubjectRights;
   passwords: NewPasswords;
+  passwordChange: PasswordChange;
   /** `kubernetes.namespace` */
   namespace: string;
   config: Pick<Config, 'users'>;
@@ -57,8 +58,8 @@ export class UserCreator {
   }
 
   /**
-   * All or nothing: what is begun and cannot be finished is taken back, and where even that fails, a mark on the record has it removed
-   * later.
+   * All or nothing: what is begun and cannot be finished is taken back, and where even that fails, a mark in the status has it removed
+   * later. Where not even the mark could be written, the record stays as one that was made with kubectl: without a password.
    *
    * @returns the User, and the texts of warnings
    * @throws StatusError 400, 403, 409, 422, 429, 503, 504
@@ -78,7 +79,7 @@ export class UserCreator {
       await accounts.waitFor(finished.metadata.resourceVersion, seenWithinMs, signal);
       return { user: finished, warnings };
     } catch (error) {
-      await this.#records.remove({ name, uid: user.metadata.uid }, AbortSignal.timeout(takeBackMs)).catch(() => undefined);
+      await this.#takeBack(user, hash, AbortSignal.timeout(takeBackMs)).catch(() => undefined);
       throw error instanceof StatusError && error.status.code >= 500 ? error : serviceUnavailable('kubernetes', { cause: error });
     }
   }
@@ -124,28 +125,35 @@ export class UserCreator {
     return userObjectOf(user);
   }
 
-  /** Each step may have to be taken back; the last one removes the mark. */
-  async #finish(user: KubernetesObject, hash: string, signal: AbortSignal) {
-    const { config, naming, now } = this.#options;
+  /** The mark goes with the last write. Until then a password that has to be changed is due already. */
+  async #finish(user: KubernetesObject, hash: string, signal: AbortSignal): Promise<KubernetesObject> {
+    const { config, naming, passwordChange, now } = this.#options;
     const time = now();
-    const subjectName = localSubjectName(accountOf(user), naming);
-    const told = {
-      ...(subjectName !== undefined && { subjectName }),
-      activatedTime: timestamp(time),
-      passwordChangedTime: timestamp(time),
-      mustChangePassword: config.users.passwordPolicy.changeOnFirstLogin,
-    };
-    const phase = phaseStatus({ ...user, status: told }, time, config.users.idleDays);
     const { name, uid } = user.metadata;
+    const mustChangePassword = config.users.passwordPolicy.changeOnFirstLogin;
+    await passwordChange.writeStatus({ name, uid }, { unfinishedSince: timestamp(time), mustChangePassword });
     await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, signal);
-    const known = unlessContested(await this.#records.patch(user, { status: { ...told, ...phase } }, signal));
-    return unlessContested(await this.#records.patch(known, { annotations: { [unfinishedAnnotation]: null } }, signal));
+    const subjectName = localSubjectName(accountOf(user), naming);
+    return passwordChange.writeStatus(
+      { name, uid },
+      {
+        ...(subjectName !== undefined && { subjectName }),
+        activatedTime: timestamp(time),
+        passwordChangedTime: timestamp(time),
+        unfinishedSince: null,
+      },
+    );
   }
-}
 
-function unlessContested(written: KubernetesObject | undefined): KubernetesObject {
-  if (written === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('somebody else writes the new User') });
-  return written;
+  /** Unless another request has given it a password meanwhile, or the user has logged in. */
+  async #takeBack({ metadata: { name, uid } }: KubernetesObject, hash: string, signal: AbortSignal): Promise<void> {
+    const found = await this.#records.read(name, signal);
+    if (found === undefined || found === 'not-installed' || found.metadata.uid !== uid) return;
+    const stored = await this.#secrets.read({ name, uid }, signal);
+    if (stored !== undefined && stored.hash !== hash) return;
+    if (isRecord(found.status) && found.status.lastLoginTime !== undefined) return;
+    await this.#records.remove(found.metadata, signal);
+  }
 }
 
 function manifestOf({ name, spec, metadata }: { name: string; spec: NewUser['spec']; metadata: NewUser['metadata'] }, caller: Caller) {
@@ -165,7 +173,7 @@ function manifestOf({ name, spec, metadata }: { name: string; spec: NewUser['spe
     metadata: {
       name,
       labels: { ...metadata?.labels, ...userLabels(full) },
-      annotations: { ...metadata?.annotations, [createdByAnnotation]: caller.identity.name, [unfinishedAnnotation]: '' },
+      annotations: { ...metadata?.annotations, [createdByAnnotation]: caller.identity.name },
     },
     spec: full,
   };

@@ -84,15 +84,18 @@ describe('the states of users', () => {
   });
 
   it('remove a record whose making was never finished', async () => {
-    const { status: _status, ...user } = aUser('half@example.com');
-    await server.kubernetes.apply({
-      ...user,
-      metadata: { ...user.metadata, annotations: { 'auth.platform.io/unfinished': '' } },
-    } as Manifest);
-    // It may still be under way, so that it stays for a while.
-    await apply('other@example.com');
-    await untilPhase(nameOf('other@example.com'), 'Normal');
-    expect((await read(nameOf('half@example.com'))).status?.phase).to.equal(undefined);
+    const agoSeconds = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+    const begun = (email: string, status: Record<string, unknown>) => server.kubernetes.apply({ ...aUser(email), status });
+    await begun('half@example.com', { unfinishedSince: agoSeconds(300) });
+    await begun('under-way@example.com', { unfinishedSince: agoSeconds(10) });
+    await begun('whole@example.com', { unfinishedSince: agoSeconds(300), activatedTime: agoSeconds(200) });
+
+    await eventually(
+      () => server.kubernetes.call('GET', `${users}/${nameOf('half@example.com')}`),
+      ({ status }) => status === 404,
+    );
+    await untilPhase(nameOf('whole@example.com'), 'Normal');
+    expect((await read(nameOf('under-way@example.com'))).metadata.name).to.equal(nameOf('under-way@example.com'));
   });
 
   it('are kept by one replica, which says so in a Lease', async () => {
