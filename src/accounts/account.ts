@@ -16,17 +16,15 @@ export interface Account {
   readonly connectorType: string;
   readonly connectorID: string;
   readonly isAdmin: boolean;
-  /** The user name that Kubernetes sees; '' before the first log-in. */
+  /** The user name that Kubernetes sees; '' before the first login, and of a record that is not canonical, which is nobody. */
   readonly subjectName: string;
-  /** As the issuer or directory told, without prefix; never one that is kept here. */
+  /** As the issuer or directory told, without prefix; never one that is kept here. None of a record that is not canonical. */
   readonly groups: readonly string[];
   readonly mustChangePassword: boolean;
   /** Tokens issued earlier do not count. */
   readonly sessionsNotBefore?: number;
   /** Whether the record's name is the one that the name rule gives its email. */
   readonly isCanonical: boolean;
-  /** Whether another record has the same email under the name of the name rule; only an `AccountLookup` knows. */
-  readonly isDuplicate?: true;
   /** False: gone from its source. */
   readonly isValid: boolean;
   readonly isDisabled: boolean;
@@ -46,6 +44,7 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
   const status = isRecord(givenStatus) ? givenStatus : {};
   const expired = isRecord(spec.expired) ? spec.expired : {};
   const email = text(spec.email);
+  const isCanonical = recordName(email) === metadata.name;
   const sessionsNotBefore = seconds(status.sessionsNotBefore);
   const validFrom = seconds(expired.begin);
   const validUntil = seconds(expired.end);
@@ -60,11 +59,11 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
     connectorType: text(spec.connector_type),
     connectorID: text(spec.connector_id),
     isAdmin: spec.is_admin === true,
-    subjectName: text(status.subjectName),
-    groups: groupsOf(status.groups),
+    subjectName: isCanonical ? text(status.subjectName) : '',
+    groups: groupsOf(isCanonical ? status.groups : []),
     mustChangePassword: status.mustChangePassword === true,
     ...(sessionsNotBefore !== undefined && { sessionsNotBefore }),
-    isCanonical: recordName(email) === metadata.name,
+    isCanonical,
     isValid: spec.valid !== false,
     isDisabled: spec.is_disabled === true || spec.state === 'inactive',
     ...(validFrom !== undefined && { validFrom }),

@@ -2,6 +2,7 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { isRecord } from '../kubernetes/resource.ts';
 import type { Account } from './account.ts';
 import type { AccountPhase } from './phase.ts';
+import { recordName } from './record-name.ts';
 import { timestamp } from './timestamp.ts';
 
 /** @see https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#condition-v1-meta */
@@ -39,6 +40,11 @@ export function conditionsOf(object: KubernetesObject, account: Account, { phase
           ),
         ]
       : []),
-    condition('NameCanonical', account.isCanonical, 'OtherName'),
+    condition(
+      'Canonical',
+      account.isCanonical,
+      'NotCanonical',
+      `the record of this email is called ${recordName(account.email) ?? 'otherwise'}`,
+    ),
   ];
 }

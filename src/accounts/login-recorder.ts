@@ -86,7 +86,7 @@ export class LoginRecorder {
     if (found !== undefined) return this.#refusal(found, login, time) ?? this.#update(found, login, time, signal);
     if (!config.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
     const created = await this.#records.create(newUser(name, login), signal);
-    return created && this.#writeStatus(created, login, time, signal);
+    return created && this.#writeStatus(created, login, time, signal, { activatedTime: timestamp(time) });
   }
 
   #refusal(object: KubernetesObject, { login, connector }: Login, time: Date): Recorded | undefined {
@@ -114,15 +114,14 @@ export class LoginRecorder {
     { groups, subjectName }: Login,
     time: Date,
     signal: AbortSignal,
+    also: Record<string, unknown> = {},
   ): Promise<Recorded | undefined> {
     const old = isRecord(object.status) ? object.status : {};
-    // Not only right after it was made: the first login may have failed between the two writes, or the user was registered ahead.
-    const isFirst = old.activatedTime === undefined && old.lastLoginTime === undefined;
     const told = {
       groups: recordedGroups(groups),
       subjectName,
       lastLoginTime: timestamp(time),
-      ...(isFirst && { activatedTime: timestamp(time) }),
+      ...also,
     };
     const status = { ...old, ...told };
     const phase = phaseStatus({ ...object, status }, time, this.#options.config.idleDays);

@@ -5,9 +5,9 @@ import { recordName } from './record-name.ts';
 
 /** All User records, as far as this replica has seen the cluster. */
 export interface AccountLookup {
-  /** By the record's name. One that is a duplicate is marked so. */
+  /** By the record's name. */
   get(name: string): Account | undefined;
-  /** By login string, in any case: the record that the name rule names if its whole email agrees, else one under another name. */
+  /** By login string, in any case: the record that the name rule names, if its whole email agrees. */
   find(login: string): Account | undefined;
   /** By the user name that Kubernetes sees. */
   ofSubject(subjectName: string): Account | undefined;
@@ -17,7 +17,7 @@ export interface AccountLookup {
   readonly isSynced: boolean;
   /** Why the last attempt to follow them failed, e.g. `404 NotFound` while the resource is not installed. */
   failure(): string | undefined;
-  /** Told of every record that comes, changes or goes, or that is a duplicate from then on or no longer. @returns a function that ends it */
+  /** Told of every record that comes, changes or goes. @returns a function that ends it */
   onChange(listener: (name: string) => void): () => void;
   /** Whether that version is seen in time. @throws the signal's reason when it aborts */
   waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
@@ -30,46 +30,17 @@ export function requireAccounts({ isSynced, failure }: Pick<AccountLookup, 'isSy
 
 type Records = Pick<WatchCache<{ readonly account: Account }>, 'get' | 'isSynced' | 'failure' | 'onChange' | 'waitFor'>;
 
-const keyOf = ({ email }: Account) => email.toLowerCase();
-
 /** Reads accounts out of a watch cache of Users. To be made before the cache is started. */
 export function accountLookup(records: Records): AccountLookup {
-  /** Names of records under another name than the rule's, by lower-cased email: few, made by hand. */
-  const strays = new Map<string, Set<string>>();
   const listeners = new Set<(name: string) => void>();
   /** Of records, by the user name that Kubernetes sees. */
   const names = new Map<string, string>();
 
-  const canonical = (email: string): Account | undefined => {
-    const account = records.get(recordName(email) ?? '')?.account;
-    return account && keyOf(account) === email.toLowerCase() ? account : undefined;
-  };
-  const get = (name: string): Account | undefined => {
-    const account = records.get(name)?.account;
-    if (account === undefined || account.isCanonical) return account;
-    return canonical(account.email) === undefined ? account : { ...account, isDuplicate: true };
-  };
-  const forget = (account: Account | undefined) => {
-    if (account === undefined || account.isCanonical) return;
-    const others = strays.get(keyOf(account));
-    others?.delete(account.name);
-    if (others?.size === 0) strays.delete(keyOf(account));
-  };
-  const keep = (account: Account | undefined) => {
-    if (account === undefined || account.isCanonical) return;
-    const others = strays.get(keyOf(account));
-    if (others === undefined) strays.set(keyOf(account), new Set([account.name]));
-    else others.add(account.name);
-  };
-  const affected = ({ key, old, new: current }: Change<{ account: Account }>): Set<string> => {
-    const canonicals = [old?.account, current?.account].filter((account) => account?.isCanonical === true);
-    return new Set([key, ...canonicals.flatMap((account) => (account ? [...(strays.get(keyOf(account)) ?? [])] : []))]);
-  };
-
+  const get = (name: string) => records.get(name)?.account;
   const administrators = new Set<string>();
 
   const nameAdministrator = ({ key, new: current }: Change<{ account: Account }>) => {
-    if (current?.account.isAdmin) administrators.add(key);
+    if (current?.account.isAdmin && current.account.isCanonical) administrators.add(key);
     else administrators.delete(key);
   };
   const nameSubject = ({ old, new: current }: Change<{ account: Account }>) => {
@@ -78,18 +49,16 @@ export function accountLookup(records: Records): AccountLookup {
   };
 
   records.onChange((change) => {
-    forget(change.old?.account);
-    keep(change.new?.account);
     nameSubject(change);
     nameAdministrator(change);
-    for (const name of affected(change)) for (const listener of listeners) listener(name);
+    for (const listener of listeners) listener(change.key);
   });
 
   return {
     get,
     find(login) {
-      const [first] = [...(strays.get(login.toLowerCase()) ?? [])].sort();
-      return canonical(login) ?? (first === undefined ? undefined : get(first));
+      const account = get(recordName(login) ?? '');
+      return account?.email.toLowerCase() === login.toLowerCase() ? account : undefined;
     },
     ofSubject: (subjectName) => get(names.get(subjectName) ?? ''),
     administrators: () => [...administrators].flatMap((name) => get(name) ?? []),

@@ -5,7 +5,7 @@ import { type Account, accountOf } from './account.ts';
 export interface AccountPhase {
   phase: 'Invalid' | 'Disabled' | 'Locked' | 'Normal';
   /** '' for Normal. */
-  reason: '' | 'GoneFromSource' | 'DuplicateEmail' | 'ByHand' | 'NotYetValid' | 'Expired' | 'Idle' | 'TooManyFailedLogins';
+  reason: '' | 'GoneFromSource' | 'NotCanonical' | 'ByHand' | 'NotYetValid' | 'Expired' | 'Idle' | 'TooManyFailedLogins';
   /** Of a Locked user. */
   lockedUntil?: Date;
 }
@@ -21,7 +21,7 @@ export function phaseOf(account: Account, now: Date, idleDays: number): AccountP
   const seconds = now.getTime() / 1000;
   const { validFrom = Number.NEGATIVE_INFINITY, validUntil = Number.POSITIVE_INFINITY, lockedUntil = 0 } = account;
   if (!account.isValid) return { phase: 'Invalid', reason: 'GoneFromSource' };
-  if (account.isDuplicate) return { phase: 'Invalid', reason: 'DuplicateEmail' };
+  if (!account.isCanonical) return { phase: 'Invalid', reason: 'NotCanonical' };
   if (account.isDisabled) return { phase: 'Disabled', reason: 'ByHand' };
   if (seconds < validFrom) return { phase: 'Disabled', reason: 'NotYetValid' };
   if (seconds >= validUntil) return { phase: 'Disabled', reason: 'Expired' };

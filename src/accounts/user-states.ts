@@ -123,7 +123,7 @@ export class UserStates {
 
   /** @returns when to look again, in milliseconds since 1970; undefined for when it changes */
   async #lookAt(name: string, signal: AbortSignal): Promise<number | undefined> {
-    const { accounts, records, config, naming } = this.#options;
+    const { records, config, naming } = this.#options;
     const object = records.get(name);
     if (object === undefined) return undefined;
     const unfinishedUntil = unfinishedEnd(object);
@@ -133,18 +133,20 @@ export class UserStates {
       await this.#records.remove(object.metadata, signal);
       return undefined;
     }
-    const account = { ...accountOf(object), ...(accounts.get(name)?.isDuplicate && { isDuplicate: true as const }) };
+    const account = accountOf(object);
     const labels = labelsToChange(object.metadata.labels, isRecord(object.spec) ? object.spec : {});
     const labelled = labels === undefined ? object : await this.#records.patch(object, { labels }, signal);
     if (labelled === undefined) return 0;
     const phase = phaseOf(account, now, config.users.idleDays);
-    const subjectName = account.connectorType === 'local' && account.subjectName === '' ? localSubjectName(account, naming) : undefined;
+    const isNameless = account.isCanonical && account.connectorType === 'local' && account.subjectName === '';
+    const subjectName = isNameless ? localSubjectName(account, naming) : undefined;
     const wanted = {
       phase: phase.phase,
       reason: phase.reason || null,
       observedGeneration: object.metadata.generation ?? null,
       conditions: conditionsOf(object, account, phase, now),
       ...(subjectName !== undefined && { subjectName }),
+      ...(!account.isCanonical && { subjectName: null, groups: null }),
     };
     const old = isRecord(object.status) ? object.status : {};
     const status = Object.fromEntries(

@@ -78,7 +78,8 @@ export class UserDeleter {
     await this.#send({ ...deletion, isDryRun: true }, object, caller, signal);
     if (deletion.isDryRun) return { uid, leftBindings };
     if (subjectName !== '') await this.#revoke(subjectName, name, signal);
-    await removeReferences(apiServer.asService, { name, subjectName }, signal);
+    // A record that is not canonical is nobody: what names it means somebody else.
+    if (account.isCanonical) await removeReferences(apiServer.asService, { name, subjectName }, signal);
     await this.#send(deletion, object, caller, signal);
     await this.#whenGone(name, uid, signal);
     return { uid, leftBindings };

@@ -112,12 +112,13 @@ export function userRow(object: KubernetesObject): UserRow {
   const status = record(object.status);
   const once = deduplicator();
   const lower = (value: unknown) => once(text(value).toLowerCase());
+  const account = accountOf(object);
   return {
     name: once(metadata.name),
     resourceVersion: metadata.resourceVersion,
     email: once(text(spec.email)),
     username: once(text(spec.username)),
-    subjectName: once(text(status.subjectName)),
+    subjectName: once(account.subjectName),
     text: servedText(object),
     labels: labelsOf(metadata.labels, once),
     traits: traitsOf(spec, status),
@@ -129,7 +130,7 @@ export function userRow(object: KubernetesObject): UserRow {
     usernameOrder: once(foldForOrder(text(spec.username))),
     creationSeconds: seconds(metadata.creationTimestamp),
     lastLoginSeconds: seconds(status.lastLoginTime),
-    account: accountOf(object),
+    account,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from '../accounts/local-groups.ts';
+import { recordName } from '../accounts/record-name.ts';
 import { isNamedByUID, localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import type { Caller } from '../http/operation.ts';
@@ -64,6 +65,7 @@ export class SubjectRights {
   async requireForPassword(caller: Caller, account: Account, signal: AbortSignal): Promise<void> {
     const { naming } = this.#options;
     const { name, subjectName, groups, isAdmin } = account;
+    if (!account.isCanonical) throw notCanonical(account);
     const local = localSubjectName(account, naming);
     const names = [...new Set([subjectName, local ?? ''])].filter((one) => one !== '');
     if (names.length === 0) throw unknownName(name);
@@ -90,6 +92,14 @@ export class SubjectRights {
     );
   }
 }
+
+/** Such a record is nobody, and a password would be of nobody. */
+const notCanonical = ({ name, email }: Account): StatusError =>
+  conflict(
+    userResource,
+    name,
+    `the record is not called ${recordName(email)}, as its email asks for, so that nobody can log in with it: make the user under that name, and delete this record`,
+  );
 
 const unknownName = (name: string): StatusError =>
   conflict(

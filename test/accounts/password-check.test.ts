@@ -211,12 +211,12 @@ describe('the password check', () => {
     expect(await check(first, 'reborn@example.com', right)).to.equal('ok');
   });
 
-  it('finds a record under another name, and refuses one whose email is another', async () => {
+  it('REC-03 refuses a record under another name, and one whose email is another', async () => {
     await person('stray@example.com', { name: 'stray' });
     await person('other@example.com', { name: nameOf('mine@example.com') });
     await first.accounts.waitFor((await replicas.user('stray'))?.metadata.resourceVersion ?? '', 5000, never);
 
-    expect(await check(first, 'stray@example.com', right)).to.equal('ok');
+    expect(await check(first, 'stray@example.com', right)).to.equal('UnknownUser');
     expect(await check(first, 'mine@example.com', right)).to.equal('UnknownUser');
   });
 

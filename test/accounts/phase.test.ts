@@ -28,7 +28,7 @@ describe('the phase of a user', () => {
     const locked = { lockedUntil: '2026-03-01T12:20:00Z' };
 
     expect(phaseOf(account(all, locked), now, idleDays)).to.deep.equal({ phase: 'Invalid', reason: 'GoneFromSource' });
-    expect(phaseOf({ ...account(all, locked), isValid: true, isDuplicate: true }, now, idleDays).reason).to.equal('DuplicateEmail');
+    expect(phaseOf({ ...account(all, locked), isValid: true, isCanonical: false }, now, idleDays).reason).to.equal('NotCanonical');
     expect(phaseOf(account({ ...all, valid: true }, locked), now, idleDays)).to.deep.equal({ phase: 'Disabled', reason: 'ByHand' });
     expect(reason({ ...all, valid: true, is_disabled: false }, locked)).to.equal('Expired');
     expect(phaseOf(account({}, locked), now, idleDays)).to.deep.equal({

@@ -43,7 +43,7 @@ describe('the states of users', () => {
       Unlocked: 'True',
       SourceFound: 'True',
       PasswordSet: 'False',
-      NameCanonical: 'True',
+      Canonical: 'True',
     });
   });
 
@@ -70,17 +70,6 @@ describe('the states of users', () => {
     await untilPhase(nameOf('short@example.com'), 'Normal');
     const user = await untilPhase(nameOf('short@example.com'), 'Disabled');
     expect(user.status?.reason).to.equal('Expired');
-  });
-
-  it('tell of a second record with the same email, and of a name that is not the rule’s', async () => {
-    await apply('twice@example.com');
-    const { status: _status, ...double } = aUser('Twice@example.com', { name: 'another' });
-    await server.kubernetes.apply(double as Manifest);
-    const user = await untilPhase('another', 'Invalid');
-    expect(user.status?.reason).to.equal('DuplicateEmail');
-    expect(conditions(user)).to.include({ NameCanonical: 'False', Ready: 'False' });
-    await server.kubernetes.remove(`${users}/${nameOf('twice@example.com')}`);
-    await untilPhase('another', 'Normal');
   });
 
   it('remove a record whose making was never finished', async () => {
