@@ -68,14 +68,8 @@ describe('REC-03 a record under another name than the rule’s', () => {
       const { status } = await makeStray(name);
       expect(status).to.include({ phase: 'Invalid', reason: 'NotCanonical' });
       expect(status).not.to.have.any.keys('subjectName', 'groups');
-      expect(status?.conditions).to.deep.include.members([
-        {
-          ...(status?.conditions as { type: string }[]).find(({ type }) => type === 'Canonical'),
-          type: 'Canonical',
-          status: 'False',
-          reason: 'NotCanonical',
-        },
-      ]);
+      const conditions = status?.conditions as { type: string; status: string; reason: string }[];
+      expect(conditions.find(({ type }) => type === 'Canonical')).to.include({ status: 'False', reason: 'NotCanonical' });
     }
   });
 
