@@ -1,7 +1,8 @@
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { SourceLimit } from '../accounts/source-limit.ts';
 import { StatusError } from '../http/status.ts';
 import type { BrowserRecords } from './browser-records.ts';
+import { errors } from './oidc-provider.ts';
 import type { IdentityRecords } from './records.ts';
 import { requestScope } from './request-scope.ts';
 

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import { type AdapterPayload, errors } from 'oidc-provider';
+import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
 import type { Seal } from '../http/seal.ts';
 import { isRecord } from '../kubernetes/resource.ts';
+import { errors } from './oidc-provider.ts';
 import { requestScope } from './request-scope.ts';
 
 /** What a browser takes, name and attributes included, is 4096 bytes (RFC 6265, 6.1). */

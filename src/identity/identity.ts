@@ -4,7 +4,6 @@
  * the console included, knows it by its address only.
  */
 import type { Context, Middleware } from 'koa';
-import { errors } from 'oidc-provider';
 import type { Logger } from 'pino';
 import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
@@ -25,6 +24,7 @@ import { BrowserRecords } from './browser-records.ts';
 import { languageChoice } from './languages.ts';
 import { answerLogIn, type LogInParts } from './log-in.ts';
 import { LogoutRequests } from './logout-requests.ts';
+import { errors } from './oidc-provider.ts';
 import { PasswordDue } from './password-due.ts';
 import { cookiePrefix } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { type ClientMetadata, errors, type default as Provider } from 'oidc-provider';
+import type { ClientMetadata, default as Provider } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { PasswordCheck, PasswordVerdict } from '../accounts/password-check.ts';
@@ -7,6 +7,7 @@ import { subjectOf } from '../accounts/subject-name.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { readForm } from '../http/body.ts';
 import { methodNotAllowed, StatusError } from '../http/status.ts';
+import { errors } from './oidc-provider.ts';
 import { consentPage, type LockRule, type LogInProblem, logInPage, type NewPasswordProblem, newPasswordPage } from './pages.ts';
 import type { PasswordDue } from './password-due.ts';
 import { requestScope } from './request-scope.ts';

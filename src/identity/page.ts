@@ -23,7 +23,7 @@ input,button,.button{width:100%;min-height:2.75rem;padding:.5rem .75rem;border-r
 input{margin-bottom:1rem;border:1px solid var(--line);background:transparent;color:inherit}
 input[aria-invalid]{border-color:var(--bad);border-width:2px}
 button,.button{display:block;margin-top:.5rem;border:1px solid var(--action);background:var(--action);color:var(--on-action);font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
-button.second{background:transparent;color:var(--action)}
+button.second,.button.second{background:transparent;color:var(--action)}
 :focus-visible{outline:3px solid var(--action);outline-offset:2px}
 .code{font:700 1.5rem/1.5 ui-monospace,monospace;letter-spacing:.1em;text-align:center}
 `;

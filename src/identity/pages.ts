@@ -109,7 +109,8 @@ export interface ProviderForm {
   secret: string;
 }
 
-export const logOutPage = (texts: Texts, { action, secret }: ProviderForm, formTargets: readonly string[]): Page => ({
+/** @param stayURL where to go for a person who stays: nothing ends, here or there */
+export const logOutPage = (texts: Texts, { action, secret }: ProviderForm, stayURL: string, formTargets: readonly string[]): Page => ({
   texts,
   heading: texts.logOut,
   formTargets,
@@ -117,8 +118,8 @@ export const logOutPage = (texts: Texts, { action, secret }: ProviderForm, formT
 <form method="post" action="${action}">
 ${hidden('xsrf', secret)}
 <button name="logout" value="yes">${texts.logOut}</button>
-<button class="second">${texts.stay}</button>
-</form>`,
+</form>
+<p><a class="button second" href="${stayURL}">${texts.stay}</a></p>`,
 });
 
 /** The provider ends a session, or what is left of one, before it goes on; in place of its own page, which needs a script. */

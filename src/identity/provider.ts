@@ -1,16 +1,8 @@
-import {
-  type AdapterFactory,
-  type ClientMetadata,
-  type Configuration,
-  errors,
-  type FindAccount,
-  interactionPolicy,
-  type KoaContextWithOIDC,
-  Provider,
-} from 'oidc-provider';
+import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 import type { SourceLimit } from '../accounts/source-limit.ts';
 import { stateOf } from '../http/router.ts';
 import type { SigningKeys } from '../kubernetes/signing-keys.ts';
+import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
 import { devicePages, endSessionPages, type Views } from './views.ts';
 
 const authorizationCodeSeconds = 60;

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { errors } from 'oidc-provider';
+import { errors } from './oidc-provider.ts';
 
 /**
  * Refuses a form that another site has sent: by Fetch Metadata where the browser tells, else by Origin. Scripts send neither; what a

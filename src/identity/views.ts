@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
-import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { languageChoice } from './languages.ts';
+import { errors } from './oidc-provider.ts';
 import { type Look, type Page, sendPage } from './page.ts';
 import * as pages from './pages.ts';
 import type { Texts } from './texts.ts';
@@ -58,10 +59,16 @@ export function endSessionView(views: Views, ctx: KoaContextWithOIDC): void {
   const { oidc } = ctx;
   const texts = views.texts(ctx, oidc.params?.ui_locales);
   const form = formOf(ctx, 'end_session_confirm');
-  const targets = [oidc.session?.state?.postLogoutRedirectUri, oidc.entities.Interaction?.params.redirect_uri].flatMap(originsOf);
+  const back = oidc.session?.state?.postLogoutRedirectUri;
+  const targets = [back, oidc.entities.Interaction?.params.redirect_uri].flatMap(originsOf);
   const isLoggedIn = oidc.session?.accountId !== undefined;
   const isQuestion = oidc.route === 'end_session' && isLoggedIn;
-  views.send(ctx, isQuestion ? pages.logOutPage(texts, form, targets) : pages.endSessionPage(texts, form, isLoggedIn, targets));
+  views.send(
+    ctx,
+    isQuestion
+      ? pages.logOutPage(texts, form, typeof back === 'string' ? back : views.consoleURL, targets)
+      : pages.endSessionPage(texts, form, isLoggedIn, targets),
+  );
 }
 
 /** For the policy of a page whose form leads there in the end. */

@@ -44,6 +44,24 @@ describe('the log-out page', () => {
     expect((await relying.refresh(String(body.refresh_token))).status).to.equal(200);
   });
 
+  it('leads back without ending anything for a user who stays', async () => {
+    const relying = party();
+    const browser = issuers.browser();
+    const tokens = await relying.tokens(browser, jane);
+    const question = await browser.get(endSessionURL({ ...returning(), id_token_hint: tokens.id_token }));
+    expect(question.body).to.include(`<a class="button second" href="${issuers.origin}/">Stay logged in</a>`);
+
+    expect((await relying.userinfo(tokens.access_token)).status).to.equal(200);
+    expect((await relying.refresh(tokens.refresh_token)).status).to.equal(200);
+    expect((await browser.get(party().authorizationURL())).url.searchParams.get('code')).to.be.a('string');
+  });
+
+  it('leads to the console a user who stays and came from nowhere', async () => {
+    const browser = issuers.browser();
+    await party().tokens(browser, jane);
+    expect((await browser.get(endSessionURL())).body).to.include(`<a class="button second" href="${issuers.origin}/">`);
+  });
+
   it('lets the session live for who stays', async () => {
     const browser = issuers.browser();
     await party().tokens(browser, jane);

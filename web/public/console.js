@@ -1,7 +1,7 @@
 /** The page: each section asks one operation and shows its answer. */
 import { ask, askJson, hasToken, useToken } from './api.js';
 import { definitions, element, empty, failure, show, table, textOf } from './elements.js';
-import { finishLogIn, loggedIn, logIn, logOut, onChangeElsewhere, readPerson } from './session.js';
+import { finishVisit, loggedIn, logIn, logOut, onChangeElsewhere, readPerson } from './session.js';
 
 const pageSize = 10;
 
@@ -222,6 +222,9 @@ document.getElementById('token-form').addEventListener('reset', async () => {
   await refresh();
 });
 
-await attempt(finishLogIn);
+await attempt(async () => {
+  if ((await finishVisit()) === 'cancelled')
+    show('problem', Object.assign(element('p.notice', 'You cancelled the login.'), { role: 'status' }));
+});
 if (loggedIn() === undefined) await attempt(readPerson);
 await refresh();

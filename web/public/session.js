@@ -7,6 +7,9 @@ import { ask, askJson, Refusal } from './api.js';
  */
 const handleKey = 'atrium-session-handle';
 
+/** The `state` of a log-out that this tab has asked the identity provider for. */
+const logOutKey = 'atrium-log-out';
+
 /** The longest path that comes back, and what may stand in it. */
 const maxReturnLength = 2048;
 const returnPath = /^(?!.*\/\/)\/[\x21-\x5b\x5d-\x7e]*$/;
@@ -35,14 +38,38 @@ export async function logIn() {
   location.assign(address);
 }
 
-/** Ends a log-in if the identity provider has sent the browser here; else it does nothing. */
-export async function finishLogIn() {
+/**
+ * Ends a log-in or log-out if the identity provider has sent the browser here; else it does nothing.
+ *
+ * @returns 'cancelled' if the person has changed their mind at the identity provider
+ */
+export async function finishVisit() {
+  const asked = sessionStorage.getItem(logOutKey);
+  sessionStorage.removeItem(logOutKey);
   const response = takeResponse();
-  if (response === undefined) return;
-  const { ext, ...info } = await askJson(`api/v2/token/callback?${response}`, { asSession: true });
+  if (response === undefined) return undefined;
+  // A log-out comes back with its state and nothing else.
+  const isLogIn = ['code', 'id_token', 'error'].some((name) => response.has(name));
+  if (isLogIn) return finishLogIn(response);
+  if (asked !== null && response.get('state') === asked) await endSession();
+  return undefined;
+}
+
+async function finishLogIn(response) {
+  // The backend is told of a refusal too: it ends the flow.
+  const answer = askJson(`api/v2/token/callback?${response}`, { asSession: true });
+  if (response.get('error') === 'access_denied') return answer.catch(cancelled);
+  const { ext, ...info } = await answer;
   localStorage.setItem(handleKey, ext.token.refresh_token);
   person = { ...info, ext: { ...ext, token: undefined } };
   if (ext.return_to !== undefined) history.replaceState(null, '', ext.return_to);
+  return undefined;
+}
+
+/** Only a flow that this browser began is answered so. */
+function cancelled(error) {
+  if (isOver(error) && error.causes.some(({ reason }) => reason === 'access_denied')) return 'cancelled';
+  throw error;
 }
 
 /**
@@ -54,8 +81,6 @@ function takeResponse() {
   const response = parts.find((part) => part.has('state'));
   if (response === undefined) return undefined;
   history.replaceState(null, '', location.pathname);
-  // A log-out comes back with its state and nothing else.
-  if (!['code', 'id_token', 'error'].some((name) => response.has(name))) return undefined;
   if (response.has('id_token') && !response.has('code')) response.set('code', '');
   return response;
 }
@@ -71,15 +96,39 @@ export async function readPerson() {
   }
 }
 
-/** @returns the identity provider's address where its own session ends; undefined if it has none */
+/**
+ * The backend's own identity provider asks the person first, who may stay: then the session lives on. At any other the session ends
+ * before the browser goes there, since it has to end whether or not that one answers.
+ *
+ * @returns where to go next; undefined if nowhere
+ */
 export async function logOut() {
+  return (await questionAddress()) ?? endSession();
+}
+
+/** @returns undefined if the person would not be asked there, or not be sent back here */
+async function questionAddress() {
+  const here = new URL('./', document.baseURI).href;
+  if (person?.ext.issuer !== `${here}identity`) return undefined;
+  const { logout_url: address } = await askJson('api/v2/token/login', { asSession: true });
+  const url = address === undefined ? undefined : new URL(address);
+  if (url?.searchParams.get('post_logout_redirect_uri') !== here) return undefined;
+  const state = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  sessionStorage.setItem(logOutKey, state);
+  url.searchParams.set('state', state);
+  return url.href;
+}
+
+/** @returns the identity provider's address where its own session ends; undefined if it has none */
+async function endSession() {
   try {
     const body = new URLSearchParams({ refresh_token: localStorage.getItem(handleKey) ?? '' });
     const { headers } = await ask('api/v2/token/logout', { method: 'POST', body, asSession: true });
     forget();
     return /<([^>]*)>\s*;\s*rel="?logout"?/.exec(headers.get('Link') ?? '')?.[1];
   } catch (error) {
-    if (!isOver(error)) throw error;
+    // Without a handle, or with an old one, there is nothing left to end.
+    if (!isOver(error) && error.code !== 400) throw error;
     forget();
     return undefined;
   }
