@@ -73,9 +73,16 @@ export const loginSection = z.strictObject({
     .array(z.enum(['cookie', 'local']))
     .min(1)
     .refine(isUnique, 'must not hold one twice')
-    .default(['cookie', 'local'])
-    .describe('Where tokens may be kept: in a session here behind a cookie, or by the caller. The first is the default.'),
-  perMinute: z.number().int().min(1).default(600).describe('Logins, callbacks, refreshes and redirects per minute and client address.'),
+    .default(['local', 'cookie'])
+    .describe(
+      'Where tokens may be kept: by the caller, or in a session here behind a cookie. The first is the default of a login that asks for neither.',
+    ),
+  perMinute: z
+    .number()
+    .int()
+    .min(1)
+    .default(600)
+    .describe('Logins, callbacks, redirects, and refreshes and logouts with made-up tokens, per minute and client address.'),
   claims: z
     .strictObject({
       username: z.string().min(1).default('email').describe('Claim that names the user for Kubernetes.'),

@@ -59,7 +59,7 @@ export class Issuer {
   }
 
   /** Up to the callback, as a browser goes it, which is then ready to be sent. */
-  async begin(service: { url: string }, parameters: Record<string, string> = {}): Promise<Begun> {
+  async begin(service: { url: string }, parameters: Record<string, string> = { token_storage: 'cookie' }): Promise<Begun> {
     const browser = new Browser(service.url);
     const { auth_url: url } = loginInfoOf(await browser.login('v2', parameters));
     // Browsers are not what is tested here: theirs is the straight way.

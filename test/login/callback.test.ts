@@ -167,7 +167,7 @@ describe('the callback', () => {
       [{}, '/'],
     ] as const) {
       const browser = new Browser(service.url);
-      const info = loginInfoOf(await browser.login('v2', parameters));
+      const info = loginInfoOf(await browser.login('v2', { token_storage: 'cookie', ...parameters }));
       const reply = await browser.request(`/api/v2/token/callback?${await authorize(info.auth_url)}`, { headers: navigation });
       expectOK(reply);
       expect(reply.headers.get('refresh')).to.equal(`0; url=${url}`);

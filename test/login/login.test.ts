@@ -31,7 +31,7 @@ describe('login, what may be asked for', () => {
     const { service } = party();
     for (const version of ['v1', 'v2'] as const) {
       const redirect_uri = `http://console.test/api/${version}/token/callback`;
-      const { callback, info } = await logIn(service, { version, parameters: { redirect_uri } });
+      const { callback, info } = await logIn(service, { version, storage: 'local', parameters: { redirect_uri } });
       expect(asked(info.auth_url).redirect_uri).to.equal(redirect_uri);
       expectOK(callback);
     }
@@ -42,7 +42,7 @@ describe('login, what may be asked for', () => {
   it('comes back to the redirect URL that was asked for', async () => {
     const { provider, service } = party();
     provider.forgetRequests();
-    const { callback } = await logIn(service, { parameters: { redirect_uri: 'http://console.test/other' } });
+    const { callback } = await logIn(service, { storage: 'local', parameters: { redirect_uri: 'http://console.test/other' } });
     expectOK(callback);
     const [redeemed] = provider.requests.filter(({ endpoint }) => endpoint === 'token');
     expect(redeemed?.parameters.get('redirect_uri')).to.equal('http://console.test/other');
@@ -50,7 +50,7 @@ describe('login, what may be asked for', () => {
 
   it('is a storage of the settings, the first by default', async () => {
     const { service } = party();
-    expect(userInfoOf((await logIn(service)).callback).ext.token_storage).to.equal('local');
+    expect(userInfoOf((await logIn(service, { storage: 'unasked' })).callback).ext.token_storage).to.equal('local');
     for (const token_storage of ['cookie', 'session', '']) {
       expectStatus(await new Browser(service.url).login('v2', { token_storage }), 400, 'token_storage');
     }
@@ -96,7 +96,7 @@ describe('login below a path, behind https', () => {
 
   it('keeps to that path and to https, with cookies of this host alone', async () => {
     const browser = new Browser(party().service.url);
-    const reply = await browser.request('/base/api/v2/token/login');
+    const reply = await browser.request('/base/api/v2/token/login?token_storage=cookie');
     const info = loginInfoOf(reply);
     expect(asked(info.auth_url).redirect_uri).to.equal('https://console.test/base/');
     expect(reply.cookies).to.have.length(1);

@@ -62,7 +62,7 @@ describe('two replicas', () => {
     };
     await session(one);
     await session(other);
-    const login = loginInfoOf(await browsers[0].login('v1'));
+    const login = loginInfoOf(await browsers[0].login('v1', { token_storage: 'cookie' }));
     const callback = await use(browsers[1], browsers[0]).callback('v2', await authorize(login.auth_url));
     expect(callback.status, callback.text).to.equal(200);
     const secret = browsers[1].cookies.get('atrium_session') ?? '';

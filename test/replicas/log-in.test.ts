@@ -25,7 +25,7 @@ describe('a log-in at two replicas', function () {
       return { status: response.status, body, json: () => JSON.parse(body) as unknown };
     };
 
-    const login = await at(one, '/api/v2/token/login');
+    const login = await at(one, '/api/v2/token/login?token_storage=cookie');
     route.push(other);
     const { auth_url: authURL } = loginInfo.parse(login.json());
     const { url: back } = await browser.submit(await browser.get(authURL), { email, password });

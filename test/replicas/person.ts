@@ -43,7 +43,7 @@ export class Person {
   /** The whole way: login, the page of the embedded issuer, the password, callback. @throws Error wherever it ends otherwise */
   static async logIn(email: string, { publicURL, url = publicURL, dispatcher }: Doors): Promise<Person> {
     const browser = new Browser(publicURL, [url]);
-    const login = await browser.get(`${publicURL}/api/v2/token/login`);
+    const login = await browser.get(`${publicURL}/api/v2/token/login?token_storage=cookie`);
     if (login.response.status !== 200) throw new Error(`login of ${email}: ${login.response.status} ${login.body}`);
     const { auth_url: authURL } = z.object({ auth_url: z.url() }).parse(JSON.parse(login.body));
     const page = await browser.get(authURL);

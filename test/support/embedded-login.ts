@@ -28,7 +28,7 @@ export interface EmbeddedLogin {
   lines: string[];
   /** @param at another replica than the first */
   request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect'>, at?: string): Promise<Response>;
-  /** Up to UserInfo, with the browser that has the session, and the address that the issuer sent it back to. */
+  /** Up to UserInfo, with storage `cookie` unless the parameters say otherwise, with the browser that has the session, and the address that the issuer sent it back to. */
   logIn(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; status: number; body: string }>;
   /** Up to the answer of the issuer, which nobody has taken yet. */
   authorize(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; refusal: number }>;
@@ -120,7 +120,7 @@ export async function startEmbeddedLogin({
     await cluster.trustIssuer({ url: `${url}/identity`, audiences: ['atrium', 'kubectl'] });
     await isReady();
   }
-  const authorize: EmbeddedLogin['authorize'] = async (email, given, parameters = '') => {
+  const authorize: EmbeddedLogin['authorize'] = async (email, given, parameters = '?token_storage=cookie') => {
     const browser = new Browser(url, [url], { dispatcher });
     const { auth_url } = JSON.parse((await browser.get(`${url}/api/v2/token/login${parameters}`)).body);
     const { url: back, response } = await browser.submit(await browser.get(auth_url), { email, password: given });

@@ -127,7 +127,8 @@ const responseTypes: Record<Flow, string> = { code: 'code', hybrid: 'code id_tok
 export interface LogIn {
   flow?: Flow;
   version?: Version;
-  storage?: 'cookie' | 'local';
+  /** Default: `cookie`, as our own page asks for. */
+  storage?: 'cookie' | 'local' | 'unasked';
   browser?: Browser;
   /** Of the login request. */
   parameters?: Record<string, string>;
@@ -135,8 +136,8 @@ export interface LogIn {
 
 /** The whole way, as a browser goes it: login, the provider, callback. */
 export async function logIn({ url }: { url: string }, options: LogIn = {}) {
-  const { flow = 'code', version = 'v2', storage, browser = new Browser(url), parameters = {} } = options;
-  const login = await browser.login(version, { ...parameters, ...(storage && { token_storage: storage }) });
+  const { flow = 'code', version = 'v2', storage = 'cookie', browser = new Browser(url), parameters = {} } = options;
+  const login = await browser.login(version, { ...(storage !== 'unasked' && { token_storage: storage }), ...parameters });
   const info = loginInfoOf(login);
   const answer = await authorize(info.auth_url, responseTypes[flow]);
   const callback = await browser.callback(version, answer);
