@@ -7,8 +7,11 @@ import { nextSecond, timestamp } from './timestamp.ts';
 /** The custom resource RevokedToken; deploy/manifests holds its definition. */
 export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
 
-/** Of a token, a state or a user name. They do not get into each other's way: the first two are random. */
-export const revokedTokenName = (text: string) => `rt-${hash('sha256', text).slice(0, 40)}`;
+/** `spec.kind` of a RevokedToken. */
+export type RevokedKind = 'Bearer' | 'Refresh' | 'Flow' | 'Subject' | 'Logout';
+
+/** The kind is hashed too: what callers can choose in one kind names nothing in another. */
+export const revokedTokenName = (kind: RevokedKind, text: string) => `rt-${hash('sha256', `${kind}\0${text}`).slice(0, 40)}`;
 
 interface SubjectRevocation {
   /** The user name that Kubernetes sees. */
@@ -23,7 +26,7 @@ interface SubjectRevocation {
 
 /** Ends every token and session of a user name; the same name may be ended again later. @throws StatusError 503, 504 */
 export async function revokeSubject(client: ServiceClient, revocation: SubjectRevocation, signal: AbortSignal): Promise<void> {
-  const name = revokedTokenName(revocation.subjectName);
+  const name = revokedTokenName('Subject', revocation.subjectName);
   const notBefore = timestamp(nextSecond(revocation.now));
   const spec = { kind: 'Subject', notBefore, expiration: timestamp(revocation.expiresAt), user: revocation.user };
   const body = { apiVersion: 'auth.platform.io/v1', kind: 'RevokedToken', metadata: { name }, spec };

@@ -21,7 +21,7 @@ const maxGroups = 512;
 /** Names travel in headers when somebody is impersonated. */
 const hasControl = (text: string) => /\p{Cc}/u.test(text);
 
-const alwaysUsed = ['sid', 'email', 'email_verified', 'name', 'preferred_username'];
+const alwaysUsed = ['sid', 'auth_time', 'email', 'email_verified', 'name', 'preferred_username'];
 const maxClaimLength = 2048;
 
 const scalar = z.union([z.string().max(maxClaimLength), z.number(), z.boolean()]);

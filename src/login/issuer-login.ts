@@ -1,32 +1,49 @@
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import type { Change } from '../kubernetes/watch-cache.ts';
 
 /**
- * How the issuer names a log-in: its own session (`sid`) and its user (`sub`). As hashes, which can stand in labels and which nobody
- * who may read objects can turn into a logout token.
+ * How the issuer names a login: its own session (`sid`), its user (`sub`), and the user with the time of the authentication (`auth`). As
+ * hashes, which can stand in labels and which nobody who may read objects can turn into a logout token.
  */
 export interface IssuerLogin {
-  readonly sid: string | undefined;
-  readonly sub: string | undefined;
+  readonly sid?: string | undefined;
+  readonly sub?: string | undefined;
+  readonly auth?: string | undefined;
 }
 
-export const issuerLoginOf = ({ iss, sid, sub }: { iss: string; sid?: unknown; sub?: string | undefined }): IssuerLogin => ({
-  sid: typeof sid === 'string' && sid !== '' ? hashOf('sid', iss, sid) : undefined,
-  sub: sub === undefined ? undefined : hashOf('sub', iss, sub),
+const digits = z.string().regex(/^[0-9a-f]{40}$/);
+
+/** As it is sealed. */
+export const issuerLoginSchema = z.object({ sid: digits.optional(), sub: digits.optional(), auth: digits.optional() });
+
+interface NamingClaims {
+  iss: string;
+  sid?: unknown;
+  sub?: string | undefined;
+  auth_time?: unknown;
+}
+
+export const issuerLoginOf = ({ iss, sid, sub, auth_time: authTime }: NamingClaims): IssuerLogin => ({
+  sid: typeof sid === 'string' && sid !== '' ? hashOf(iss, sid) : undefined,
+  sub: sub === undefined ? undefined : hashOf(iss, sub),
+  auth: sub !== undefined && Number.isSafeInteger(authTime) ? hashOf(iss, sub, String(authTime)) : undefined,
 });
 
-/** Neither can be another issuer's, nor one the other. */
-const hashOf = (...parts: readonly string[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 40);
+/** What ends the bearer tokens of one login at the issuer, and of no other; undefined if the issuer tells the logins of a user not apart. */
+export const ownSession = ({ sid, auth }: IssuerLogin): string | undefined => sid ?? auth;
 
-/** What a record says of a log-in that has ended. Times are milliseconds since 1970. */
+const hashOf = (...parts: readonly string[]): string => hash('sha256', parts.join('\0')).slice(0, 40);
+
+/** What a record says of a login that has ended. Times are milliseconds since 1970. */
 interface EndOfLogin {
   readonly name: string;
-  /** Hash of the `sid`, or of the `sub`. */
+  /** One of the hashes of an `IssuerLogin`. */
   readonly session: string | undefined;
   readonly notBefore: number | undefined;
 }
 
-/** The log-ins that the issuer has ended, from the records that say so. */
+/** The logins that have ended, from the records that say so. */
 export class EndedLogins {
   /** By hash, then by record: one may be ended again before the first record goes. */
   readonly #ends = new Map<string, Map<string, number>>();
@@ -43,10 +60,15 @@ export class EndedLogins {
     return this.#ends.size === 0;
   }
 
+  /** Whether one has ended after that time. */
+  has({ sid, sub, auth }: IssuerLogin, beganAt: number): boolean {
+    return [sid, sub, auth].some((session) => session !== undefined && beganAt < this.#endOf(session));
+  }
+
   /** When it was ended last; what began before that is over. */
-  endOf(session: string): number | undefined {
+  #endOf(session: string): number {
     const ends = this.#ends.get(session);
-    return ends && Math.max(...ends.values());
+    return ends === undefined ? 0 : Math.max(...ends.values());
   }
 
   #forget(session: string, name: string): void {

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { revokedTokenName, revokedTokenResource } from '../accounts/revoked-subject.ts';
+import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../accounts/revoked-subject.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
@@ -10,8 +11,10 @@ import { WatchCache } from '../kubernetes/watch-cache.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
 import type { VerifiedClaims } from './types.ts';
 
-/** A refresh token that nobody has proven to be theirs is recorded only while there are fewer of them: anybody can make one up. */
-const maxUnproven = 10_000;
+/** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (crds.md). */
+const leastBearerMs = 86_400_000;
+/** Bearer tokens are accepted that much longer than they say. */
+const leewayMs = 60_000;
 const seenWithinMs = 2_000;
 const firstListMs = 2_000;
 
@@ -21,67 +24,98 @@ const spec = z.object({
   expiration: time,
   notBefore: time.optional(),
   session: z.string().optional(),
+  endsLogins: z.boolean().optional(),
 });
 
 /** What is kept of a RevokedToken object; times in milliseconds since 1970. */
 export interface RevokedTokenRow {
   readonly name: string;
   readonly uid: string;
-  readonly kind: z.output<typeof spec>['kind'];
+  readonly kind: RevokedKind;
   readonly expiresAt: number;
   readonly notBefore: number | undefined;
   readonly session: string | undefined;
+  /** Whether logins end, and not bearer tokens alone. */
+  readonly endsLogins: boolean;
 }
 
 export interface RevokedTokensOptions {
   client: ServiceClient;
   log: Logger;
   metrics: Metrics;
+  now?: () => Date;
 }
 
-interface Revocation {
-  /** The token itself; only its hash is written. */
-  token: string;
-  /** Until when it would count. */
-  expiresAt: Date;
+/** A bearer token that was handed out, by the name of the RevokedToken that ends it. Times are unix seconds. */
+export interface HandedOut {
+  readonly name: string;
+  readonly iat: number;
+  readonly exp: number;
+}
+
+export const bearerRevocation = (token: string): string => revokedTokenName('Bearer', token);
+
+/** Bearer tokens of one session at the issuer. */
+interface EndOfBearers {
+  /** Hash of the session at the issuer. */
+  session: string;
+  /** What was issued before does not count; in whole seconds. */
+  notBefore: Date;
+  /** The longest life of a bearer token of that login. */
+  longestLifeMs: number;
   /** Name of the User record. */
-  user?: string | undefined;
+  user: string;
 }
 
 /** What a logout token says. */
 interface IssuerLogout {
-  /** Identifies the token: issuer and `jti`. */
-  token: string;
+  /** Identify the token. */
+  iss: string;
+  jti: string;
   /** Hash of the session at the issuer, or of the user there. */
   session: string;
-  /** What was issued before does not count; in whole seconds. */
+  /** What began before does not count; in whole seconds. */
   notBefore: Date;
-  /** Until when something could count that was issued before. */
+  /** Until when something could count that began before. */
   expiresAt: Date;
+}
+
+interface Spec {
+  expiration: Date;
+  notBefore?: Date;
+  session?: string;
+  endsLogins?: true;
+  user?: string;
 }
 
 /** What does not count any more although its own time is not over; every replica follows it. */
 export class RevokedTokens {
   readonly #client: ServiceClient;
-  readonly #log: Logger;
+  readonly #now: () => Date;
   readonly #cache: WatchCache<RevokedTokenRow>;
+  /** Whose bearer tokens have ended. */
+  readonly #endedBearers = new EndedLogins();
+  /** Those of them that have ended altogether, as the issuer has said so. */
   readonly #endedLogins = new EndedLogins();
 
-  constructor({ client, log, metrics }: RevokedTokensOptions) {
+  constructor({ client, log, metrics, now = () => new Date() }: RevokedTokensOptions) {
     this.#client = client;
-    this.#log = log;
+    this.#now = now;
     this.#cache = new WatchCache<RevokedTokenRow>(
       { client, log, metrics },
       {
         name: 'revokedtokens',
         type: revokedTokenResource,
         keep: ({ metadata: { name, uid }, spec: given }) => {
-          const { kind, expiration: expiresAt, notBefore, session } = spec.parse(given);
-          return { name, uid, kind, expiresAt, notBefore, session };
+          const { kind, expiration: expiresAt, notBefore, session, endsLogins = false } = spec.parse(given);
+          return { name, uid, kind, expiresAt, notBefore, session, endsLogins };
         },
       },
     );
-    this.#cache.onChange((change) => this.#endedLogins.record(change));
+    this.#cache.onChange((change) => {
+      this.#endedBearers.record(change);
+      if (change.old?.endsLogins || change.new?.endsLogins) this.#endedLogins.record(change);
+    });
   }
 
   start(): void {
@@ -102,7 +136,7 @@ export class RevokedTokens {
   }
 
   /**
-   * To be awaited before `has` and `notBefore` are relied on.
+   * To be awaited before anything that is asked here is relied on.
    *
    * @throws StatusError 503 while it is not known what is revoked
    */
@@ -117,46 +151,58 @@ export class RevokedTokens {
     }
   }
 
-  /** Whether a bearer or refresh token was revoked. */
-  has(token: string): boolean {
-    const kind = this.#cache.get(revokedTokenName(token))?.kind;
-    return kind === 'Bearer' || kind === 'Refresh';
+  /** Whether a bearer token was revoked. */
+  hasBearer(token: string): boolean {
+    return this.#cache.get(bearerRevocation(token))?.kind === 'Bearer';
+  }
+
+  /** Whether a login was ended here: its tokens are not renewed any more. */
+  hasLogin(id: string): boolean {
+    return this.#cache.get(revokedTokenName('Refresh', id))?.kind === 'Refresh';
   }
 
   /** Whether what began at that time (milliseconds since 1970) under a user name of Kubernetes is revoked, because that user was deleted since. */
   hasSubject(subjectName: string, beganAt: number): boolean {
-    const notBefore = this.#cache.get(revokedTokenName(subjectName))?.notBefore;
+    const notBefore = this.#cache.get(revokedTokenName('Subject', subjectName))?.notBefore;
     return notBefore !== undefined && beganAt < notBefore;
   }
 
-  /** Whether the issuer has ended a log-in of which something began at that time (milliseconds since 1970). */
-  hasEnded({ sid, sub }: IssuerLogin, beganAt: number): boolean {
-    const isEnded = (session: string | undefined) => session !== undefined && beganAt < (this.#endedLogins.endOf(session) ?? 0);
-    return isEnded(sid) || isEnded(sub);
+  /** Whether the issuer has ended a login that began at that time (milliseconds since 1970). */
+  hasEndedLogin(login: IssuerLogin, beganAt: number): boolean {
+    return this.#endedLogins.has(login, beganAt);
   }
 
-  /** The same by the claims of a token, which cost something to look at. */
-  hasEndedLoginOf(claims: VerifiedClaims, beganAt: number): boolean {
-    return !this.#endedLogins.isEmpty && this.hasEnded(issuerLoginOf(claims), beganAt);
+  /** Whether bearer tokens with such claims that were issued at that time have ended, by a logout here or at the issuer. */
+  hasEndedBearers(claims: VerifiedClaims, issuedAt: number): boolean {
+    return !this.#endedBearers.isEmpty && this.#endedBearers.has(issuerLoginOf(claims), issuedAt);
   }
 
   /** @throws StatusError 503, 504 */
-  async revokeBearer(revocation: Revocation, signal: AbortSignal): Promise<void> {
-    await this.#create('Bearer', revocation, signal);
+  async endBearer({ name, exp }: HandedOut, { user }: { user?: string }, signal: AbortSignal): Promise<void> {
+    const expiration = this.#atLeast(exp * 1000 + leewayMs);
+    await this.#create('Bearer', name, { expiration, ...(user !== undefined && { user }) }, signal);
+  }
+
+  /** Ends what was handed out before in a session of the issuer. @throws StatusError 503, 504 */
+  async endBearers({ session, notBefore, longestLifeMs, user }: EndOfBearers, signal: AbortSignal): Promise<void> {
+    const expiration = this.#atLeast(notBefore.getTime() + longestLifeMs + leewayMs);
+    await this.#create('Logout', revokedTokenName('Logout', randomUUID()), { session, notBefore, expiration, user }, signal);
   }
 
   /**
-   * @param isProven whether the caller has proven to be somebody
+   * Ends a login: its tokens are not renewed any more.
+   *
+   * @param login until when it could be renewed, and the name of the User record
+   * @returns false if it was ended before
    * @throws StatusError 503, 504
    */
-  async revokeRefresh(revocation: Revocation, { isProven }: { isProven: boolean }, signal: AbortSignal): Promise<void> {
-    if (isProven || this.#cache.size < maxUnproven) await this.#create('Refresh', revocation, signal);
-    else this.#log.warn('a refresh token was not recorded as revoked: there are too many');
+  endLogin({ id, expiresAt, user }: { id: string; expiresAt: Date; user: string }, signal: AbortSignal): Promise<boolean> {
+    return this.#create('Refresh', revokedTokenName('Refresh', id), { expiration: expiresAt, user }, signal);
   }
 
   /** Whether a `state` was used, as far as this replica has heard. */
   isUsed(state: string): boolean {
-    return this.#cache.get(revokedTokenName(state))?.kind === 'Flow';
+    return this.#cache.get(revokedTokenName('Flow', state))?.kind === 'Flow';
   }
 
   /**
@@ -165,8 +211,8 @@ export class RevokedTokens {
    * @returns false if it had been used before, here or on another replica
    * @throws StatusError 503, 504
    */
-  useState(state: string, expiresAt: Date, signal: AbortSignal): Promise<boolean> {
-    return this.#create('Flow', { token: state, expiresAt }, signal);
+  useState(state: string, expiration: Date, signal: AbortSignal): Promise<boolean> {
+    return this.#create('Flow', revokedTokenName('Flow', state), { expiration }, signal);
   }
 
   /**
@@ -175,8 +221,14 @@ export class RevokedTokens {
    * @returns false if the token had been used before, here or on another replica
    * @throws StatusError 503, 504
    */
-  endLogin({ token, expiresAt, session, notBefore }: IssuerLogout, signal: AbortSignal): Promise<boolean> {
-    return this.#create('Logout', { token, expiresAt, logout: { session, notBefore: wholeSeconds(notBefore) } }, signal);
+  endAtIssuer({ iss, jti, session, notBefore, expiresAt }: IssuerLogout, signal: AbortSignal): Promise<boolean> {
+    const expiration = this.#atLeast(expiresAt.getTime());
+    return this.#create(
+      'Logout',
+      revokedTokenName('Logout', `${iss}\0${jti}`),
+      { expiration, session, notBefore, endsLogins: true },
+      signal,
+    );
   }
 
   /** Deletes one whose time is over. @throws StatusError 503, 504 */
@@ -190,17 +242,17 @@ export class RevokedTokens {
     }
   }
 
+  #atLeast(expiresAt: number): Date {
+    return new Date(Math.max(expiresAt, this.#now().getTime() + leastBearerMs));
+  }
+
   /** @returns false if it was there already */
-  async #create(
-    kind: RevokedTokenRow['kind'],
-    { token, expiresAt, user, logout }: Revocation & { logout?: { session: string; notBefore: string } },
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #create(kind: RevokedKind, name: string, { expiration, notBefore, ...rest }: Spec, signal: AbortSignal): Promise<boolean> {
     const body = {
       apiVersion: 'auth.platform.io/v1',
       kind: 'RevokedToken',
-      metadata: { name: revokedTokenName(token) },
-      spec: { kind, expiration: wholeSeconds(expiresAt), ...(user !== undefined && { user }), ...logout },
+      metadata: { name },
+      spec: { kind, expiration: wholeSeconds(expiration), ...(notBefore && { notBefore: wholeSeconds(notBefore) }), ...rest },
     };
     const path = resourcePath(revokedTokenResource);
     let created: unknown;

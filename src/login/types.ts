@@ -34,7 +34,7 @@ export interface TokenSet {
   readonly claims: VerifiedClaims;
 }
 
-/** What a renewal brought to somebody who keeps the tokens himself. All but the access token may be missing from it. */
+/** What a renewal brought to a caller who keeps the tokens. All but the access token may be missing from it. */
 export interface RenewedTokens {
   readonly accessToken: string;
   readonly idToken?: string;
@@ -44,7 +44,8 @@ export interface RenewedTokens {
   /** Missing if the access token is none that is accepted here and no new ID token came: the old credential goes on until its end. */
   readonly bearer?: string;
   readonly bearerExpiresAt?: number;
-  readonly claims?: VerifiedClaims;
+  /** Missing too while the userinfo endpoint, which alone knows some of them, is out of reach. */
+  readonly claims?: VerifiedClaims | undefined;
 }
 
 /**

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from 'koa';
+import type { Logger } from 'pino';
+import { stateOf } from '../http/router.ts';
+import { abortable } from './abortable.ts';
+import { issuerTimeoutMs } from './issuer-fetch.ts';
+import { newSecret } from './session-cookie.ts';
+import { FatalRefresh } from './types.ts';
+
+/** The contract gives the issuer three seconds of a logout; the rest is for our own part. */
+export const issuerMs = 2_500;
+/** A longer URL may be refused by servers on its way. */
+const maxHintLength = 2_048;
+/** Pauses before an issuer that was not reached is asked again, in the background. */
+const pausesMs = [5_000, 30_000, 120_000, 600_000];
+/** Tokens that are to be tried again; further ones end by themselves. */
+const maxWaiting = 200;
+
+export interface IssuerFarewellOptions {
+  /** Ends a token at the issuer. @throws FatalRefresh if it does not know the token, StatusError 503 */
+  endToken: (refreshToken: string, signal: AbortSignal) => Promise<void>;
+  /** Where the issuer ends its own session; undefined if it has no such place. @throws StatusError 503 */
+  endSessionURL: (parameters: Record<string, string>) => Promise<string | undefined>;
+  /** `login.postLogoutRedirectURLs`; the first is where the issuer sends the browser. */
+  postLogoutRedirectURLs: readonly string[];
+  log: Logger;
+  /** Resolves after so many milliseconds, or rejects when the signal aborts. */
+  pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** What the issuer knows of a login that has ended here. */
+interface AtIssuer {
+  refreshToken: string | undefined;
+  idToken: string | undefined;
+}
+
+/** Tells the issuer of logouts, and callers where the issuer ends its own session. Never throws: what counts has happened before. */
+export class IssuerFarewell {
+  readonly #options: IssuerFarewellOptions;
+  readonly #stopping = new AbortController();
+  readonly #waiting = new Set<Promise<void>>();
+
+  constructor(options: IssuerFarewellOptions) {
+    this.#options = options;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the service stops'));
+    await Promise.allSettled(this.#waiting);
+  }
+
+  /** Gives the answer its `Link`, and a `Warning` if the issuer was not reached in time. */
+  async say(ctx: Context, { refreshToken, idToken }: AtIssuer): Promise<void> {
+    const deadline = AbortSignal.timeout(issuerMs);
+    const calls = [refreshToken === undefined ? undefined : this.end(refreshToken, deadline), this.#link(ctx, idToken)];
+    for (const error of await Promise.all(calls.map((call) => failureOf(call, deadline)))) {
+      if (error === undefined) continue;
+      this.#options.log.warn({ requestId: stateOf(ctx).requestId, err: error }, 'the identity provider was not reached at a logout');
+      ctx.set('Warning', '199 - "identity provider not reached"');
+    }
+  }
+
+  /**
+   * Ends a token at the issuer. What the issuer says of it is no matter; if it was not reached, it is asked again later.
+   *
+   * @throws whatever kept it from being reached
+   */
+  async end(refreshToken: string, deadline: AbortSignal): Promise<void> {
+    try {
+      await abortable(this.#options.endToken(refreshToken, deadline), deadline);
+    } catch (error) {
+      if (error instanceof FatalRefresh) return;
+      this.#endLater(refreshToken);
+      throw error;
+    }
+  }
+
+  #endLater(refreshToken: string): void {
+    if (this.#waiting.size >= maxWaiting || this.#stopping.signal.aborted) return;
+    const trying = this.#tryAgain(refreshToken, this.#stopping.signal).finally(() => this.#waiting.delete(trying));
+    this.#waiting.add(trying);
+  }
+
+  async #tryAgain(refreshToken: string, stopping: AbortSignal): Promise<void> {
+    const { endToken, pause = pauseFor, log } = this.#options;
+    for (const ms of pausesMs) {
+      await pause(ms, stopping).catch(() => undefined);
+      if (stopping.aborted) return;
+      try {
+        await endToken(refreshToken, AbortSignal.any([stopping, AbortSignal.timeout(issuerTimeoutMs)]));
+        return;
+      } catch (error) {
+        if (error instanceof FatalRefresh) return;
+      }
+    }
+    log.warn('a refresh token of a login that has ended could not be revoked at the identity provider');
+  }
+
+  /** Where the page goes next, to end the issuer's own session (OpenID Connect RP-Initiated Logout 1.0). */
+  async #link(ctx: Context, idToken: string | undefined): Promise<void> {
+    const { endSessionURL, postLogoutRedirectURLs } = this.#options;
+    const [returnURL] = postLogoutRedirectURLs;
+    const url = await endSessionURL({
+      ...(returnURL !== undefined && { post_logout_redirect_uri: returnURL }),
+      state: newSecret(),
+      ...(idToken !== undefined && idToken.length < maxHintLength && { id_token_hint: idToken }),
+    });
+    if (url !== undefined) ctx.set('Link', `<${url}>; rel="logout"`);
+  }
+}
+
+/** A wait that holds up no shutdown. */
+const pauseFor = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal, ref: false });
+
+/** What a call failed with; the deadline's reason if it took longer. */
+async function failureOf(call: Promise<void> | undefined, deadline: AbortSignal): Promise<unknown> {
+  try {
+    if (call !== undefined) await abortable(call, deadline);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}

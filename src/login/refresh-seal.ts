@@ -1,0 +1,96 @@
+import { decodeJwt } from 'jose';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Seal } from '../http/seal.ts';
+import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
+import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
+import type { RenewedTokens, TokenSet } from './types.ts';
+
+/** What the operations take. */
+const maxSealLength = 8192;
+/** As `http/seal.ts` writes it: anything else costs nothing to refuse. */
+const form = /^[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{40,}$/;
+/** Bearer tokens that are remembered until their end, the newest ones. */
+const maxRemembered = 4;
+
+/** What a caller keeps who keeps the tokens (api.md 4.7), and cannot read. */
+export interface SealedLogin {
+  readonly login: LoginFacts;
+  /** Of the issuer; missing if it gave none. */
+  readonly refreshToken?: string;
+  /** What could still be sent as bearer. */
+  readonly bearers: readonly HandedOut[];
+}
+
+const sealedLogin = z.object({
+  login: loginFactsSchema,
+  refreshToken: z.string().exactOptional(),
+  bearers: z.array(z.object({ name: z.string(), iat: z.number(), exp: z.number() })),
+});
+
+export interface RefreshSealsOptions {
+  /** Of the key ring, for this purpose, issuer and client alone. */
+  seal: Seal;
+  /** Ends a token at the issuer; never throws. */
+  discard: (refreshToken: string) => Promise<void>;
+  log: Logger;
+  now: () => Date;
+}
+
+/** The refresh tokens that leave this service: seals that open here and nowhere else. */
+export class RefreshSeals {
+  readonly #options: RefreshSealsOptions;
+
+  constructor(options: RefreshSealsOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined for whatever is none of ours. @throws StatusError 503 while there are no keys */
+  async open(text: string): Promise<SealedLogin | undefined> {
+    const opened = form.test(text) ? await this.#options.seal.open(text) : undefined;
+    return opened === undefined ? undefined : sealedLogin.safeParse(JSON.parse(opened)).data;
+  }
+
+  /**
+   * With the tokens that are handed out beside it.
+   *
+   * @param before what was handed out in the same login
+   * @throws StatusError 503 while there is no key
+   */
+  async write(login: LoginFacts, tokens: TokenSet | RenewedTokens, before: readonly HandedOut[] = []): Promise<string> {
+    const bearers = this.#remembered(tokens, before);
+    const { refreshToken } = tokens;
+    const whole = this.#seal({ login, bearers, ...(refreshToken !== undefined && { refreshToken }) });
+    if (refreshToken === undefined || whole.length <= maxSealLength) return whole;
+    // Logout works without it. Renewal does not, so nobody is to have it.
+    this.#options.log.warn(
+      { length: refreshToken.length },
+      'the refresh token of the identity provider is too long to be kept by the caller: such tokens want token_storage=cookie',
+    );
+    await this.#options.discard(refreshToken);
+    return this.#seal({ login, bearers });
+  }
+
+  #seal(content: SealedLogin): string {
+    return this.#options.seal.seal(JSON.stringify(content));
+  }
+
+  #remembered({ bearer, idToken, issuedAt, bearerExpiresAt }: TokenSet | RenewedTokens, before: readonly HandedOut[]): HandedOut[] {
+    const times = { issuedAt, expiresAt: bearerExpiresAt ?? issuedAt };
+    const given = [...new Set([bearer, idToken])].flatMap((token) => (token === undefined ? [] : handedOut(token, times)));
+    const now = this.#options.now().getTime() / 1000;
+    const known = new Set(given.map(({ name }) => name));
+    return [...given, ...before.filter(({ name, exp }) => exp > now && !known.has(name))].slice(0, maxRemembered);
+  }
+}
+
+/** One that tells its times itself, as it was verified; the issuer has told those of another. */
+function handedOut(token: string, { issuedAt, expiresAt }: { issuedAt: number; expiresAt: number }): HandedOut {
+  const name = bearerRevocation(token);
+  try {
+    const { iat = issuedAt, exp = expiresAt } = decodeJwt(token);
+    return { name, iat, exp };
+  } catch {
+    return { name, iat: issuedAt, exp: expiresAt };
+  }
+}
