@@ -16,6 +16,7 @@ import { Issuer } from '../src/login/issuer.ts';
 import { IssuerKeys } from '../src/login/issuer-keys.ts';
 import { IssuerTokens } from '../src/login/issuer-tokens.ts';
 import { PerMinute } from '../src/login/limits.ts';
+import { newLogin } from '../src/login/login-facts.ts';
 import { createSessionSide } from '../src/login/session-side.ts';
 import { TokenVerifier } from '../src/login/token-verifier.ts';
 import { Cluster } from '../src/sandbox/cluster.ts';
@@ -110,7 +111,9 @@ for (let n = 0; n < sessionCount; n += 1) {
     groups: ['dev', 'ops'],
   };
   const tokens = { idToken: bearer, refreshToken: 'r', issuedAt: seconds, bearer, bearerExpiresAt: claims.exp, claims };
-  await side.sessions.create(ctx, { tokens, user: `user${n}`, subjectName: claims.email }, signal);
+  const who = { user: `user${n}`, userUID: undefined, subjectName: claims.email, claimedName: claims.email, claims };
+  const login = newLogin(who, { now: now(), absoluteMs: 7 * 86_400_000 });
+  await side.sessions.create(ctx, { tokens, login }, signal);
   cookies.push(String(ctx.response.headers['set-cookie']).split(';', 1)[0] ?? '');
 }
 

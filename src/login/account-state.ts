@@ -2,7 +2,7 @@ import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { noLongerCounts, phaseCause, revoked } from '../accounts/refused-credential.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
-import { issuerLoginOf } from './issuer-login.ts';
+import type { LoginFacts } from './login-facts.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
 import type { SessionRow } from './session-record.ts';
 import type { Session } from './sessions.ts';
@@ -31,6 +31,14 @@ interface TokenOwner {
   claims: VerifiedClaims;
 }
 
+type YoungSession = Pick<SessionRow, 'user' | 'createdAt'> & { userUID?: string | undefined };
+
+/** Of a login, what ends it. */
+interface Begun extends Pick<LoginFacts, 'user' | 'subjectName' | 'at'> {
+  userUID?: string | undefined;
+  issuerLogin: LoginFacts['issuerLogin'] | undefined;
+}
+
 /** Whether users may go on with the tokens and sessions that they have (api.md 1.3), by what this replica has seen of the cluster. */
 export class AccountState {
   readonly #options: AccountStateOptions;
@@ -50,8 +58,8 @@ export class AccountState {
     throw serviceUnavailable('kubernetes', { cause: new Error('the users are not known yet') });
   }
 
-  /** Waits for the record of a session made a moment ago. @throws the signal's reason when it aborts */
-  async whenCaughtUp({ user, userUID, createdAt }: SessionRow, signal: AbortSignal): Promise<void> {
+  /** Waits for the record of the user of a session or login that began a moment ago. @throws the signal's reason when it aborts */
+  async whenCaughtUp({ user, userUID, createdAt }: YoungSession, signal: AbortSignal): Promise<void> {
     const { accounts, now } = this.#options;
     const isThere = () => userUID === undefined || accounts.get(user)?.uid === userUID;
     if (now().getTime() - createdAt < youngMs) await this.#until(isThere, signal);
@@ -68,41 +76,46 @@ export class AccountState {
 
   /** Why the user of a session may not go on with it, as the 401 to throw; undefined if they may. */
   refusalOfSession({ row, secrets }: Session): StatusError | undefined {
-    const isEnded = row.login === undefined && this.#options.revokedTokens.hasEndedLoginOf(secrets.tokens.claims, row.createdAt);
-    return isEnded ? noLongerCounts(revoked) : this.refusalOfRow(row);
+    return this.refusalOfLogin(secrets.login) ?? this.refusalOfRow(row);
   }
 
   /** The same as far as can be told without opening it. */
   refusalOfRow({ user, userUID, subjectName, createdAt, login }: SessionRow): StatusError | undefined {
-    if (login !== undefined && this.#options.revokedTokens.hasEnded(login, createdAt)) return noLongerCounts(revoked);
-    if (subjectName !== '' && this.#options.revokedTokens.hasSubject(subjectName, createdAt)) return noLongerCounts(revoked);
-    const account = this.accountOf(user);
-    // A record made anew under the name of a deleted one does not inherit its sessions.
-    if (userUID !== undefined && account?.uid !== userUID) return noLongerCounts(revoked);
-    return account && this.#refusal(account, createdAt / 1000);
+    return this.#refusalOf({ user, userUID, subjectName, at: createdAt / 1000, issuerLogin: login });
+  }
+
+  /** The same of a login whose tokens are to be renewed. */
+  refusalOfLogin(login: LoginFacts): StatusError | undefined {
+    return this.#options.revokedTokens.hasLogin(login.id) ? noLongerCounts(revoked) : this.#refusalOf(login);
+  }
+
+  /** Whether a login is over for good: neither time nor an administrator brings it back. */
+  isOver(login: LoginFacts): boolean {
+    const { revokedTokens, now } = this.#options;
+    if (revokedTokens.hasLogin(login.id) || now().getTime() / 1000 >= login.expiresAt) return true;
+    return this.#isEnded(login) || login.at < (this.accountOf(login.user)?.sessionsNotBefore ?? 0);
   }
 
   /** The same of a token in the hands of the user. */
   refusalOfToken({ subjectName, issuedAt, login, claims }: TokenOwner): StatusError | undefined {
-    if (this.#options.revokedTokens.hasEndedLoginOf(claims, issuedAt * 1000)) return noLongerCounts(revoked);
+    if (this.#options.revokedTokens.hasEndedBearers(claims, issuedAt * 1000)) return noLongerCounts(revoked);
     if (this.#options.revokedTokens.hasSubject(subjectName, issuedAt * 1000)) return noLongerCounts(revoked);
     const account = this.find(login);
     return account && this.#refusal(account, issuedAt);
   }
 
-  /**
-   * The same when tokens were renewed: then the user must still be there, as nothing else ends the refresh tokens of one who was deleted.
-   * And a session that the issuer has ended goes on by nothing that is newer, as refresh tokens for offline access outlive it there.
-   *
-   * @throws the signal's reason when it aborts
-   */
-  async refusalOfRenewal(owner: TokenOwner, signal: AbortSignal): Promise<StatusError | undefined> {
-    const { accounts, revokedTokens } = this.#options;
-    const { sid } = issuerLoginOf(owner.claims);
-    if (revokedTokens.hasEnded({ sid, sub: undefined }, 0)) return noLongerCounts(revoked);
-    const isThere = () => this.find(owner.login) !== undefined;
-    if (accounts.isSynced) await this.#until(isThere, signal);
-    return accounts.isSynced && !isThere() ? noLongerCounts(revoked) : this.refusalOfToken(owner);
+  #refusalOf(login: Begun): StatusError | undefined {
+    if (this.#isEnded(login)) return noLongerCounts(revoked);
+    const account = this.accountOf(login.user);
+    return account && this.#refusal(account, login.at);
+  }
+
+  #isEnded({ user, userUID, subjectName, at, issuerLogin }: Begun): boolean {
+    const { revokedTokens } = this.#options;
+    if (issuerLogin !== undefined && revokedTokens.hasEndedLogin(issuerLogin, at * 1000)) return true;
+    if (subjectName !== '' && revokedTokens.hasSubject(subjectName, at * 1000)) return true;
+    // A record made anew under the name of a deleted one does not inherit its logins.
+    return userUID !== undefined && this.accountOf(user)?.uid !== userUID;
   }
 
   /** Resolves when something is true of the users, at the latest after the time that the watch may be behind. */
@@ -132,3 +145,9 @@ export function sessionEnded(cause?: unknown): StatusError {
   error.cause = cause;
   return error;
 }
+
+/** For the audit trail: who acts, and the User record that it is about. */
+export const whoseLogin = ({ subjectName, user, userUID = '' }: Pick<LoginFacts, 'subjectName' | 'user' | 'userUID'>) => ({
+  actor: { name: subjectName, uid: '' },
+  target: { name: user, uid: userUID },
+});

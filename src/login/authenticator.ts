@@ -82,7 +82,7 @@ export class LoginAuthenticator implements Authenticator {
     const { claims, login } = verified;
     const identity = identityOf(claims);
     await accountState.whenKnown(signal);
-    if (revokedTokens.has(bearer.token)) throw noLongerCounts(revoked);
+    if (revokedTokens.hasBearer(bearer.token)) throw noLongerCounts(revoked);
     const refusal = accountState.refusalOfToken({ subjectName: identity.name, issuedAt: claims.iat, login, claims });
     if (refusal !== undefined) throw refusal;
     return { ...bearer, ...(isImpersonated && { actAs: identity }), ...ofAccount(accountState.find(login)) };

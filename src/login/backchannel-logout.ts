@@ -78,9 +78,10 @@ export class BackchannelLogout {
     const { revokedTokens, absoluteMs, now } = this.#options;
     // The clocks of issuer and service may differ: tokens bear the time of the one, sessions that of the other.
     const seconds = Math.floor(Math.max(now().getTime() / 1000, iat)) + 1;
-    return revokedTokens.endLogin(
+    return revokedTokens.endAtIssuer(
       {
-        token: JSON.stringify(['logout', iss, jti]),
+        iss,
+        jti,
         session: sid ?? sub ?? '',
         notBefore: new Date(seconds * 1000),
         expiresAt: new Date(seconds * 1000 + absoluteMs),
@@ -117,7 +118,7 @@ export class BackchannelLogout {
     const unnamed: SessionRow[] = [];
     for (const row of rows.filter(({ login }) => login === undefined).slice(0, maxOpened)) {
       const session = await sessions.unseal(row);
-      if (session !== undefined && isSame(issuerLoginOf(session.secrets.tokens.claims), ended)) unnamed.push(row);
+      if (session !== undefined && isSame(session.secrets.login.issuerLogin, ended)) unnamed.push(row);
     }
     return [...rows.filter(({ login }) => login !== undefined && isSame(login, ended)), ...unnamed];
   }

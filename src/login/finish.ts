@@ -2,17 +2,24 @@ import type { Context } from 'koa';
 import { type Audit, type AuditEvent, auditOrigin } from '../http/audit.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { Callback, LoggedIn } from './callback.ts';
-import type { IssuerTokens } from './issuer-tokens.ts';
+import { newLogin } from './login-facts.ts';
+import type { RefreshSeals } from './refresh-seal.ts';
 import { localPayload, sessionPayload } from './renew-payload.ts';
 import type { CallbackQuery } from './schema.ts';
 import type { Sessions } from './sessions.ts';
+import type { VerifiedClaims } from './types.ts';
 import type { Person } from './user-info.ts';
 
 export interface FinishOptions {
   callback: Callback;
   sessions: Sessions;
-  issuerTokens: IssuerTokens;
+  seals: RefreshSeals;
+  /** The user name by the claims alone. */
+  nameOf: (claims: VerifiedClaims) => string;
+  /** `login.session.absolute` */
+  absoluteMs: number;
   audit: Audit;
+  now: () => Date;
 }
 
 /** Ends a log-in: a person who has passed the callback gets the tokens, or a session that keeps them. @throws StatusError 400, 401, 503 */
@@ -35,17 +42,19 @@ export async function finishLogin(
 async function handOver(
   ctx: Context,
   { flow, tokens, identity, user, account }: LoggedIn,
-  { sessions, issuerTokens, signal }: Pick<FinishOptions, 'sessions' | 'issuerTokens'> & { signal: AbortSignal },
+  { sessions, seals, nameOf, absoluteMs, now, signal }: Omit<FinishOptions, 'callback' | 'audit'> & { signal: AbortSignal },
 ): Promise<Person> {
   const { tokenStorage, returnTo } = flow;
   const person: Person = { identity, claims: tokens.claims, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
+  const { claims } = tokens;
+  const arrival = { user, userUID: account?.uid, subjectName: identity.name, claimedName: nameOf(claims), claims };
+  const login = newLogin(arrival, { now: now(), absoluteMs });
   if (tokenStorage === 'local') {
-    // Refresh and log-out go by the cookie: an older session of this browser would take the new tokens' place.
+    // Refresh and logout go by the cookie: an older session of this browser would take the new tokens' place.
     await sessions.leave(ctx, signal);
-    issuerTokens.handOut(tokens);
-    return { ...person, token: localPayload(tokens) };
+    return { ...person, token: localPayload(tokens, await seals.write(login, tokens)) };
   }
-  const session = await sessions.create(ctx, { tokens, user, userUID: account?.uid, subjectName: identity.name }, signal).catch(unwritten);
+  const session = await sessions.create(ctx, { tokens, login }, signal).catch(unwritten);
   if (session === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the new session cannot be opened') });
   return { ...person, token: sessionPayload(session.secrets) };
 }

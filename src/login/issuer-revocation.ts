@@ -3,20 +3,17 @@ import type { Logger } from 'pino';
 import { stateOf } from '../http/router.ts';
 import { abortable } from './abortable.ts';
 import { atATime } from './at-a-time.ts';
+import { type IssuerFarewell, issuerMs } from './issuer-farewell.ts';
 import type { SessionRow } from './session-record.ts';
 import type { Sessions } from './sessions.ts';
-import { FatalRefresh } from './types.ts';
 
-/** The contract gives the issuer three seconds of a log-out; the rest is for our own part. */
-export const issuerMs = 2_500;
 const callsAtOnce = 10;
 /** Whoever has more sessions than this has most of them from a script, and their refresh tokens end by themselves. */
 const maxRevoked = 100;
 
 export interface IssuerRevocationOptions {
   sessions: Sessions;
-  /** Ends a token at the issuer. @throws FatalRefresh if it does not know the token, StatusError 503 */
-  endToken: (refreshToken: string, signal: AbortSignal) => Promise<void>;
+  farewell: Pick<IssuerFarewell, 'end'>;
   log: Logger;
 }
 
@@ -46,13 +43,9 @@ export class IssuerRevocation {
   }
 
   async #revokeOne(row: SessionRow, deadline: AbortSignal): Promise<void> {
-    const { sessions, endToken } = this.#options;
+    const { sessions, farewell } = this.#options;
     deadline.throwIfAborted();
     const refreshToken = (await sessions.unseal(row))?.secrets.tokens.refreshToken;
-    if (refreshToken === undefined) return;
-    await endToken(refreshToken, deadline).catch((error: unknown) => {
-      // It does not know the token any more: then it has ended.
-      if (!(error instanceof FatalRefresh)) throw error;
-    });
+    if (refreshToken !== undefined) await farewell.end(refreshToken, deadline);
   }
 }

@@ -1,7 +1,4 @@
-import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Config } from '../config/schema.ts';
-import { atMost } from '../http/bound.ts';
 import { StatusError, unauthorized } from '../http/status.ts';
 import { type ClaimRules, completed, isIncomplete, unfit, usedClaims } from './claims.ts';
 import type { IssuedTokens, Issuer } from './issuer.ts';
@@ -29,13 +26,12 @@ export interface CodeRedemption {
   frontChannel: VerifiedClaims | undefined;
 }
 
-const maxRemembered = 10_000;
+/** Whose tokens are renewed. */
+export type TokenOwner = Pick<VerifiedClaims, 'iss' | 'sub'>;
 
 /** From what the issuer gives to tokens that hold, with the one among them that is the credential. */
 export class IssuerTokens {
   readonly #options: IssuerTokensOptions;
-  /** By the hash of a refresh token that somebody keeps himself: the subject it was given for, as far as that happened on this replica. */
-  readonly #subjects = new LRUCache<string, string>(atMost(maxRemembered));
 
   constructor(options: IssuerTokensOptions) {
     this.#options = options;
@@ -62,51 +58,42 @@ export class IssuerTokens {
   /**
    * Renews the tokens of a session. What the issuer does not give anew stays.
    *
-   * @throws FatalRefresh if the issuer says no, or another `sub` or `iss` comes back; StatusError 503 for whatever passes
+   * @throws FatalRefresh if the issuer says no, another `sub` or `iss` comes back, or nothing that counts; StatusError 503 for whatever passes
    */
   async refresh(previous: TokenSet, signal: AbortSignal): Promise<TokenSet> {
     const tokens = await this.#refreshed(previous, signal);
-    if (isTooLarge(tokens)) throw new FatalRefresh('the new tokens are too large to be kept', { refreshToken: tokens.refreshToken });
+    const { refreshToken } = tokens;
+    if (isTooLarge(tokens)) throw new FatalRefresh('the new tokens are too large to be kept', { refreshToken });
+    if (tokens.bearerExpiresAt <= this.#seconds()) throw new FatalRefresh('the issuer gave nothing that counts', { refreshToken });
     return tokens;
   }
 
   async #refreshed(previous: TokenSet, signal: AbortSignal): Promise<TokenSet> {
     const { refreshToken } = previous;
     if (refreshToken === undefined) throw new FatalRefresh('there is no refresh token');
-    const issued = await this.#options.issuer.refresh(refreshToken, signal);
-    const claims = await this.#renewedClaims(issued, previous.claims, signal);
-    if (claims !== undefined && claims.sub !== previous.claims.sub) throw otherPerson(issued);
+    const issued = await this.#exchange(refreshToken, previous.claims, signal);
+    const renewed = await this.#renewedClaims(issued, previous.claims, signal);
+    const claims = renewed && completed(renewed.claims, renewed.isWhole ? {} : previous.claims, this.#options.rules);
     const kept = { ...issued, refreshToken: issued.refreshToken ?? refreshToken };
     if (claims !== undefined && issued.idToken !== undefined) return this.#tokenSet(kept, { idToken: issued.idToken, claims });
-    const renewed = await this.#tokenSet(kept, { idToken: previous.idToken, claims: previous.claims });
-    if (renewed.bearer !== previous.idToken || this.#options.isForwarded) return renewed;
-    return { ...renewed, bearerExpiresAt: Math.max(renewed.bearerExpiresAt, renewed.issuedAt + (issued.expiresIn ?? 0)) };
+    const tokens = await this.#tokenSet(kept, { idToken: previous.idToken, claims: previous.claims });
+    if (tokens.bearer !== previous.idToken || this.#options.isForwarded) return tokens;
+    return { ...tokens, bearerExpiresAt: Math.max(tokens.bearerExpiresAt, tokens.issuedAt + (issued.expiresIn ?? 0)) };
   }
 
-  /** Remembers whose tokens somebody keeps himself: their refresh token does not say so. */
-  handOut({ refreshToken, claims }: Pick<RenewedTokens, 'claims'> & { refreshToken?: string | undefined }): void {
-    if (refreshToken !== undefined && claims !== undefined) this.#subjects.set(hash('sha256', refreshToken), claims.sub);
-  }
-
-  /** Renews for somebody who keeps the tokens himself. @throws as `refresh`, as far as it is remembered whose they were */
-  async renew(refreshToken: string, signal: AbortSignal): Promise<RenewedTokens> {
-    const renewed = await this.#renew(refreshToken, signal);
-    this.handOut(renewed);
-    return renewed;
-  }
-
-  async #renew(refreshToken: string, signal: AbortSignal): Promise<RenewedTokens> {
-    const issued = await this.#options.issuer.refresh(refreshToken, signal);
+  /** Renews for a caller who keeps the tokens. @throws as `refresh`, but that nothing that counts need come */
+  async renew(refreshToken: string, owner: TokenOwner, signal: AbortSignal): Promise<RenewedTokens> {
+    const issued = await this.#exchange(refreshToken, owner, signal);
     const kept = { ...issued, refreshToken: issued.refreshToken ?? refreshToken };
-    const claims = await this.#renewedClaims(issued, undefined, signal);
-    const subject = this.#subjects.get(hash('sha256', refreshToken));
-    if (claims !== undefined && subject !== undefined && claims.sub !== subject) throw otherPerson(issued);
-    if (claims !== undefined && issued.idToken !== undefined) {
-      const { accessToken, refreshToken: nextToken } = kept;
-      return { ...(await this.#tokenSet(kept, { idToken: issued.idToken, claims })), accessToken, refreshToken: nextToken };
+    const renewed = await this.#renewedClaims(issued, owner, signal);
+    if (renewed !== undefined && issued.idToken !== undefined) {
+      const { claims, isWhole } = renewed;
+      const tokens = await this.#tokenSet(kept, { idToken: issued.idToken, claims });
+      return { ...tokens, accessToken: issued.accessToken, refreshToken: kept.refreshToken, claims: isWhole ? claims : undefined };
     }
     const { accessToken } = issued;
     const access = await this.#acceptedAccessToken(accessToken);
+    if (access !== undefined && access.sub !== owner.sub) throw otherPerson(kept);
     const issuedAt = this.#seconds();
     return {
       accessToken,
@@ -116,26 +103,37 @@ export class IssuerTokens {
     };
   }
 
+  /** A login at another issuer, before the setting was changed, is none of the present one's business. @throws FatalRefresh, StatusError 503 */
+  async #exchange(refreshToken: string, { iss }: TokenOwner, signal: AbortSignal): Promise<IssuedTokens> {
+    const { issuer, rules } = this.#options;
+    if (iss !== rules.issuer) throw new FatalRefresh('the login was at another issuer');
+    return issuer.refresh(refreshToken, signal);
+  }
+
   #seconds(): number {
     return Math.floor(this.#options.now().getTime() / 1000);
   }
 
   /**
-   * Undefined without a new ID token. While the userinfo endpoint is out of reach, what it told before goes on: the old refresh token may
-   * be worth nothing by now, so the new one must not be lost.
+   * Undefined without a new ID token. Whose it is, is compared before anybody else is asked about it. While the userinfo endpoint is out
+   * of reach, the claims are not whole: the old refresh token may be worth nothing by now, so the new one must not be lost.
    *
    * @throws FatalRefresh, StatusError 503
    */
-  async #renewedClaims(issued: IssuedTokens, previous: VerifiedClaims | undefined, signal: AbortSignal) {
+  async #renewedClaims(issued: IssuedTokens, owner: TokenOwner, signal: AbortSignal) {
     const { idToken, accessToken } = issued;
     const { verifier, rules } = this.#options;
     if (idToken === undefined) return undefined;
     try {
       const claims = await verifier.idToken(idToken, { accessToken });
-      return await this.#completed(claims, accessToken, signal).catch((error: unknown) => {
-        if (error instanceof StatusError && error.status.code === 503) return completed(claims, previous ?? {}, rules);
-        throw error;
-      });
+      if (claims.sub !== owner.sub || claims.iss !== owner.iss) throw otherPerson(issued);
+      return await this.#completed(claims, accessToken, signal).then(
+        (whole) => ({ claims: whole, isWhole: true }),
+        (error: unknown) => {
+          if (error instanceof StatusError && error.status.code === 503) return { claims: usedClaims(claims, rules), isWhole: false };
+          throw error;
+        },
+      );
     } catch (error) {
       if (error instanceof StatusError && error.status.code === 401) throw otherPerson(issued, error);
       throw error;

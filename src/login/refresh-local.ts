@@ -1,114 +1,134 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
 import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
-import type { Identity } from '../http/operation.ts';
 import { StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
 import { abortable } from './abortable.ts';
-import type { AccountState } from './account-state.ts';
+import { type AccountState, whoseLogin } from './account-state.ts';
 import { issuerTimeoutMs } from './issuer-fetch.ts';
+import type { TokenOwner } from './issuer-tokens.ts';
+import type { LoginFacts } from './login-facts.ts';
+import type { RefreshSeals, SealedLogin } from './refresh-seal.ts';
+import { localPayload, type RenewPayload } from './renew-payload.ts';
+import type { RenewedLogins } from './renewed-logins.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
-import { FatalRefresh, type RenewedTokens, type VerifiedClaims } from './types.ts';
+import { FatalRefresh, type RenewedTokens } from './types.ts';
 
 /** Requests with the same token share one exchange for so long: a page with many requests under way sends them all at once. */
 const shareMs = 10_000;
 const maxShared = 10_000;
+const writeMs = 5_000;
 
 export interface LocalRenewalOptions {
+  seals: RefreshSeals;
   /** @throws FatalRefresh, StatusError 503 */
-  exchange: (refreshToken: string, signal: AbortSignal) => Promise<RenewedTokens>;
-  identityOf: (claims: VerifiedClaims) => Identity;
-  loginOf: (claims: VerifiedClaims) => string | undefined;
+  exchange: (refreshToken: string, owner: TokenOwner, signal: AbortSignal) => Promise<RenewedTokens>;
+  renewedLogins: RenewedLogins;
   accountState: AccountState;
   revokedTokens: RevokedTokens;
   /** Ends tokens at the issuer; never throws. */
   discard: (refreshToken: string) => Promise<void>;
   audit: Audit;
+  log: Logger;
+  now: () => Date;
 }
 
-/** Renews tokens for those who keep them themselves. */
+/** Renews tokens for callers who keep them: by a seal, which tells whose login it is before the issuer is asked. */
 export class LocalRenewal {
   readonly #options: LocalRenewalOptions;
-  readonly #shared = new LRUCache<string, Promise<RenewedTokens>>({ ...atMost(maxShared), ttl: shareMs });
+  readonly #shared = new LRUCache<string, Promise<RenewPayload>>({ ...atMost(maxShared), ttl: shareMs });
 
   constructor(options: LocalRenewalOptions) {
     this.#options = options;
   }
 
-  /** @throws StatusError 401 if the token does not count any more, 503 if the issuer was not reached */
-  async renew(refreshToken: string, origin: AuditOrigin, signal: AbortSignal): Promise<RenewedTokens> {
-    const { accountState, revokedTokens } = this.#options;
+  /** @throws StatusError 401 if the login does not count any more, 503 if the issuer was not reached */
+  async renew(text: string, sealed: SealedLogin, origin: AuditOrigin, signal: AbortSignal): Promise<RenewPayload> {
+    const { accountState } = this.#options;
     await accountState.whenKnown(signal);
-    if (revokedTokens.has(refreshToken)) throw noLongerCounts(revoked);
-    const key = hash('sha256', refreshToken);
-    const shared = this.#shared.get(key)?.then((tokens) => this.#stillGood(tokens));
-    return abortable(shared ?? this.#begin(key, refreshToken, origin), signal);
+    const key = hash('sha256', text);
+    const shared = this.#shared.get(key);
+    if (shared === undefined) return abortable(this.#begin(key, sealed, origin), signal);
+    const payload = await abortable(shared, signal);
+    // What was given a moment ago may have been ended since.
+    const refusal = accountState.refusalOfLogin(sealed.login);
+    if (refusal !== undefined) throw refusal;
+    return payload;
   }
 
-  #begin(key: string, refreshToken: string, origin: AuditOrigin): Promise<RenewedTokens> {
-    const renewing = this.#audited(origin, this.#renew(refreshToken));
+  #begin(key: string, sealed: SealedLogin, origin: AuditOrigin): Promise<RenewPayload> {
+    const renewing = this.#audited(sealed.login, origin, this.#renew(sealed));
     this.#shared.set(key, renewing);
     // What failed may be tried again at once.
     renewing.catch(() => this.#shared.delete(key));
     return renewing;
   }
 
-  /** What was given a moment ago may have been ended since. */
-  async #stillGood(tokens: RenewedTokens): Promise<RenewedTokens> {
-    const { revokedTokens } = this.#options;
-    const isRevoked = [tokens.refreshToken, tokens.bearer].some((token) => token !== undefined && revokedTokens.has(token));
-    const refusal = isRevoked ? noLongerCounts(revoked) : await this.#refusal(tokens);
-    if (refusal !== undefined) throw refusal;
-    return tokens;
-  }
-
-  /** Goes on when the one who asked goes away, or the tokens that the issuer has given would be lost to all who share them. */
-  async #renew(refreshToken: string): Promise<RenewedTokens> {
-    const { exchange, discard, revokedTokens } = this.#options;
+  /** Goes on when the caller goes away, or the tokens that the issuer has given would be lost to all who share them. */
+  async #renew({ login, refreshToken, bearers }: SealedLogin): Promise<RenewPayload> {
+    const { seals, exchange, renewedLogins, accountState, revokedTokens, now } = this.#options;
+    const deadline = AbortSignal.timeout(issuerTimeoutMs);
+    await accountState.whenCaughtUp({ ...login, createdAt: login.at * 1000 }, deadline);
+    const seconds = now().getTime() / 1000;
+    // Neither can come back, so nothing needs to be written.
+    if (revokedTokens.hasLogin(login.id) || seconds >= login.expiresAt) throw noLongerCounts(revoked);
+    const refusal = accountState.refusalOfLogin(login);
+    if (refusal !== undefined) return this.#end(login, refreshToken, refusal);
+    if (refreshToken === undefined) throw notRenewable();
     let tokens: RenewedTokens;
     try {
-      const deadline = AbortSignal.timeout(issuerTimeoutMs);
-      tokens = await abortable(exchange(refreshToken, deadline), deadline);
+      tokens = await abortable(exchange(refreshToken, login, deadline), deadline);
     } catch (error) {
-      if (!(error instanceof FatalRefresh))
-        throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
-      if (error.refreshToken !== undefined) await discard(error.refreshToken);
-      const refused = unauthorized({ tokenGiven: true });
-      refused.cause = error;
-      throw refused;
+      if (error instanceof FatalRefresh) return this.#end(login, error.refreshToken, refusedBy(error));
+      throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
     }
-    // Somebody may have logged out in the meantime.
-    const refusal = revokedTokens.has(refreshToken) ? noLongerCounts(revoked) : await this.#refusal(tokens);
-    if (refusal === undefined) return tokens;
-    await discard(tokens.refreshToken);
-    throw refusal;
+    const late = accountState.refusalOfLogin(login) ?? (await renewedLogins.refusal(login, tokens, deadline));
+    if (late !== undefined) return this.#end(login, tokens.refreshToken, late);
+    const end = tokens.bearerExpiresAt ?? Math.max(0, ...bearers.map(({ exp }) => exp));
+    if (end <= seconds) return this.#end(login, tokens.refreshToken, nothingUsable());
+    const next = await seals.write(login, tokens, bearers);
+    return localPayload({ ...tokens, bearerExpiresAt: end }, next);
   }
 
-  /** Whose tokens they are only the tokens tell; where they do not, they are judged when they are used. */
-  async #refusal({ claims }: RenewedTokens): Promise<StatusError | undefined> {
-    if (claims === undefined) return undefined;
-    const { identityOf, loginOf, accountState } = this.#options;
-    try {
-      const owner = { subjectName: identityOf(claims).name, issuedAt: claims.iat, login: loginOf(claims), claims };
-      return await accountState.refusalOfRenewal(owner, AbortSignal.timeout(issuerTimeoutMs));
-    } catch (error) {
-      if (error instanceof StatusError) return error;
-      throw error;
-    }
+  /** Never returns. The login is over, with all seals of it; the next one with them asks nobody. */
+  async #end(login: LoginFacts, refreshToken: string | undefined, error: StatusError): Promise<never> {
+    const { revokedTokens, discard, log } = this.#options;
+    const ended = { ...login, expiresAt: new Date(login.expiresAt * 1000) };
+    await revokedTokens.endLogin(ended, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
+      log.warn({ err: failure }, 'the end of a login could not be recorded');
+    });
+    if (refreshToken !== undefined) await discard(refreshToken);
+    throw error;
   }
 
-  async #audited(origin: AuditOrigin, renewing: Promise<RenewedTokens>): Promise<RenewedTokens> {
-    const { audit, identityOf } = this.#options;
+  async #audited(login: LoginFacts, origin: AuditOrigin, renewing: Promise<RenewPayload>): Promise<RenewPayload> {
+    const { audit } = this.#options;
+    const who = { ...origin, ...whoseLogin(login) };
     try {
-      const tokens = await renewing;
-      const actor = tokens.claims && { name: identityOf(tokens.claims).name, uid: tokens.claims.sub };
-      audit.record({ ...origin, audit: 'TokenRefreshed', outcome: 'success', ...(actor && { actor }) });
-      return tokens;
+      const payload = await renewing;
+      audit.record({ ...who, audit: 'TokenRefreshed', outcome: 'success' });
+      return payload;
     } catch (error) {
       const { code, reason } = error instanceof StatusError ? error.status : {};
-      audit.record({ ...origin, audit: 'RefreshFailed', outcome: 'failure', ...(code && { code }), ...(reason && { reason }) });
+      audit.record({ ...who, audit: 'RefreshFailed', outcome: 'failure', ...(code && { code }), ...(reason && { reason }) });
       throw error;
     }
   }
 }
+
+function refusedBy(cause: FatalRefresh): StatusError {
+  const refused = unauthorized({ tokenGiven: true });
+  refused.cause = cause;
+  return refused;
+}
+
+const notRenewable = (): StatusError =>
+  unauthorized({ tokenGiven: true, message: 'the identity provider gave nothing to renew these tokens with: log in again' });
+
+const nothingUsable = (): StatusError =>
+  unauthorized({
+    tokenGiven: true,
+    message: 'the identity provider gave no token that counts here: log in again, with token_storage=cookie if that is offered',
+  });

@@ -3,19 +3,17 @@ import { type Audit, auditOrigin } from '../http/audit.ts';
 import { stateOf } from '../http/router.ts';
 import { StatusError } from '../http/status.ts';
 import { type AccountState, sessionEnded } from './account-state.ts';
+import { type LoginProofOptions, type ProvenSession, proofOf } from './login-proof.ts';
 import type { LocalRenewal } from './refresh-local.ts';
-import { localPayload, type RenewPayload, sessionPayload } from './renew-payload.ts';
-import type { SessionCookie } from './session-cookie.ts';
-import { provenSession, type SessionPair, type SessionProofOptions } from './session-proof.ts';
+import { type RenewPayload, sessionPayload } from './renew-payload.ts';
 import { whoseSession } from './session-record.ts';
 import type { SessionRenewal } from './session-renewal.ts';
 import type { Session } from './sessions.ts';
 
-export interface RefreshOptions extends SessionProofOptions {
+export interface RefreshOptions extends LoginProofOptions {
   renewal: SessionRenewal;
   local: LocalRenewal;
   accountState: AccountState;
-  cookie: SessionCookie;
   /** Ends tokens at the issuer; never throws. */
   discard: (refreshToken: string) => Promise<void>;
   audit: Audit;
@@ -31,24 +29,20 @@ export class Refresh {
 
   /** @throws StatusError 400, 401, 403, 429, 503 */
   async answer(ctx: Context, refreshToken: string, signal: AbortSignal): Promise<RenewPayload> {
-    const { cookie, limit, local } = this.#options;
+    const { cookie, local } = this.#options;
     const secret = cookie.read(ctx);
-    if (secret === undefined) {
-      const origin = auditOrigin(ctx);
-      limit.require(origin.source);
-      return localPayload(await local.renew(refreshToken, origin, signal));
-    }
     try {
-      return sessionPayload((await this.#ofSession(ctx, { secret, handle: refreshToken }, signal)).secrets);
+      const proof = await proofOf(ctx, { secret, refreshToken }, this.#options);
+      if ('sealed' in proof) return await local.renew(refreshToken, proof.sealed, auditOrigin(ctx), signal);
+      return sessionPayload((await this.#ofSession(ctx, proof, signal)).secrets);
     } catch (error) {
-      if (error instanceof StatusError && error.status.code === 401) cookie.expire(ctx);
+      if (secret !== undefined && error instanceof StatusError && error.status.code === 401) cookie.expire(ctx);
       throw error;
     }
   }
 
-  async #ofSession(ctx: Context, pair: SessionPair, signal: AbortSignal): Promise<Session> {
+  async #ofSession(ctx: Context, { session, isCurrent }: ProvenSession, signal: AbortSignal): Promise<Session> {
     const { renewal, accountState, now } = this.#options;
-    const { session, isCurrent } = await provenSession(ctx, pair, this.#options);
     await accountState.whenKnown(signal);
     await accountState.whenCaughtUp(session.row, signal);
     const refusal = accountState.refusalOfSession(session);

@@ -4,7 +4,7 @@ import { stateOf } from '../http/router.ts';
 import type { ReceiveLogout } from './backchannel-routes.ts';
 import { beginLogin } from './begin.ts';
 import { Callback } from './callback.ts';
-import type { ClaimRules } from './claims.ts';
+import { type ClaimRules, identityOf } from './claims.ts';
 import { finishLogin } from './finish.ts';
 import { FlowCookies } from './flow-cookie.ts';
 import { Info } from './info.ts';
@@ -19,6 +19,7 @@ import type { SessionHandlers } from './session-routes.ts';
 import type { SessionService } from './session-service.ts';
 import { createSessionSide, type KeepSession } from './session-side.ts';
 import { TokenVerifier } from './token-verifier.ts';
+import type { VerifiedClaims } from './types.ts';
 import { type Person, userInfoOf } from './user-info.ts';
 
 export interface RelyingPartyOptions extends LoginOptions {
@@ -65,7 +66,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
     rules,
     limit,
   });
-  const { sessions, revokedTokens } = sessionSide;
+  const { sessions, seals, revokedTokens } = sessionSide;
 
   const flows = new FlowCookies({ isSecure: publicURL.startsWith('https:'), seal: keyRing.sealFor('flow'), now });
   const callback = new Callback({
@@ -82,6 +83,15 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
     log,
     now,
   });
+  const arrivals = {
+    callback,
+    sessions,
+    seals,
+    nameOf: (claims: VerifiedClaims) => identityOf(claims, rules).name,
+    absoluteMs: login.session.absolute,
+    audit,
+    now,
+  };
   const info = new Info({ login: { sessions, verifier, issuer, rules, accounts }, identify: options.identify });
   const shown = (person: Person) => userInfoOf(person, { rules, idleDays, now: now() });
 
@@ -95,7 +105,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
       },
       async finish(ctx, query, signal) {
         limit.require(stateOf(ctx).source);
-        return shown(await finishLogin(ctx, query, { ...issuerSide, callback, sessions, audit, signal }));
+        return shown(await finishLogin(ctx, query, { ...arrivals, signal }));
       },
       info: async (caller, signal) => shown(await info.of(caller, signal)),
     },

@@ -16,7 +16,12 @@ export const renewPayload = z
     token_type: z.literal('Bearer'),
     access_token: z.string().exactOptional().describe('The credential to send as Bearer. With `cookie` it stays here.'),
     id_token: z.string().exactOptional(),
-    refresh_token: z.string().exactOptional().describe('With `cookie` a handle of the session, worthless without its cookie.'),
+    refresh_token: z
+      .string()
+      .exactOptional()
+      .describe(
+        'Renews and ends the login here, and is worth nothing elsewhere. With `cookie` it is worth nothing without the cookie of the session.',
+      ),
     issued_at: z.iso.datetime(),
     expire_at: z.iso.datetime(),
     token_storage: z.enum(['cookie', 'local']),
@@ -29,7 +34,7 @@ export const renewPayload = z
         token_type: 'Bearer',
         access_token: 'eyJhbGciOi…',
         id_token: 'eyJhbGciOi…',
-        refresh_token: 'ChlvYWJ4…',
+        refresh_token: 'k1.3q2-7wZc…',
         issued_at: '2026-03-01T11:00:00Z',
         expire_at: '2026-03-01T12:00:00Z',
         token_storage: 'local',
@@ -37,7 +42,7 @@ export const renewPayload = z
     ],
   });
 
-/** What a log-out leaves of it. */
+/** What a logout leaves of it. */
 export const endedPayloadSchema = renewPayload.meta({
   examples: [{ token_type: 'Bearer', token_storage: 'cookie', issued_at: '2026-03-01T11:00:00Z', expire_at: '2026-03-01T11:42:10Z' }],
 });
@@ -56,18 +61,18 @@ export const sessionPayload = ({ tokens, handle }: Pick<SessionSecrets, 'tokens'
   token_storage: 'cookie',
 });
 
-/** Of tokens that the caller keeps. Without a new credential in it, the one that the caller has goes on until its end. */
-export const localPayload = (tokens: TokenSet | RenewedTokens): RenewPayload => ({
+/** Of tokens that the caller keeps, with the seal that renews and ends them. Without a new credential in it, the old one goes on to its end. */
+export const localPayload = (tokens: TokenSet | RenewedTokens, seal: string): RenewPayload => ({
   token_type: 'Bearer',
   ...(tokens.bearer !== undefined && { access_token: tokens.bearer }),
   ...(tokens.idToken !== undefined && { id_token: tokens.idToken }),
-  ...(tokens.refreshToken !== undefined && { refresh_token: tokens.refreshToken }),
+  refresh_token: seal,
   issued_at: timeText(tokens.issuedAt),
   expire_at: timeText(tokens.bearerExpiresAt ?? tokens.issuedAt),
   token_storage: 'local',
 });
 
-/** What is left after a log-out. */
+/** What is left after a logout. */
 export const endedPayload = (storage: RenewPayload['token_storage'], { issuedAt, now }: { issuedAt: number; now: Date }): RenewPayload => ({
   token_type: 'Bearer',
   issued_at: timeText(issuedAt),

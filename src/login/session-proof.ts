@@ -22,6 +22,12 @@ export interface SessionProofOptions {
   clock: () => number;
 }
 
+export interface ProvenSession {
+  session: Session;
+  /** Whether the handle is the current one, and not the one before, which counts a moment longer. */
+  isCurrent: boolean;
+}
+
 /** What came with a request: the secret of the cookie, and what the interface calls `refresh_token`. */
 export interface SessionPair {
   secret: string;
@@ -31,14 +37,9 @@ export interface SessionPair {
 /**
  * The session of a request that renews or ends it: its own page has made the request, and knows the handle.
  *
- * @returns also whether the handle is the current one, and not the one before, which counts a moment longer
  * @throws StatusError 401 without such a session, 400 for a handle that is not its, which ends nothing; 403, 429, 503
  */
-export async function provenSession(
-  ctx: Context,
-  { secret, handle }: SessionPair,
-  options: SessionProofOptions,
-): Promise<{ session: Session; isCurrent: boolean }> {
+export async function provenSession(ctx: Context, { secret, handle }: SessionPair, options: SessionProofOptions): Promise<ProvenSession> {
   const { sessions, crossSite, limit } = options;
   const { source, signal } = stateOf(ctx);
   crossSite.checkProven(ctx);

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { IssuerLogin } from './issuer-login.ts';
+import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 import { sessionText } from './session-list.ts';
 import type { TokenSet } from './types.ts';
 
@@ -146,6 +147,7 @@ export interface SessionSecrets {
   readonly tokens: TokenSet;
   /** What the interface calls the `refresh_token` of a session. */
   readonly handle: string;
+  readonly login: LoginFacts;
   /** The one before, and when it was replaced, in milliseconds since 1970. */
   readonly previous?: { readonly handle: string; readonly replacedAt: number };
 }
@@ -156,6 +158,7 @@ const sealedSecrets = z.object({
   session: z.string(),
   handle: z.string(),
   previous: z.object({ handle: z.string(), replacedAt: z.number() }).exactOptional(),
+  login: loginFactsSchema,
   bearer: z.enum(['access_token', 'id_token']),
   tokens: z.object({
     accessToken: z.string().exactOptional(),
@@ -177,7 +180,7 @@ export function writeSecrets(session: string, { tokens, ...rest }: SessionSecret
 export function readSecrets(session: string, text: string): SessionSecrets | undefined {
   const result = sealedSecrets.safeParse(JSON.parse(text));
   if (!result.success || result.data.session !== session) return undefined;
-  const { tokens, bearer, handle, previous } = result.data;
+  const { tokens, bearer, handle, login, previous } = result.data;
   const token = bearer === 'access_token' ? (tokens.accessToken ?? tokens.idToken) : tokens.idToken;
-  return { handle, ...(previous && { previous }), tokens: { ...tokens, bearer: token } };
+  return { handle, login, ...(previous && { previous }), tokens: { ...tokens, bearer: token } };
 }

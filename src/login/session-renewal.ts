@@ -6,6 +6,7 @@ import { StatusError, serviceUnavailable } from '../http/status.ts';
 import { abortable } from './abortable.ts';
 import { sessionEnded } from './account-state.ts';
 import { issuerTimeoutMs } from './issuer-fetch.ts';
+import type { RenewedLogins } from './renewed-logins.ts';
 import { newSecret } from './session-cookie.ts';
 import { failedRenewal, type Renewal, renewalAnnotation, type SessionRow, whoseSession } from './session-record.ts';
 import type { SessionStore } from './session-store.ts';
@@ -30,6 +31,7 @@ export interface SessionRenewalOptions {
   exchange: (tokens: TokenSet, signal: AbortSignal) => Promise<TokenSet>;
   /** Why the user of a session may not go on, as an error to throw. */
   refusal: (session: Session) => StatusError | undefined;
+  renewedLogins: RenewedLogins;
   /** Ends tokens at the issuer; never throws. */
   discard: (refreshToken: string) => Promise<void>;
   audit: Audit;
@@ -129,18 +131,18 @@ export class SessionRenewal {
   }
 
   async #exchange(session: Session, id: string, takesNewHandle: boolean): Promise<Session> {
-    const { exchange, discard, refusal } = this.#options;
+    const { exchange, discard, refusal, renewedLogins } = this.#options;
     const { row, secrets } = session;
+    const deadline = AbortSignal.timeout(issuerTimeoutMs);
     let tokens: TokenSet;
     try {
-      const deadline = AbortSignal.timeout(issuerTimeoutMs);
       tokens = await abortable(exchange(secrets.tokens, deadline), deadline);
     } catch (error) {
       if (error instanceof FatalRefresh) return this.#end(row, [error.refreshToken], sessionEnded(error));
       await this.#giveUp(row, id);
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
     }
-    const refused = refusal(session);
+    const refused = refusal(session) ?? (await renewedLogins.refusal(secrets.login, tokens, deadline));
     if (refused !== undefined) return this.#end(row, [tokens.refreshToken], refused);
     const renewed = {
       ...secrets,

@@ -18,12 +18,17 @@ import type { ReceiveLogout } from './backchannel-routes.ts';
 import { type ClaimRules, identityOf, loginOf } from './claims.ts';
 import { crossSiteRule } from './cross-site.ts';
 import type { Issuer } from './issuer.ts';
+import { IssuerFarewell } from './issuer-farewell.ts';
 import { IssuerRevocation } from './issuer-revocation.ts';
 import type { IssuerTokens } from './issuer-tokens.ts';
 import { PerMinute } from './limits.ts';
+import { LoginEnds } from './login-ends.ts';
+import { successorOf } from './login-facts.ts';
 import { Logout } from './logout.ts';
 import { Refresh } from './refresh.ts';
 import { LocalRenewal } from './refresh-local.ts';
+import { RefreshSeals } from './refresh-seal.ts';
+import { RenewedLogins } from './renewed-logins.ts';
 import { RevokedTokens } from './revoked-tokens.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { sessionApiVersion, sessionProperties } from './session-list.ts';
@@ -76,6 +81,7 @@ export interface SessionSideOptions {
 /** What comes after a log-in: sessions, what counts as a credential, renewal and log-out. */
 export interface SessionSide {
   sessions: Sessions;
+  seals: RefreshSeals;
   revokedTokens: RevokedTokens;
   authenticator: Authenticator;
   handlers: SessionHandlers & { receiveLogout: ReceiveLogout };
@@ -99,6 +105,16 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
   const sessions = new Sessions({ ...options, store, cookie, times: login.session });
   const revokedTokens = new RevokedTokens(options);
   const accountState = new AccountState({ ...options, revokedTokens });
+  const discard = discarding(issuer, log);
+  // Of another issuer or client it opens nothing: whose login it is would not be known.
+  const refreshSeal = keyRing.sealFor(JSON.stringify(['refresh token', issuer.identifier, login.clientID]));
+  const seals = new RefreshSeals({ ...options, seal: refreshSeal, discard });
+  const endToken = (refreshToken: string, signal: AbortSignal) => issuer.revoke(refreshToken, 'refresh_token', signal);
+  const farewell = new IssuerFarewell({
+    ...options,
+    endToken,
+    endSessionURL: async (parameters) => (await issuer.endSessionURL(parameters)) ?? login.logoutURL,
+  });
   const sweeper = new SessionSweeper({ ...options, store, revokedTokens });
 
   const shared = {
@@ -108,26 +124,32 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
     accountState,
     cookie,
     crossSite,
-    discard: discarding(issuer, log),
+    seals,
+    isLocalOffered: login.tokenStorage.includes('local'),
+    discard,
     verify: (token: string) => verifier.bearer(token),
     identityOf: (claims: VerifiedClaims) => identityOf(claims, rules),
     loginOf: (claims: VerifiedClaims) => loginOf(claims, rules),
   };
+  const renewedLogins = new RenewedLogins(shared);
   const renewal = new SessionRenewal({
     ...shared,
     store,
+    renewedLogins,
     exchange: (tokens, signal) => issuerTokens.refresh(tokens, signal),
     refusal: (session) => accountState.refusalOfSession(session),
   });
-  const local = new LocalRenewal({ ...shared, exchange: (refreshToken, signal) => issuerTokens.renew(refreshToken, signal) });
+  const local = new LocalRenewal({
+    ...shared,
+    renewedLogins,
+    exchange: (refreshToken, owner, signal) => issuerTokens.renew(refreshToken, owner, signal),
+  });
   const refresh = new Refresh({ ...shared, renewal, local });
-  const endToken = (refreshToken: string, signal: AbortSignal) => issuer.revoke(refreshToken, 'refresh_token', signal);
   const logout = new Logout({
     ...shared,
+    ends: new LoginEnds(shared),
+    farewell,
     isIdToken: (token) => isIdToken(verifier, token),
-    revoke: endToken,
-    endSessionURL: async (parameters) => (await issuer.endSessionURL(parameters)) ?? login.logoutURL,
-    absoluteMs: login.session.absolute,
   });
 
   const lister = new Lister({
@@ -140,7 +162,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
     seal: keyRing.sealFor('continue'),
     keysSettled: () => keyRing.settled(),
   });
-  const service = new SessionService({ ...shared, store, lister, revocation: new IssuerRevocation({ sessions, endToken, log }) });
+  const service = new SessionService({ ...shared, store, lister, revocation: new IssuerRevocation({ sessions, farewell, log }) });
   const backchannelLogout = new BackchannelLogout({
     ...shared,
     store,
@@ -152,6 +174,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
 
   return {
     sessions,
+    seals,
     revokedTokens,
     service,
     authenticator: new LoginAuthenticator({ ...shared, renewal }),
@@ -165,10 +188,10 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
       try {
         const session = await sessions.current(name);
         if (session === undefined) return;
-        const { user, userUID, subjectName } = session.row;
         const { tokens } = session.secrets;
+        const login = successorOf(session.secrets.login, { now: options.now(), absoluteMs: options.login.session.absolute });
         if (tokens.refreshToken !== undefined) await options.provenAgain?.(ctx, tokens.refreshToken);
-        await sessions.create(ctx, { tokens, user, userUID, subjectName }, signal);
+        await sessions.create(ctx, { tokens, login }, signal);
       } catch (error) {
         log.warn({ err: error }, 'the session of somebody who changed their password could not be kept');
       }
@@ -184,6 +207,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
     },
     async stop() {
       await sweeper.stop();
+      await farewell.stop();
       await renewal.stop();
       await Promise.all([store.stop(), revokedTokens.stop()]);
     },

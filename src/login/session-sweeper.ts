@@ -57,7 +57,7 @@ export class SessionSweeper {
     const before = now().getTime() - leewayMs;
     let removed = 0;
     const isOver = ({ idleExpiresAt, login, createdAt }: SessionRow) =>
-      idleExpiresAt < before || (login !== undefined && revokedTokens.hasEnded(login, createdAt));
+      idleExpiresAt < before || (login !== undefined && revokedTokens.hasEndedLogin(login, createdAt));
     for (const row of [...store.values()].filter(isOver).slice(0, maxPerRun)) {
       if (await store.remove(row, signal, { isUnchanged: true })) removed += 1;
     }

@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
 import type { Seal } from '../http/seal.ts';
-import { issuerLoginOf } from './issuer-login.ts';
+import type { LoginFacts } from './login-facts.ts';
 import { isSecret, newSecret, type SessionCookie } from './session-cookie.ts';
 import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './session-record.ts';
 import type { SessionStore } from './session-store.ts';
@@ -28,15 +28,10 @@ export interface Session {
   readonly bearerHash: string;
 }
 
-/** Who logged in, and the tokens that came with it. */
+/** A login, and the tokens that came with it. */
 export interface NewSession {
   tokens: TokenSet;
-  /** Name of the User record, whether or not there is one. */
-  user: string;
-  /** Its uid; left out if there is none. */
-  userUID?: string | undefined;
-  /** The user name that Kubernetes sees. */
-  subjectName: string;
+  login: LoginFacts;
 }
 
 export interface SessionsOptions {
@@ -97,11 +92,12 @@ export class Sessions {
    *
    * @throws StatusError 503, 504
    */
-  async create(ctx: Context, { tokens, user, userUID, subjectName }: NewSession, signal: AbortSignal): Promise<Session | undefined> {
-    const { store, cookie, times, now } = this.#options;
+  async create(ctx: Context, { tokens, login }: NewSession, signal: AbortSignal): Promise<Session | undefined> {
+    const { store, cookie, times } = this.#options;
+    const { user, userUID, subjectName, issuerLogin } = login;
     const secret = newSecret();
     const name = sessionName(secret);
-    const createdAt = Math.floor(now().getTime() / 1000) * 1000;
+    const [createdAt, expiresAt] = [login.at * 1000, login.expiresAt * 1000];
     const { source, userAgent } = auditOrigin(ctx);
     const owner = { apiVersion: userApiVersion, kind: 'User', name: user, uid: userUID };
     const row = await store.create(
@@ -110,7 +106,7 @@ export class Sessions {
         kind: 'Session',
         metadata: {
           name,
-          labels: loginLabels(issuerLoginOf(tokens.claims)),
+          labels: loginLabels(issuerLogin),
           ...(userUID !== undefined && { ownerReferences: [owner] }),
         },
         spec: {
@@ -118,11 +114,11 @@ export class Sessions {
           ...(userUID !== undefined && { userUID }),
           subjectName,
           createdAt: timeText(createdAt),
-          expiration: timeText(createdAt + times.absolute),
-          idleExpiration: timeText(Math.min(createdAt + times.idle, createdAt + times.absolute)),
+          expiration: timeText(expiresAt),
+          idleExpiration: timeText(Math.min(createdAt + times.idle, expiresAt)),
           source: source.slice(0, 64),
           userAgent,
-          sealed: this.seal(name, { tokens, handle: newSecret() }),
+          sealed: this.seal(name, { tokens, login, handle: newSecret() }),
         },
       },
       signal,

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { createLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
@@ -7,13 +6,13 @@ import { SessionStore } from '../../src/login/session-store.ts';
 import { SessionSweeper } from '../../src/login/session-sweeper.ts';
 import { eventually, serviceNamespace } from '../support/cluster-admin.ts';
 import { TestProvider } from './provider/provider.ts';
-import { type BareCluster, bareCluster, objects, session, sessionManifest, time, tokens } from './session-support.ts';
+import { type BareCluster, bareCluster, objects, revokedName, session, sessionManifest, time, tokens } from './session-support.ts';
 import { LoginCluster, type Service } from './support.ts';
 
-const revokedToken = (subject: string, spec: Record<string, string>) => ({
+const revokedToken = (text: string, spec: { kind: string; expiration: string; notBefore?: string }) => ({
   apiVersion: 'auth.platform.io/v1',
   kind: 'RevokedToken',
-  metadata: { name: `rt-${hash('sha256', subject).slice(0, 40)}` },
+  metadata: { name: revokedName(spec.kind, text) },
   spec,
 });
 
