@@ -113,6 +113,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     parts: {
       issuerURL,
       path,
+      consoleClientID,
       isFrontChannel: config.login.responseMode === 'id_token',
       adapter,
       findAccount: accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }),

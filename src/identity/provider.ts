@@ -24,6 +24,8 @@ export interface ProviderParts {
   signingKeys: SigningKeys;
   cookieKeys: readonly string[];
   clients: readonly ClientMetadata[];
+  /** Whose logins end one by one. */
+  consoleClientID: string;
   /** Seconds. */
   lifetimes: Lifetimes;
   isFrontChannel: boolean;
@@ -69,7 +71,7 @@ export function createProvider(parts: ProviderParts): Provider {
     expiresWithSession: () => false,
     ttl: lifetimesOf(parts),
     interactions: { policy: policy(), url: (_ctx, { uid }) => `${path}/login/${uid}` },
-    loadExistingGrant: grantOf,
+    loadExistingGrant: (ctx) => grantOf(ctx, parts.consoleClientID),
     extraTokenClaims: () => undefined,
     revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken !== undefined),
     renderError: (ctx, out, error) => views.failure(ctx, out, error),
@@ -130,12 +132,16 @@ function policy(): interactionPolicy.DefaultPolicy {
   return prompts;
 }
 
-/** The grant of this session and client, with the scopes that are asked for. */
-async function grantOf({ oidc }: KoaContextWithOIDC) {
+/**
+ * The grant of this session and client, with the scopes that are asked for. Of the console each login has a grant of its own: with one,
+ * the end of a login would end the refresh tokens of the others in that browser.
+ */
+async function grantOf({ oidc }: KoaContextWithOIDC, consoleClientID: string) {
   const { session, client, account, provider } = oidc;
   if (session === undefined || client === undefined || account === undefined) return undefined;
   const { accountId } = account;
-  const known = await provider.Grant.find(session.grantIdFor(client.clientId) ?? '');
+  const isShared = client.clientId !== consoleClientID;
+  const known = isShared ? await provider.Grant.find(session.grantIdFor(client.clientId) ?? '') : undefined;
   const grant = known?.accountId === accountId ? known : new provider.Grant({ accountId, clientId: client.clientId });
   const granted = new Set(grant.getOIDCScope().split(' '));
   if ([...oidc.requestParamOIDCScopes].every((scope) => granted.has(scope)) && known === grant) return grant;
