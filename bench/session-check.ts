@@ -73,6 +73,7 @@ const side = createSessionSide({
     administrators: () => [],
     isSynced: true,
     failure: () => undefined,
+    ageSeconds: () => 0,
     onChange: () => () => undefined,
     waitFor: async () => true,
   },

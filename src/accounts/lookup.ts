@@ -17,6 +17,8 @@ export interface AccountLookup {
   readonly isSynced: boolean;
   /** Why the last attempt to follow them failed, e.g. `404 NotFound` while the resource is not installed. */
   failure(): string | undefined;
+  /** Seconds since the API server was last heard of on their watch. */
+  ageSeconds(): number;
   /** Told of every record that comes, changes or goes. @returns a function that ends it */
   onChange(listener: (name: string) => void): () => void;
   /** Whether that version is seen in time. @throws the signal's reason when it aborts */
@@ -28,7 +30,7 @@ export function requireAccounts({ isSynced, failure }: Pick<AccountLookup, 'isSy
   if (!isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${failure() ?? 'not listed yet'}`) });
 }
 
-type Records = Pick<WatchCache<{ readonly account: Account }>, 'get' | 'isSynced' | 'failure' | 'onChange' | 'waitFor'>;
+type Records = Pick<WatchCache<{ readonly account: Account }>, 'get' | 'isSynced' | 'failure' | 'ageSeconds' | 'onChange' | 'waitFor'>;
 
 /** Reads accounts out of a watch cache of Users. To be made before the cache is started. */
 export function accountLookup(records: Records): AccountLookup {
@@ -66,6 +68,7 @@ export function accountLookup(records: Records): AccountLookup {
       return records.isSynced;
     },
     failure: () => records.failure(),
+    ageSeconds: () => records.ageSeconds(),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -8,13 +8,24 @@ import type { SessionRow } from './session-record.ts';
 import type { Session } from './sessions.ts';
 import type { VerifiedClaims } from './types.ts';
 
+/** What a replica has heard of no longer hides what was ended since (api.md 1.3). */
+const maxSilenceSeconds = 60;
 /** A session so young may be known before the record of its user, which was made a moment earlier: the two watches run apart. */
 const youngMs = 30_000;
 const watchDelayMs = 2_000;
 
+/** What a watch follows. */
+interface Followed {
+  /** Why the last attempt failed; undefined if it did not. */
+  failure(): string | undefined;
+  /** Seconds since the API server was last heard of on it. */
+  ageSeconds(): number;
+}
+
 export interface AccountStateOptions {
   accounts: AccountLookup;
   revokedTokens: RevokedTokens;
+  sessions: Followed;
   /** `users.idleDays` */
   idleDays: number;
   now: () => Date;
@@ -47,9 +58,11 @@ export class AccountState {
     this.#options = options;
   }
 
-  /** To be awaited before anything is judged. @throws StatusError 503 while it is not known who there is and what is revoked */
+  /** To be awaited before anything is judged. @throws StatusError 503 while it is not known who there is and what has ended */
   async whenKnown(signal: AbortSignal): Promise<void> {
-    const { accounts, revokedTokens } = this.#options;
+    const { accounts, revokedTokens, sessions } = this.#options;
+    if ([revokedTokens, accounts, sessions].some(isSilent))
+      throw serviceUnavailable('kubernetes', { cause: new Error('nothing was heard of users, sessions or revocations for a minute') });
     await revokedTokens.whenKnown(signal);
     // Where the resource is not installed, log-in works without records.
     const isKnown = () => accounts.isSynced || accounts.failure()?.startsWith('404') === true;
@@ -138,6 +151,9 @@ export class AccountState {
     return cause && noLongerCounts(cause);
   }
 }
+
+/** Where a resource is not installed there is nothing to hear. */
+const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && !watch.failure()?.startsWith('404');
 
 /** 401 for a session that is over, or never was. */
 export function sessionEnded(cause?: unknown): StatusError {

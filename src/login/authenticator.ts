@@ -78,11 +78,11 @@ export class LoginAuthenticator implements Authenticator {
   async #judge(bearer: Bearer, signal: AbortSignal): Promise<Bearer> {
     const { verify, accountState, revokedTokens, identityOf, isImpersonated } = this.#options;
     const verified = await verify(bearer.token);
+    await accountState.whenKnown(signal);
+    if (revokedTokens.hasBearer(bearer.token)) throw noLongerCounts(revoked);
     if (verified === 'not ours') return bearer;
     const { claims, login } = verified;
     const identity = identityOf(claims);
-    await accountState.whenKnown(signal);
-    if (revokedTokens.hasBearer(bearer.token)) throw noLongerCounts(revoked);
     const refusal = accountState.refusalOfToken({ subjectName: identity.name, issuedAt: claims.iat, login, claims });
     if (refusal !== undefined) throw refusal;
     return { ...bearer, ...(isImpersonated && { actAs: identity }), ...ofAccount(accountState.find(login)) };

@@ -131,6 +131,11 @@ export class RevokedTokens {
     return this.#cache.missing();
   }
 
+  /** Seconds since the API server was last heard of on their watch. */
+  ageSeconds(): number {
+    return this.#cache.ageSeconds();
+  }
+
   values(): IterableIterator<RevokedTokenRow> {
     return this.#cache.values();
   }

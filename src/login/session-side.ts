@@ -104,7 +104,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
   const store = new SessionStore(options);
   const sessions = new Sessions({ ...options, store, cookie, times: login.session });
   const revokedTokens = new RevokedTokens(options);
-  const accountState = new AccountState({ ...options, revokedTokens });
+  const accountState = new AccountState({ ...options, revokedTokens, sessions: store.cache });
   const discard = discarding(issuer, log);
   // Of another issuer or client it opens nothing: whose login it is would not be known.
   const refreshSeal = keyRing.sealFor(JSON.stringify(['refresh token', issuer.identifier, login.clientID]));
