@@ -11,6 +11,7 @@ import { globSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, parse } from 'node:path';
 import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { z } from 'zod';
 
@@ -88,8 +89,10 @@ await chmod(join(outdir, 'kubectl-atrium'), 0o755);
 const servedPackage = 'node_modules/swagger-ui-dist';
 const served = join(outdir, servedPackage);
 await mkdir(served, { recursive: true });
-for (const file of ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js'])
+for (const file of ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js']) {
   await copyFile(join(servedPackage, file), join(served, file));
+  if (file !== 'package.json') await writeFile(join(served, `${file}.gz`), gzipSync(await readFile(join(served, file)), { level: 9 }));
+}
 
 const packages = new Set(
   Object.keys({ ...service.metafile.inputs, ...plugin.metafile.inputs }).flatMap(

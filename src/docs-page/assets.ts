@@ -1,47 +1,54 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import type { Context, Middleware } from 'koa';
+import mount from 'koa-mount';
+import serve from 'koa-static';
+import swaggerPackage from 'swagger-ui-dist/package.json' with { type: 'json' };
+import { unknownPath } from '../http/status.ts';
 import { pageScript, pageStyle } from './page.ts';
 
 export const assetNames = ['page.css', 'page.js', 'swagger-ui.css', 'swagger-ui-bundle.js'] as const;
-export type AssetName = (typeof assetNames)[number];
+type AssetName = (typeof assetNames)[number];
 
-export interface Asset {
-  type: string;
-  etag: string;
-  content: Buffer;
-  compressed: Buffer;
-}
+/** The package is among the installed ones, or in the folder that the build puts beside the program, with `.gz` files beside its own. */
+const installed = () => dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css')));
 
-const compress = promisify(gzip);
-
-const read = (url: string) => readFile(fileURLToPath(url));
-
-/** The package is among the installed ones, or in the folder that the build puts beside the program. */
-const contents: Record<AssetName, () => Promise<Buffer>> = {
-  'page.css': async () => Buffer.from(pageStyle),
-  'page.js': async () => Buffer.from(pageScript),
-  'swagger-ui.css': () => read(import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
-  'swagger-ui-bundle.js': () => read(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
+const own: Partial<Record<AssetName, { text: string; type: string; etag: string }>> = {
+  'page.css': ownFile(pageStyle, 'text/css'),
+  'page.js': ownFile(pageScript, 'text/javascript'),
 };
 
-const made = new Map<AssetName, Promise<Asset>>();
-
-/** A file of the page. It is read when it is first asked for, which is never in most installations: 2.4 MB stay in memory then. */
-export function assetOf(name: AssetName): Promise<Asset> {
-  const known = made.get(name);
-  if (known) return known;
-  const reading = make(name);
-  made.set(name, reading);
-  // What failed may be there the next time.
-  reading.catch(() => made.delete(name));
-  return reading;
+function ownFile(text: string, type: string) {
+  return { text, type: `${type}; charset=utf-8`, etag: `"${hash('sha256', text).slice(0, 32)}"` };
 }
 
-async function make(name: AssetName): Promise<Asset> {
-  const content = await contents[name]();
-  const type = name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
-  return { type, etag: hash('sha256', content).slice(0, 32), content, compressed: await compress(content, { level: 9 }) };
+/** Sends a file of the page: our own two, and those of a plain directory. */
+export function assetSender(directory?: string): (ctx: Context, name: AssetName) => Promise<void> {
+  let files: Middleware | undefined;
+  return async (ctx, name) => {
+    ctx.vary('Accept-Encoding');
+    ctx.set('Cache-Control', 'no-cache');
+    const file = own[name];
+    if (file !== undefined) {
+      ctx.set('ETag', file.etag);
+      ctx.body = file.text;
+      ctx.type = file.type;
+      return;
+    }
+    files ??= filesOf(directory ?? installed());
+    await files(ctx, async () => {
+      throw unknownPath();
+    });
+  };
 }
+
+/** koa-static gives no ETag; the files change with the version of their package, and each encoding has a size of its own. */
+const filesOf = (directory: string): Middleware =>
+  mount(
+    '/docs',
+    serve(directory, {
+      index: false,
+      setHeaders: (response, _path, { size }) => response.setHeader('ETag', `"${swaggerPackage.version}-${size}"`),
+    }),
+  );

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
-import { assetNames, assetOf } from './assets.ts';
+import { assetNames, assetSender } from './assets.ts';
 import { pageHtml } from './page.ts';
 
 /** Its pictures are data URIs in the style sheet. Nothing is inline, nothing comes from or goes to another host. */
@@ -16,54 +16,52 @@ const policy =
 const pageTag = `"${hash('sha256', pageHtml).slice(0, 32)}"`;
 const etag = { ETag: 'Of these bytes.' };
 
-/** @param basePath the path below which everything is served, without a slash at its end */
-export const docsPageOperations = (basePath: string): Operation[] => [
-  operation({
-    id: 'Docs',
-    method: 'GET',
-    paths: ['/docs'],
-    tag: 'operations',
-    summary: 'A page that shows this description and tries it out',
-    credential: 'none',
-    answers: { 200: { description: 'The page.', content: { 'text/html': undefined }, headers: etag } },
-    handle: ({ ctx }) => sendPage(ctx),
-  }),
-  operation({
-    id: 'DocsDirectory',
-    method: 'GET',
-    paths: ['/docs/'],
-    tag: 'operations',
-    summary: 'Leads to the page, whose links would not work here',
-    credential: 'none',
-    answers: { 308: { description: 'The page is at `/docs`.', headers: { Location: 'The path of the page.' } } },
-    handle({ ctx }) {
-      ctx.status = 308;
-      ctx.set('Location', `${basePath}/docs`);
-    },
-  }),
-  operation({
-    id: 'DocsFile',
-    method: 'GET',
-    paths: ['/docs/:file'],
-    tag: 'operations',
-    summary: 'A script or style sheet of the page',
-    credential: 'none',
-    params: z.object({ file: z.enum(assetNames).describe('Name of the file.') }),
-    answers: {
-      200: { description: 'The file.', content: { 'text/css': undefined, 'text/javascript': undefined }, headers: etag },
-      404: { description: 'There is no such file.' },
-    },
-    async handle({ ctx, params: { file } }) {
-      const { type, content, compressed, etag: tag } = await assetOf(file);
-      ctx.vary('Accept-Encoding');
-      const isCompressed = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
-      ctx.set({ 'Cache-Control': 'no-cache', ETag: isCompressed ? `"${tag}.gz"` : `"${tag}"` });
-      if (isCompressed) ctx.set('Content-Encoding', 'gzip');
-      ctx.body = isCompressed ? compressed : content;
-      ctx.type = type;
-    },
-  }),
-];
+/**
+ * @param basePath the path below which everything is served, without a slash at its end
+ * @param directory of the files that are not ours; default: their package
+ */
+export const docsPageOperations = (basePath: string, directory?: string): Operation[] => {
+  const sendAsset = assetSender(directory);
+  return [
+    operation({
+      id: 'Docs',
+      method: 'GET',
+      paths: ['/docs'],
+      tag: 'operations',
+      summary: 'A page that shows this description and tries it out',
+      credential: 'none',
+      answers: { 200: { description: 'The page.', content: { 'text/html': undefined }, headers: etag } },
+      handle: ({ ctx }) => sendPage(ctx),
+    }),
+    operation({
+      id: 'DocsDirectory',
+      method: 'GET',
+      paths: ['/docs/'],
+      tag: 'operations',
+      summary: 'Leads to the page, whose links would not work here',
+      credential: 'none',
+      answers: { 308: { description: 'The page is at `/docs`.', headers: { Location: 'The path of the page.' } } },
+      handle({ ctx }) {
+        ctx.status = 308;
+        ctx.set('Location', `${basePath}/docs`);
+      },
+    }),
+    operation({
+      id: 'DocsFile',
+      method: 'GET',
+      paths: ['/docs/:file'],
+      tag: 'operations',
+      summary: 'A script or style sheet of the page',
+      credential: 'none',
+      params: z.object({ file: z.enum(assetNames).describe('Name of the file.') }),
+      answers: {
+        200: { description: 'The file.', content: { 'text/css': undefined, 'text/javascript': undefined }, headers: etag },
+        404: { description: 'There is no such file.' },
+      },
+      handle: ({ ctx, params: { file } }) => sendAsset(ctx, file),
+    }),
+  ];
+};
 
 function sendPage(ctx: Context): void {
   ctx.set({ 'Content-Security-Policy': policy, 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-cache', ETag: pageTag });

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createScanner, type JSONScanner } from 'jsonc-parser';
-import getRawBody from 'raw-body';
+import type { Context } from 'koa';
+import bodyParser from 'koa-bodyparser';
 import { badRequest, entityTooLarge, unsupportedMediaType } from './status.ts';
 
 const maxDepth = 100;
@@ -22,29 +23,57 @@ export interface BodyRules {
 }
 
 /**
- * Reads a JSON body.
+ * Reads the JSON bodies of one operation: the decoded value, undefined if there is no body.
  *
- * @returns the decoded value; undefined if there is no body
  * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit, 400 for what is not strict JSON: duplicate
  *   keys, deeper than 100 levels, numbers out of range, lone surrogates, and keys that would reach an object's prototype
  */
-export async function readJson(request: IncomingMessage, { limit, mediaTypes }: BodyRules): Promise<unknown> {
-  checkLength(request, limit);
-  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
-  if (!hasBody) return undefined;
-  checkMediaType(request, mediaTypes);
-  return decodeJson(await readText(request, limit));
+export function jsonReader(rules: BodyRules): (ctx: Context) => Promise<unknown> {
+  const readText = textReader(rules);
+  return async (ctx) => {
+    const { headers } = ctx.req;
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    return hasBody ? decodeJson(await readText(ctx)) : undefined;
+  };
 }
 
 /**
- * Reads the fields of an HTML form (`application/x-www-form-urlencoded`).
+ * Reads the fields of one HTML form (`application/x-www-form-urlencoded`).
  *
  * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit, 400 for what is no text
  */
-export async function readForm(request: IncomingMessage, limit: number): Promise<URLSearchParams> {
-  checkLength(request, limit);
-  checkMediaType(request, ['application/x-www-form-urlencoded']);
-  return new URLSearchParams(await readText(request, limit));
+export function formReader(limit: number): (ctx: Context) => Promise<URLSearchParams> {
+  const readText = textReader({ limit, mediaTypes: ['application/x-www-form-urlencoded'] });
+  return async (ctx) => new URLSearchParams(await readText(ctx));
+}
+
+/**
+ * koa-bodyparser reads the bytes, within the limit and the announced length. Its parsers are not used: they take duplicate keys and
+ * mend invalid UTF-8, and hang the whole body on their errors, passwords included.
+ */
+function textReader({ limit, mediaTypes }: BodyRules): (ctx: Context) => Promise<string> {
+  const options = {
+    enableTypes: ['text'],
+    extendTypes: { text: [...mediaTypes] },
+    textLimit: `${limit}b`,
+    encoding: null,
+    onerror(error: Error) {
+      throw 'type' in error && error.type === 'entity.too.large' ? tooLarge(limit) : notText();
+    },
+  };
+  const parse = bodyParser(options);
+  return async (ctx) => {
+    checkLength(ctx.req, limit);
+    checkMediaType(ctx.req, mediaTypes);
+    await parse(ctx, async () => undefined);
+    const { rawBody } = ctx.request;
+    if (!Buffer.isBuffer(rawBody)) throw unsupportedMediaType(mediaTypes);
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(rawBody);
+    } catch {
+      throw notText();
+    }
+  };
 }
 
 function checkMediaType(request: IncomingMessage, accepted: readonly string[]): void {
@@ -52,15 +81,7 @@ function checkMediaType(request: IncomingMessage, accepted: readonly string[]): 
   if (request.headers['content-encoding'] !== undefined || !accepted.includes(mediaType)) throw unsupportedMediaType(accepted);
 }
 
-async function readText(request: IncomingMessage, limit: number): Promise<string> {
-  try {
-    const bytes = await getRawBody(request, { limit });
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (error instanceof Error && 'type' in error && error.type === 'entity.too.large') throw tooLarge(limit);
-    throw badRequest('the body could not be read as UTF-8 text of the announced length');
-  }
-}
+const notText = () => badRequest('the body could not be read as UTF-8 text of the announced length');
 
 const notJson = () => badRequest('the body is not valid JSON');
 

@@ -1,8 +1,7 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
-import { z } from 'zod';
 import type { Authenticator } from './authenticator.ts';
-import { checkLength, readJson } from './body.ts';
+import { checkLength, jsonReader } from './body.ts';
 import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
 import type { Bearer, Caller, Operation } from './operation.ts';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from './status.ts';
@@ -107,10 +106,11 @@ type RoutedContext = Context & { params: Record<string, string> };
 
 function runner(operation: Operation, options: RouterOptions, guard: TokenGuard) {
   const repeatable = repeatableParameters(operation.query);
+  const readBody = bodyReader(operation, options.bodyLimit);
   const serve = async (ctx: RoutedContext, caller: Caller | Bearer | undefined): Promise<void> => {
     const params = parseParams(operation.params, ctx.params);
     const query = parseQuery(operation.query, repeatable, ctx.URL.searchParams);
-    const body = operation.body && (await readBody(ctx, operation, options.bodyLimit));
+    const body = await readBody(ctx);
     await operation.handle({ ctx, caller, params, query, body, signal: stateOf(ctx).signal });
   };
 
@@ -144,8 +144,12 @@ async function readCredential(ctx: Context, operation: Operation, authenticator:
   return bearer;
 }
 
-async function readBody(ctx: Context, { body: schema, bodyTypes = jsonTypes }: Operation, limit: number): Promise<unknown> {
-  const result = validate(schema ?? z.undefined(), await readJson(ctx.req, { limit, mediaTypes: bodyTypes }));
-  if (!result.success) throw badInput(result.violations);
-  return result.data;
+function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes }: Operation, limit: number): (ctx: Context) => Promise<unknown> {
+  if (schema === undefined) return async () => undefined;
+  const read = jsonReader({ limit, mediaTypes });
+  return async (ctx) => {
+    const result = validate(schema, await read(ctx));
+    if (!result.success) throw badInput(result.violations);
+    return result.data;
+  };
 }

@@ -5,7 +5,7 @@ import type { AccountLookup } from '../accounts/lookup.ts';
 import type { PasswordCheck, PasswordVerdict } from '../accounts/password-check.ts';
 import { subjectOf } from '../accounts/subject-name.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
-import { readForm } from '../http/body.ts';
+import { formReader } from '../http/body.ts';
 import { methodNotAllowed, StatusError } from '../http/status.ts';
 import { errors } from './oidc-provider.ts';
 import { consentPage, type LockRule, type LogInProblem, logInPage, type NewPasswordProblem, newPasswordPage } from './pages.ts';
@@ -14,7 +14,7 @@ import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { originsOf, type Views } from './views.ts';
 
-const formLimitBytes = 8 * 1024;
+const readForm = formReader(8 * 1024);
 /** How long a record that was just written may take to arrive by the watch. */
 const seenWithinMs = 2_000;
 
@@ -57,7 +57,7 @@ export async function answerLogIn(parts: LogInParts, ctx: Context, provider: Pro
   const client: ClientMetadata | undefined = (await provider.Client.find(clientID))?.metadata();
   const visit = { ctx, provider, interaction, clientID, clientName: client?.client_name ?? clientID };
   if (ctx.method !== 'POST') return showForm(parts, visit);
-  const form = await readForm(ctx.req, formLimitBytes);
+  const form = await readForm(ctx);
   if (form.has('cancel')) return finish(visit, { error: 'access_denied', error_description: 'the log-in was cancelled' });
   if (interaction.prompt.name === 'consent') return finish(visit, { ...interaction.lastSubmission, consent: {} });
   if (form.has('proof')) return changePassword(parts, visit, form);

@@ -1,7 +1,7 @@
 /** The operation by which the issuer tells that somebody has logged out there (OpenID Connect Back-Channel Logout 1.0, section 2.5). */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { readForm } from '../http/body.ts';
+import { formReader } from '../http/body.ts';
 import { parseQuery } from '../http/input.ts';
 import { type Operation, operation } from '../http/operation.ts';
 
@@ -11,7 +11,7 @@ export type ReceiveLogout = (ctx: Context, logoutToken: string, signal: AbortSig
 const form = z
   .object({ logout_token: z.string().min(1).describe('A JWT that the issuer has signed, for this client.') })
   .meta({ examples: [{ logout_token: 'eyJhbGciOi…' }] });
-const formLimit = 16 * 1024;
+const readForm = formReader(16 * 1024);
 
 export const backchannelOperation = (receive: ReceiveLogout): Operation =>
   operation({
@@ -29,7 +29,7 @@ export const backchannelOperation = (receive: ReceiveLogout): Operation =>
       400: { description: 'No logout token of the issuer for this client, or one that was used before.' },
     },
     async handle({ ctx, signal }) {
-      const { logout_token: token } = form.parse(parseQuery(form, new Set(), await readForm(ctx.req, formLimit)));
+      const { logout_token: token } = form.parse(parseQuery(form, new Set(), await readForm(ctx)));
       await receive(ctx, token, signal);
       ctx.status = 200;
       ctx.body = '';

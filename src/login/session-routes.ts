@@ -1,7 +1,7 @@
 /** Renewal and log-out (api.md 4.8, 4.9): the operations to which `refresh_token` is proof enough. */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { readForm } from '../http/body.ts';
+import { formReader } from '../http/body.ts';
 import { parseQuery } from '../http/input.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { endedPayloadSchema, type RenewPayload, renewPayload } from './renew-payload.ts';
@@ -25,7 +25,7 @@ const input = z
   .meta({ examples: [{ refresh_token: 'Yw3kq9oJ4l0b8Vt2Zr6xN1mC5sEaHdGfUiPyTjQvKBo' }] });
 
 /** The token, and what a form says around it. */
-const formLimit = 16 * 1024;
+const readForm = formReader(16 * 1024);
 const tag = 'login';
 
 const crossSite: AnswerDescription = { description: 'the cookie of a session came with a request of another site' };
@@ -89,7 +89,7 @@ const post = ({ path, handle, ...rest }: Route): Operation =>
     credential: 'none',
     describedBody: { 'application/x-www-form-urlencoded': input },
     async handle({ ctx, signal }) {
-      const { refresh_token: refreshToken } = input.parse(parseQuery(input, new Set(), await readForm(ctx.req, formLimit)));
+      const { refresh_token: refreshToken } = input.parse(parseQuery(input, new Set(), await readForm(ctx)));
       ctx.body = await handle(ctx, refreshToken, signal);
     },
   });
