@@ -1,25 +1,35 @@
 /** `atrium sandbox`: the service on an embedded cluster with people and objects in it, for a first look and for development. */
 import { once } from 'node:events';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { z } from 'zod';
 import { passwordSecret } from './accounts/password-secret.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { App } from './app.ts';
 import { parseConfig } from './config/load.ts';
-import { issuerOf } from './config/schema.ts';
+import { type Config, issuerOf } from './config/schema.ts';
 import { createLog } from './http/log.ts';
 import { type Demo, startDemo } from './sandbox/demo.ts';
 import { demoEnvironment, demoNamespace } from './sandbox/demo-objects.ts';
+import type { DemoRole } from './sandbox/demo-people.ts';
+import { demoConnector } from './sandbox/directory/demo-directory.ts';
 
 export interface SandboxOptions {
   port: number;
   host: string;
   /** Generated people beside the named ones. */
   users: number;
+  /** Origins of front-ends on other ports, which may call the API. */
+  origin: string[];
+  /** Addresses that people may come back to from logging in. */
+  redirectUrl: string[];
+  /** Directory of another page than ours. */
+  static?: string;
   /** Directory for the cluster's objects; in memory without it. */
   data?: string;
   /** File that tells scripts where everything is. */
@@ -29,53 +39,83 @@ export interface SandboxOptions {
   packageRoot: URL;
 }
 
-/** Starts everything and prints what to try next. */
+/** Starts everything and prints what to try next. What holds a secret is written last, and removed at the stop. */
 export async function runSandbox(options: SandboxOptions): Promise<{ stop(options: { drain: boolean }): Promise<void> }> {
   const started = performance.now();
-  const directory = options.data ?? (await mkdtemp(join(tmpdir(), 'atrium-')));
-  const kubeconfig = join(directory, 'kubeconfig.yaml');
   const port = options.port || (await freePort(options.host));
   const url = `http://${shownHost(options.host)}:${port}`;
-  const config = demoConfig({ ...options, port, url, pluginsCaFile: join(directory, 'plugins-ca.crt') });
-  const issuer = issuerOf(config) ?? '';
   const passwords = new Passwords();
   const demo = await startDemo({
     host: options.host,
     users: options.users,
     ...(options.data !== undefined && { dataDirectory: options.data }),
     manifests: new URL('deploy/manifests/', options.packageRoot),
-    kubeconfig,
-    passwordSecret: async (user, password) =>
-      passwordSecret({ user, namespace: demoNamespace, hash: await passwords.hash(password), changedAt: new Date() }),
+    hashPassword: (password) => passwords.hash(password),
+    passwordSecret: (user, hash) => passwordSecret({ user, namespace: demoNamespace, hash, changedAt: new Date() }),
   });
-  const { cluster } = demo;
+  const { cluster, directory: ldap } = demo;
+  const directory = options.data ?? (await mkdtemp(join(tmpdir(), 'atrium-')));
+  const caFile = join(directory, 'directory-ca.crt');
+  await writeFile(caFile, ldap.certificateAuthority);
+  const connector = demoConnector(ldap.url, caFile);
+  const config = demoConfig({ ...options, port, url, pluginsCaFile: join(directory, 'plugins-ca.crt'), ldap: [connector] });
+  const issuer = issuerOf(config) ?? '';
   cluster.trustIssuer({ url: issuer, audiences: [config.login.clientID, ...config.login.audiences] });
-  const app = new App({
+  const app = demoApp(demo, config, options.environment);
+  await app.start();
+  await whenReady(url);
+  cluster.askTokenWebhook({ url: `${url}/auth/v1/tokenreviews`, token: demo.webhookToken });
+  const accessToken = cluster.isNew ? await makeAccessToken(url, demo) : undefined;
+  const kubeconfig = join(directory, 'kubeconfig.yaml');
+  await cluster.writeKubeconfig(kubeconfig, tokenOf(demo, 'admin'));
+  if (options.info !== undefined) {
+    const { people, images } = demo;
+    const told = { url, issuer, kubeconfig, people, images, accessToken, directory: { url: ldap.url, caFile, password: ldap.password } };
+    await writeFile(options.info, `${JSON.stringify(told, null, 2)}\n`, { mode: 0o600 });
+  }
+  console.log(welcome({ demo, url, kubeconfig, seconds: (performance.now() - started) / 1000 }));
+  return {
+    async stop(stopping) {
+      await app.stop(stopping);
+      await Promise.all([cluster.stop(), ldap.stop()]);
+      if (options.data === undefined) await rm(directory, { recursive: true, force: true });
+      if (options.info !== undefined) await rm(options.info, { force: true });
+    },
+  };
+}
+
+const demoApp = ({ cluster, serviceToken }: Demo, config: Config, environment: SandboxOptions['environment']): App =>
+  new App({
     config,
     connection: {
       server: cluster.url,
       tls: { ca: cluster.certificateAuthority },
       namespace: demoNamespace,
-      authorization: async () => `Bearer ${demo.serviceToken}`,
+      authorization: async () => `Bearer ${serviceToken}`,
       discardAuthorization() {},
     },
-    environment: options.environment,
-    // No Service of the embedded cluster runs anywhere: whoever writes a plugin has it on this machine.
+    environment,
+    // No Service of the embedded cluster runs anywhere: its plugins are on this machine.
     pluginSurroundings: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
     log: createLog({ level: 'warn', format: 'json' }),
   });
-  await app.start();
-  cluster.askTokenWebhook({ url: `${url}/auth/v1/tokenreviews`, token: demo.webhookToken });
-  const { people, images } = demo;
-  if (options.info !== undefined)
-    await writeFile(options.info, `${JSON.stringify({ url, issuer, kubeconfig, people, images }, null, 2)}\n`, { mode: 0o600 });
-  console.log(welcome({ demo, url, kubeconfig, seconds: (performance.now() - started) / 1000 }));
-  return {
-    async stop(options) {
-      await app.stop(options);
-      await cluster.stop();
-    },
-  };
+
+/** The caches are filled in a moment; what needs them is refused until then. */
+async function whenReady(url: string): Promise<void> {
+  const signal = AbortSignal.timeout(readyMs);
+  while ((await fetch(`${url}/readyz`, { signal })).status !== 200) await setTimeout(pollMs, undefined, { signal });
+}
+
+const readyMs = 60_000;
+const pollMs = 20;
+
+const tokenOf = ({ people }: Demo, role: DemoRole): string => people.find((person) => person.role === role)?.token ?? '';
+
+/** As the manager makes one for a program. @returns its text */
+async function makeAccessToken(url: string, demo: Demo): Promise<string> {
+  const headers = { authorization: `Bearer ${tokenOf(demo, 'manager')}`, 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/auth/v1/accesstoken`, { method: 'POST', headers, body: '{"description":"Nightly report"}' });
+  return z.object({ token: z.string() }).parse(await answer.json()).token;
 }
 
 /** Nobody else takes it in the moment until it is listened on, or the start fails and says so. */
@@ -88,15 +128,27 @@ async function freePort(host: string): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-const demoConfig = ({ host, port, url, packageRoot, pluginsCaFile }: SandboxOptions & { url: string; pluginsCaFile: string }) =>
-  parseConfig({
+interface DemoSettings extends SandboxOptions {
+  url: string;
+  pluginsCaFile: string;
+  ldap: unknown[];
+}
+
+function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...options }: DemoSettings): Config {
+  return parseConfig({
     yaml: stringify({
-      server: { host, port, metricsPort: 0, publicURL: url },
+      server: { host, port, metricsPort: 0, publicURL: url, corsOrigins: options.origin },
       kubernetes: { namespace: demoNamespace, credentials: 'passthrough' },
-      login: { audiences: ['kubectl'] },
+      // Browsers come back to the page, scripts to the operation that ends a login.
+      login: {
+        redirectURLs: [`${url}/`, `${url}/api/v2/token/callback`, ...options.redirectUrl],
+        postLogoutRedirectURLs: [`${url}/`, ...options.redirectUrl],
+        audiences: ['kubectl'],
+      },
+      users: { ldap },
       console: {
-        static: { directory: fileURLToPath(new URL('web/public', packageRoot)) },
-        assetsHostPath: 'web/public',
+        static: { directory: options.static ?? fileURLToPath(new URL('web/public', packageRoot)) },
+        assetsHostPath: options.static ?? 'web/public',
         plugins: { caFile: pluginsCaFile },
         envsConfigMap: demoEnvironment,
         envs: { CONSOLE_PUBLIC_CLUSTER: 'embedded' },
@@ -109,41 +161,31 @@ const demoConfig = ({ host, port, url, packageRoot, pluginsCaFile }: SandboxOpti
       },
     }),
   });
-
-const callback = '/api/v2/token/callback';
+}
 
 const shownHost = (host: string) => (host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host);
 
+const mayDo = {
+  admin: 'everything',
+  manager: 'users, groups and what they are given',
+  viewer: 'see users',
+  nobody: 'what everybody may',
+} as const satisfies Record<DemoRole, string>;
+
+/** One screen. Tokens are for scripts, which read them from the file of `--info`. */
 function welcome({ demo, url, kubeconfig, seconds }: { demo: Demo; url: string; kubeconfig: string; seconds: number }): string {
-  const people = demo.people.map(
-    ({ email, role, password, token }) => `  ${role.padEnd(8)} ${email.padEnd(20)} ${password}\n           ${token}`,
-  );
+  const people = demo.people.map(({ email, role, password }) => `  ${email.padEnd(21)} ${password}   may ${mayDo[role]}`);
   return `
 Atrium is ready after ${seconds.toFixed(1)} s: ${url}
 
-An embedded cluster runs beside it (a stand-in for first steps and tests, not a cluster for work), with ${demo.users} people in it.
-Four of them, each with a password to log in with and a bearer token for 12 hours:
-
+Open it in a browser and log in as one of these:
 ${people.join('\n')}
 
-Log in as a script does (a browser goes to the address that the first line gives):
-  PASSWORD='the one of manager from above'; login() { curl -s -c atrium.cookies -b atrium.cookies "$@"; }
-  PAGE=$(login -L -o /dev/null -w '%{url_effective}' "$(login '${url}/api/v2/token/login?redirect_uri=${url}${callback}' | sed -E 's/.*"auth_url":"([^"]*)".*/\\1/')")
-  login -L --data-urlencode email=manager@example.com --data-urlencode "password=$PASSWORD" "$PAGE"
-  login '${url}/auth/v2/users?limit=3&sortBy=email&pretty=true'
-
-Or send a token:
-  TOKEN='paste one from above'
-  curl ${url}/api/v1/modules?pretty=true
-  curl ${url}/plugins/cost-report/plugin-manifest.json
-  curl -H "Authorization: Bearer $TOKEN" '${url}/auth/v2/users?limit=3&sortBy=email&pretty=true'
-  curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' ${url}/auth/v1/selfsubjectaccessreviews \\
-    -d '{"spec":{"resourceAttributes":{"verb":"list","group":"auth.platform.io","resource":"users"}}}'
+Or try:
+  curl '${url}/api/v1/modules?pretty=true'
   kubectl --kubeconfig ${kubeconfig} get users
 
-Or make an access token, for a program that acts as you:
-  curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' ${url}/auth/v1/accesstoken -d '{"description":"try"}'
-  kubectl --kubeconfig ${kubeconfig} --token 'paste the token that starts with cat_' auth whoami
-
+Everything is in memory, with an embedded cluster of ${demo.users} people: a stand-in for first steps and tests, not a cluster for work.
+The API to be read and tried: ${url}/docs. Tokens for scripts: --info FILE.
 Ctrl-C stops it.`;
 }

@@ -99,6 +99,8 @@ const wholeNumber = (text: string): number => {
   return Number(text);
 };
 
+const collected = (value: string, before: string[]): string[] => [...before, value];
+
 const program = new Command('atrium').description('The backend of a web console for Kubernetes.').version(packageJson.version);
 
 program
@@ -123,8 +125,11 @@ program
   .option('--port <port>', 'port of the console', wholeNumber, 8080)
   .option('--host <address>', 'address to listen on; anything else than loopback lets other hosts in', '127.0.0.1')
   .option('--users <count>', 'generated people beside the named ones', wholeNumber, 25)
+  .option('--origin <origin>', 'let the page of another origin call the API, such as http://localhost:5173; repeatable', collected, [])
+  .option('--redirect-url <url>', 'let a login come back to that address, too; repeatable', collected, [])
+  .option('--static <directory>', 'serve that page instead of ours')
   .option('--data <directory>', 'keep the objects of the cluster there (default: in memory)')
-  .option('--info <file>', 'write addresses, people and tokens there, as JSON')
+  .option('--info <file>', 'write addresses, people and tokens there, as JSON; removed at the stop')
   .action(async (options) => {
     // Only the demo pays for loading the embedded cluster.
     const { runSandbox } = await withoutRuntimeWarning(() => import('./demo.ts'));

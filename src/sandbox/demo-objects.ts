@@ -70,6 +70,7 @@ export function demoUser(person: DemoPerson, now: Date): KubernetesObject {
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
   const [phase, reason] = person.isGone ? ['Invalid', 'GoneFromSource'] : person.isDisabled ? ['Disabled', 'ByHand'] : ['Normal', ''];
   const state = person.isDisabled ? 'inactive' : 'active';
+  const password = connector === 'local' && { passwordChangedTime: time };
   const prefix = 'auth.platform.io';
   return {
     apiVersion: 'auth.platform.io/v1',
@@ -98,7 +99,7 @@ export function demoUser(person: DemoPerson, now: Date): KubernetesObject {
       state,
       valid: !person.isGone,
     },
-    status: { phase, ...(reason && { reason }), subjectName: email, groups: [...person.groups], activatedTime: time },
+    status: { phase, ...(reason && { reason }), subjectName: email, groups: [...person.groups], activatedTime: time, ...password },
   };
 }
 
@@ -117,6 +118,30 @@ export const demoGroups = (people: readonly DemoPerson[]): KubernetesObject[] =>
       status: { memberCount: users.length },
     };
   });
+
+/** The plugin of the ConfigMap above, as one that can be turned off, and a role for a group and a person in one namespace. */
+export const demoExtensions: readonly KubernetesObject[] = [
+  {
+    apiVersion: 'console.platform.io/v1',
+    kind: 'ConsolePlugin',
+    metadata: { name: 'cost-report' },
+    spec: { displayName: 'Cost report', order: 10 },
+  },
+  {
+    apiVersion: 'auth.platform.io/v1',
+    kind: 'UserBinding',
+    metadata: { name: 'oncall-view' },
+    spec: {
+      subjects: [
+        { kind: 'Group', name: 'oncall' },
+        { kind: 'User', name: recordName('priya@example.com') },
+      ],
+      roleRef: 'view',
+      scope: 'namespace',
+      constraint: [{ namespace: 'default' }],
+    },
+  },
+];
 
 /** One ClusterRoleBinding for each role of each person. */
 export const demoBindings = (people: readonly DemoPerson[]): KubernetesObject[] =>

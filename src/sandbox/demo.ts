@@ -2,10 +2,12 @@
 import { randomInt } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
+import { createAuthority, createServerCertificate } from './certificates.ts';
 import { Cluster } from './cluster.ts';
 import {
   demoBindings,
   demoConfigMaps,
+  demoExtensions,
   demoGroups,
   demoImages,
   demoNamespace,
@@ -13,7 +15,9 @@ import {
   webhookBinding,
   webhookUser,
 } from './demo-objects.ts';
-import { type DemoRole, demoPeople, recordName } from './demo-people.ts';
+import { type DemoPerson, type DemoRole, demoPeople, recordName } from './demo-people.ts';
+import { demoDirectory } from './directory/demo-directory.ts';
+import { LdapServer } from './directory/ldap-server.ts';
 import type { KubernetesObject } from './objects.ts';
 
 export interface DemoOptions {
@@ -25,10 +29,9 @@ export interface DemoOptions {
   dataDirectory?: string;
   /** deploy/manifests. */
   manifests: URL;
-  /** Where the kubeconfig of the administrator goes. */
-  kubeconfig: string;
+  hashPassword(password: string): Promise<string>;
   /** The Secret by which the service knows a password. */
-  passwordSecret(user: { name: string; uid: string }, password: string): Promise<KubernetesObject>;
+  passwordSecret(user: { name: string; uid: string }, hash: string): KubernetesObject;
 }
 
 interface SignedIn {
@@ -42,6 +45,7 @@ interface SignedIn {
 
 export interface Demo {
   cluster: Cluster;
+  directory: DemoDirectory;
   /** A token of the service's own account. */
   serviceToken: string;
   /** What the cluster asks the service by whose an access token is. */
@@ -51,10 +55,19 @@ export interface Demo {
   users: number;
 }
 
+interface DemoDirectory {
+  url: string;
+  /** PEM. */
+  certificateAuthority: string;
+  /** Of everybody in it. */
+  password: string;
+  stop(): Promise<void>;
+}
+
 const tokenSeconds = 12 * 3600;
 
 /** Starts the cluster and puts the demo into it, through the same checks that every client's objects go through. */
-export async function startDemo({ host, users, dataDirectory, manifests, kubeconfig, passwordSecret }: DemoOptions): Promise<Demo> {
+export async function startDemo({ host, users, dataDirectory, manifests, ...passwords }: DemoOptions): Promise<Demo> {
   const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
   const people = demoPeople(users);
   await cluster.apply(...(await readManifests(manifests)), webhookBinding);
@@ -62,19 +75,10 @@ export async function startDemo({ host, users, dataDirectory, manifests, kubecon
   if (cluster.isNew) {
     const now = new Date();
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
-    await cluster.apply(...objects);
+    await cluster.apply(...objects, ...demoExtensions);
+    await setPasswords(cluster, people, passwords);
   }
-  const signedIn: SignedIn[] = [];
-  for (const { email, role, groups } of people) {
-    const user = cluster.get({ apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: { name: recordName(email) } });
-    if (role === undefined || user === undefined) continue;
-    const password = newPassword();
-    await cluster.apply(await passwordSecret({ name: recordName(email), uid: user.metadata.uid ?? '' }, password));
-    const token = await cluster.issueToken({ username: email, groups: [...groups] }, tokenSeconds);
-    signedIn.push({ email, role, password, token });
-  }
-  const admin = signedIn.find(({ role }) => role === 'admin');
-  if (admin) await cluster.writeKubeconfig(kubeconfig, admin.token);
+  const signedIn = await signIn(cluster, people, passwords);
   const serviceToken = await cluster.issueToken(
     {
       username: `system:serviceaccount:${demoNamespace}:atrium`,
@@ -83,7 +87,45 @@ export async function startDemo({ host, users, dataDirectory, manifests, kubecon
     365 * 24 * 3600,
   );
   const webhookToken = await cluster.issueToken({ username: webhookUser }, 365 * 24 * 3600);
-  return { cluster, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length };
+  const directory = await startDirectory(people);
+  return { cluster, directory, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length };
+}
+
+type PasswordsOfDemo = Pick<DemoOptions, 'hashPassword' | 'passwordSecret'>;
+
+/** A password for each of those who have a role, and a token of the cluster. A kept cluster gets new ones at each start. */
+async function signIn(cluster: Cluster, people: readonly DemoPerson[], { hashPassword, passwordSecret }: PasswordsOfDemo) {
+  const signed = people.map(async ({ email, role, groups }): Promise<SignedIn | undefined> => {
+    const user = recordOf(cluster, email);
+    if (role === undefined || user === undefined) return undefined;
+    const password = newPassword();
+    await cluster.apply(passwordSecret(user, await hashPassword(password)));
+    const token = await cluster.issueToken({ username: email, groups: [...groups] }, tokenSeconds);
+    return { email, role, password, token };
+  });
+  return (await Promise.all(signed)).filter((person) => person !== undefined);
+}
+
+/** The other local users have one, too, which nobody knows: hashing takes long, so that it is the same. */
+async function setPasswords(cluster: Cluster, people: readonly DemoPerson[], { hashPassword, passwordSecret }: PasswordsOfDemo) {
+  const hash = await hashPassword(newPassword());
+  const others = people.filter(({ connector = 'local', role }) => connector === 'local' && role === undefined);
+  const records = others.flatMap(({ email }) => recordOf(cluster, email) ?? []);
+  await cluster.apply(...records.map((user) => passwordSecret(user, hash)));
+}
+
+function recordOf(cluster: Cluster, email: string): { name: string; uid: string } | undefined {
+  const name = recordName(email);
+  const user = cluster.get({ apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: { name } });
+  return user && { name, uid: user.metadata.uid ?? '' };
+}
+
+async function startDirectory(people: readonly DemoPerson[]): Promise<DemoDirectory> {
+  const password = newPassword();
+  const now = new Date();
+  const authority = await createAuthority(now);
+  const server = await LdapServer.start(demoDirectory(people, password), await createServerCertificate(authority, '127.0.0.1', now));
+  return { url: server.url, certificateAuthority: authority.certificate, password, stop: () => server.stop() };
 }
 
 /** 69 bits, in letters and digits that are not taken for each other. */

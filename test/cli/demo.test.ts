@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -23,6 +23,12 @@ const infoFile = z.object({
     }),
   ),
   images: z.array(z.object({ name: z.string(), key: z.string() })),
+  accessToken: z.string(),
+  directory: z.object({ url: z.string(), caFile: z.string(), password: z.string() }),
+});
+const condition = z.looseObject({ type: z.string(), status: z.string() });
+const objects = z.looseObject({
+  items: z.array(z.looseObject({ status: z.looseObject({ conditions: z.array(condition).optional(), phase: z.string().optional() }) })),
 });
 
 const loginInfo = z.looseObject({ auth_url: z.string() });
@@ -56,7 +62,8 @@ describe('atrium sandbox, the demo', () => {
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const path = join(directory, 'info.json');
-    demo = new Command(['sandbox', '--port', '0', '--users', '3', '--info', path]);
+    const frontEnd = ['--origin', 'http://localhost:5173', '--redirect-url', 'http://localhost:5173/app'];
+    demo = new Command(['sandbox', '--port', '0', '--users', '3', '--info', path, ...frontEnd]);
     await eventually(
       () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
       (isReady) => isReady,
@@ -77,8 +84,8 @@ describe('atrium sandbox, the demo', () => {
   };
 
   /** As a browser without scripts, up to what the console is told. */
-  const logIn = async (role: string, { storage = 'cookie', password = '' } = {}) => {
-    const person = info.people.find((one) => one.role === role);
+  const logIn = async (role: string, { storage = 'cookie', password = '', email = '' } = {}) => {
+    const person = email === '' ? info.people.find((one) => one.role === role) : { email, password };
     const browser = new Browser(info.url, [info.url]);
     const { auth_url } = loginInfo.parse(JSON.parse((await browser.get(`${info.url}/api/v2/token/login?token_storage=${storage}`)).body));
     const { url, response } = await browser.submit(await browser.get(auth_url), {
@@ -90,25 +97,88 @@ describe('atrium sandbox, the demo', () => {
     return { browser, status: answer.response.status, userInfo: userInfo.parse(JSON.parse(answer.body)) };
   };
 
-  it('prints what to try next, with the password and the token of each of its four people, once', () => {
+  it('prints one screen: the address, four people with their passwords, a line for curl and one for kubectl', () => {
+    const lines = demo.stdout.trimEnd().split('\n');
+    const commands = lines.filter((line) => /^ {2}(curl|kubectl) /.test(line));
+
+    expect(lines.length).to.be.lessThanOrEqual(24);
+    expect(demo.stdout).to.match(new RegExp(`^Atrium is ready after \\d+\\.\\d s: ${info.url}$`, 'm'));
     expect(info.people.map(({ role }) => role)).to.deep.equal(['admin', 'manager', 'viewer', 'nobody']);
-    for (const { password, token } of info.people) {
-      expect(demo.stdout.split(token)).to.have.length(2);
-      expect(demo.stdout.split(password)).to.have.length(2);
-    }
+    for (const { email, password } of info.people) expect(demo.stdout).to.match(new RegExp(`^  ${email} +${password} `, 'm'));
+    expect(commands).to.deep.equal([
+      `  curl '${info.url}/api/v1/modules?pretty=true'`,
+      `  kubectl --kubeconfig ${info.kubeconfig} get users`,
+    ]);
     expect(new Set(info.people.map(({ password }) => password))).to.have.property('size', 4);
-    expect(demo.stdout).to.contain(`kubectl --kubeconfig ${info.kubeconfig} get users`);
+    expect(demo.stdout).not.to.match(/eyJ|cat_/);
   });
 
   it('takes an access token, and so does its cluster', async () => {
     const headers = { 'content-type': 'application/json' };
     const made = await get('/auth/v1/accesstoken', 'manager', { method: 'POST', headers, body: '{"description":"try"}' });
     const { token } = z.object({ token: z.string() }).parse(await made.json());
-    const seen = await get('/api/v1/token/info', undefined, { headers: { authorization: `Bearer ${token}` } });
+    for (const one of [token, info.accessToken]) {
+      const seen = await get('/api/v1/token/info', undefined, { headers: { authorization: `Bearer ${one}` } });
 
-    expect(await seen.json()).to.include({ name: 'manager@example.com' });
-    expect(demo.stdout).to.contain('/auth/v1/accesstoken');
-    if (hasKubectl) expect(await kubectl(info, '--token', token, 'auth', 'whoami')).to.contain('manager@example.com');
+      expect(await seen.json()).to.include({ name: 'manager@example.com' });
+      if (hasKubectl) expect(await kubectl(info, '--token', one, 'auth', 'whoami')).to.contain('manager@example.com');
+    }
+  });
+
+  it('has something of everything: passwords that are set, a plugin, a binding', async () => {
+    const list = async (resource: string) => objects.parse(await (await get(`/apis/${resource}`, 'admin')).json()).items;
+    const are = async (path: string, type: string) =>
+      (await list(path)).flatMap(({ status }) => (status.conditions ?? []).filter((one) => one.type === type).map((one) => one.status));
+
+    await eventually(
+      () => are('auth.platform.io/v1/users', 'PasswordSet'),
+      (statuses) => statuses.length === 11 && statuses.every((status) => status === 'True'),
+    );
+    if (!hasKubectl) return;
+    await eventually(
+      async () => [
+        await kubectl(
+          info,
+          'get',
+          'consoleplugin',
+          'cost-report',
+          '-o',
+          'jsonpath={.status.conditions[*].type}={.status.conditions[*].status}',
+        ),
+        await kubectl(info, 'get', 'userbinding', 'oncall-view', '-o', 'jsonpath={.status.phase}'),
+      ],
+      ([plugin, binding]) => plugin === 'Available=True' && binding === 'Synced',
+    );
+  });
+
+  it('has a directory to synchronise with, whose people log in with its password', async () => {
+    const sync = async (body: object) => {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await get('/auth/v1/users/sync', 'admin', { method: 'PUT', headers, body: JSON.stringify(body) });
+      return [answer.status, z.looseObject({ connectors: z.array(z.looseObject({})) }).parse(await answer.json()).connectors[0]];
+    };
+    const first = { status: 'Success', fetched: 5, created: 2, updated: 3, invalidated: 0, failed: 0 };
+    const [status, planned] = await sync({ dryRun: true });
+    expect(status).to.equal(200);
+    expect(planned).to.include(first);
+    expect((await sync({}))[1]).to.include(first);
+    expect((await sync({}))[1]).to.include({ fetched: 5, created: 0, unchanged: 5 });
+
+    const { password } = info.directory;
+    const { userInfo } = await logIn('', { email: 'chloe@example.com', password });
+    expect(userInfo).to.deep.include({ name: 'chloe@example.com' });
+    expect(await logIn('', { email: 'chloe@example.com', password: `${password}x` })).to.not.have.property('userInfo');
+    expect(await logIn('', { email: 'zoe@example.com', password })).to.not.have.property('userInfo');
+  });
+
+  it('lets a front-end on another port call it, and logs people in to there', async () => {
+    const origin = 'http://localhost:5173';
+    const allowed = async (from: string) =>
+      (await get('/api/v1/modules', undefined, { headers: { origin: from } })).headers.get('access-control-allow-origin');
+    const login = async (to: string) => (await get(`/api/v2/token/login?redirect_uri=${encodeURIComponent(to)}`)).status;
+
+    expect([await allowed(origin), await allowed('http://localhost:5174')]).to.deep.equal([origin, null]);
+    expect([await login(`${origin}/app`), await login(`${origin}/`)]).to.deep.equal([200, 400]);
   });
 
   it('serves a page, the configuration of a console and the demo objects to anybody', async () => {
@@ -161,18 +231,15 @@ describe('atrium sandbox, the demo', () => {
   it('has the named people and as many generated ones as asked for', async () => {
     const { total } = z.looseObject({ total: z.number() }).parse(await (await get('/auth/v2/users', 'viewer')).json());
 
-    expect(total).to.equal(12 + 3);
+    expect(total).to.be.oneOf([12 + 3, 12 + 3 + 2]);
   });
 
-  if (hasCurl) {
-    it('prints lines that log in', async () => {
-      const lines = demo.stdout.slice(demo.stdout.indexOf("  PASSWORD='"), demo.stdout.indexOf('Or send a token'));
-      const password = info.people.find(({ role }) => role === 'manager')?.password ?? '';
-      const script = lines.replace(/PASSWORD='[^']*'/, `PASSWORD='${password}'`);
+  if (hasCurl && hasKubectl) {
+    it('prints lines that work', async () => {
+      const lines = demo.stdout.split('\n').filter((line) => /^ {2}(curl|kubectl) /.test(line));
+      const { stdout } = await run('sh', ['-ec', lines.join('\n')], { cwd: directory });
 
-      const { stdout } = await run('sh', ['-ec', script], { cwd: directory });
-
-      expect(stdout).to.contain('"name":"manager@example.com"').and.to.contain('"email": "admin@example.com"');
+      expect(stdout).to.contain('"Atrium demo"').and.to.contain('jane@example.com');
     });
   }
 
@@ -189,7 +256,7 @@ describe('atrium sandbox, the demo', () => {
         'LAST LOGIN',
         'AGE',
       ]);
-      expect(rows).to.have.length(15);
+      expect(rows).to.have.length.within(15, 17);
       expect(rows.find((row) => row.includes('jane@example.com'))).to.match(/Jane Doe\s+Local\s+Normal/);
     });
 
@@ -226,5 +293,31 @@ describe('atrium sandbox, the demo', () => {
     expect((await get('/api/v1/modules')).status).to.equal(200);
     await watch.body?.cancel();
     expect((await demo.finished).code).to.equal(0);
+  });
+
+  it('leaves nothing behind that holds a secret', () => {
+    expect([existsSync(info.kubeconfig), existsSync(join(directory, 'info.json'))]).to.deep.equal([false, false]);
+  });
+
+  it('serves another page, and tells what cannot be', async () => {
+    await writeFile(join(directory, 'index.html'), '<p>another page</p>');
+    const other = new Command(['sandbox', '--port', '0', '--users', '0', '--static', directory]);
+    await eventually(
+      () => other.process.exitCode !== null || other.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+      startMs,
+    );
+    const url = /http:\/\/\S+/.exec(other.stdout)?.[0] ?? '';
+    const page = await fetch(url, { headers: { accept: 'text/html' } });
+    const kubeconfig = /--kubeconfig (\S+)/.exec(other.stdout)?.[1] ?? '';
+    expect(await page.text()).to.equal('<p>another page</p>');
+    expect(existsSync(kubeconfig)).to.equal(true);
+    other.signal('SIGINT');
+    expect((await other.finished).code).to.equal(0);
+    expect(existsSync(dirname(kubeconfig))).to.equal(false);
+
+    const refused = await new Command(['sandbox', '--port', '0', '--origin', 'localhost:5173']).finished;
+    expect(refused.code).to.equal(2);
+    expect(refused.stderr).to.contain('server.corsOrigins[0]: must be an origin');
   });
 });

@@ -19,8 +19,8 @@ describe('the demo in a cluster that is kept', () => {
       users: 1,
       dataDirectory: directory,
       manifests: new URL('../../deploy/manifests/', import.meta.url),
-      kubeconfig: join(directory, 'kubeconfig.yaml'),
-      passwordSecret: async ({ name }) => ({
+      hashPassword: async () => '',
+      passwordSecret: ({ name }) => ({
         apiVersion: 'v1',
         kind: 'Secret',
         metadata: { name: `user-password-${name}`, namespace: 'atrium-system' },
@@ -40,7 +40,7 @@ describe('the demo in a cluster that is kept', () => {
     await before.remove(jane);
     await before.call('PATCH', environment, { data: { theme: 'dark' } }, { 'content-type': 'application/merge-patch+json' });
     await before.close();
-    await first.cluster.stop();
+    await Promise.all([first.cluster.stop(), first.directory.stop()]);
 
     const second = await start();
     const after = adminOf(second);
@@ -52,7 +52,7 @@ describe('the demo in a cluster that is kept', () => {
         .that.has.length(12);
     } finally {
       await after.close();
-      await second.cluster.stop();
+      await Promise.all([second.cluster.stop(), second.directory.stop()]);
     }
   });
 });
