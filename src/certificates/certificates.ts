@@ -27,7 +27,7 @@ export function createCertificates({ audit, ...options }: CertificatesOptions): 
         content: { 'application/json': userCertificate },
       },
       403: { description: 'The API server says no, the cluster denies it, or the request names others.' },
-      404: { description: 'There is no such user.' },
+      404: { description: 'There is no such user, or certificates are switched off (`users.certificates.enabled`).' },
     },
     async handle({ ctx, caller, body, signal }) {
       const { certificate, account } = await service.issue(body.spec, caller, signal);

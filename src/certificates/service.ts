@@ -39,9 +39,9 @@ export class CertificateService {
   /** @throws StatusError 400, 403, 404, 503, 504 */
   async issue(spec: CertificateRequest, caller: Caller, signal: AbortSignal): Promise<Issued> {
     const { apiServer, config, connection, now = () => new Date() } = this.#options;
-    requireNoAccessToken(caller, 'get certificates');
     const { enabled, signerName, maxSeconds } = config.users.certificates;
-    if (!enabled) throw turnedOff();
+    if (!enabled) throw new StatusError(404, 'NotFound', 'certificates are switched off here (users.certificates.enabled)');
+    requireNoAccessToken(caller, 'get certificates');
     const person = await personOf(spec, caller, { ...this.#options, now: now(), signal });
     // Only who asks for certificates pays for loading what reads and makes them.
     const { readCertificate } = await import('./signing-request.ts');
@@ -87,9 +87,3 @@ async function requestOf({ request: text }: CertificateRequest, person: Person):
     throw refused('the request names groups that are not those of the user');
   return { request };
 }
-
-/** 503: a signer is what is missing, as far as callers can tell. */
-const turnedOff = () =>
-  new StatusError(503, 'ServiceUnavailable', 'client certificates are turned off (users.certificates.enabled)', {
-    details: { retryAfterSeconds: 3600 },
-  });

@@ -84,7 +84,7 @@ export const usersSection = z.strictObject({
     .prefault({}),
   certificates: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('Whether `POST /auth/v1/authorize` hands out client certificates.'),
+      enabled: z.boolean().default(true).describe('Whether `POST /auth/v1/authorize` hands out client certificates; else it is 404.'),
       signerName: z
         .string()
         .regex(/^[a-z0-9.-]+\/[a-zA-Z0-9._-]+$/, 'must be a signer name such as example.com/people')

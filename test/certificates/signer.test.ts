@@ -140,13 +140,25 @@ describe('the signer of certificates', () => {
     });
   });
 
-  it('is not asked with users.certificates.enabled: false: 503', async () => {
+  it('is not asked with users.certificates.enabled: false: 404 names the setting, to those who are logged in', async () => {
     server = await start({ enabled: false });
     try {
       const response = await authorize(server, 'alice');
-      expect(response.headers.get('retry-after')).to.equal('3600');
-      expect((await refusal(response)).code).to.equal(503);
+      expect(response.headers.has('retry-after')).to.equal(false);
+      expect([response.status, await response.json()]).to.deep.equal([
+        404,
+        {
+          kind: 'Status',
+          apiVersion: 'v1',
+          metadata: {},
+          status: 'Failure',
+          message: 'certificates are switched off here (users.certificates.enabled)',
+          reason: 'NotFound',
+          code: 404,
+        },
+      ]);
       expect(await requestsLeft(server)).to.deep.equal([]);
+      expect((await server.request('/auth/v1/authorize', { method: 'POST', body: {} })).status).to.equal(401);
     } finally {
       await server.stop();
     }
