@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownAsBoolean } from '../http/parameters.ts';
 
 /** Both are one and the same to the API server; the answer carries the one that was asked with. */
 const apiVersions = ['authorization.orchestrator.io/v1', 'authorization.k8s.io/v1'] as const;
@@ -13,50 +14,58 @@ const selector = z
     rawSelector: text(),
     requirements: z.array(z.object({ key: text(), operator: text(), values: z.array(z.string()).nullish() })).nullish(),
   })
+  .meta({ id: 'ReviewSelector' })
   .nullish()
   .describe('Counts where the API server knows it, from 1.32 on; else the answer is for the wider request.');
 
-const resourceAttributes = z.object({
-  namespace: text(),
-  verb: text(),
-  group: text(),
-  version: text(),
-  resource: text(),
-  subresource: text(),
-  name: text(),
-  fieldSelector: selector,
-  labelSelector: selector,
-});
+const resourceAttributes = z
+  .object({
+    namespace: text(),
+    verb: text(),
+    group: text(),
+    version: text(),
+    resource: text(),
+    subresource: text(),
+    name: text(),
+    fieldSelector: selector,
+    labelSelector: selector,
+  })
+  .meta({ id: 'ResourceAttributes' });
 
-const nonResourceAttributes = z.object({ path: text(), verb: text() });
+const nonResourceAttributes = z.object({ path: text(), verb: text() }).meta({ id: 'NonResourceAttributes' });
 
 /** Nothing but these two members goes to the API server: whoever is asked about is whoever asks. */
 const reviewSpec = z
   .object({ resourceAttributes: resourceAttributes.nullish(), nonResourceAttributes: nonResourceAttributes.nullish() })
+  .meta({ id: 'SelfSubjectAccessReviewSpec' })
   .nullish()
   .describe('Exactly one of the two; which of it is valid, the API server says.');
 
 export type ReviewSpec = z.output<typeof reviewSpec>;
 
-const review = z.object({
-  apiVersion,
-  kind: z.literal('SelfSubjectAccessReview').optional(),
-  metadata: z.record(z.string(), z.unknown()).nullish().describe('Must be empty.'),
-  spec: reviewSpec,
-});
+const review = z
+  .object({
+    apiVersion,
+    kind: z.literal('SelfSubjectAccessReview').optional(),
+    metadata: z.record(z.string(), z.unknown()).nullish().describe('Must be empty.'),
+    spec: reviewSpec,
+  })
+  .meta({ id: 'SelfSubjectAccessReviewRequest' });
 
 export type Review = z.output<typeof review>;
 
 const question = { resourceAttributes: { namespace: 'shop', verb: 'list', group: 'apps', version: 'v1', resource: 'deployments' } };
 
-const reviewList = z.object({
-  apiVersion,
-  kind: z.literal('SelfSubjectAccessReviewList'),
-  items: z
-    .array(z.object({ spec: reviewSpec }))
-    .default([])
-    .describe('1-100 reviews.'),
-});
+const reviewList = z
+  .object({
+    apiVersion,
+    kind: z.literal('SelfSubjectAccessReviewList'),
+    items: z
+      .array(z.object({ spec: reviewSpec }))
+      .default([])
+      .describe('1-100 reviews.'),
+  })
+  .meta({ id: 'SelfSubjectAccessReviewListRequest' });
 
 export type ReviewList = z.output<typeof reviewList>;
 
@@ -88,7 +97,7 @@ export const reviewQuery = z.object({
 });
 
 export const explainQuery = reviewQuery.extend({
-  explain: z.enum(['true', 'false']).optional().describe('`true`: each status says why, in `explanation`.'),
+  explain: z.enum(['true', 'false']).meta(shownAsBoolean).optional().describe('`true`: each status says why, in `explanation`.'),
 });
 
 const role = z.object({
@@ -160,13 +169,17 @@ const answeredExample = {
 };
 
 export const reviewAnswer = z
-  .union([
-    z.object({ ...answered, kind: z.literal('SelfSubjectAccessReview'), spec: reviewSpec, status: answeredStatus }),
-    z.object({
-      ...answered,
-      kind: z.literal('SelfSubjectAccessReviewList'),
-      items: z.array(z.object({ spec: reviewSpec, status: answeredStatus })),
-    }),
+  .discriminatedUnion('kind', [
+    z
+      .object({ ...answered, kind: z.literal('SelfSubjectAccessReview'), spec: reviewSpec, status: answeredStatus })
+      .meta({ id: 'SelfSubjectAccessReview' }),
+    z
+      .object({
+        ...answered,
+        kind: z.literal('SelfSubjectAccessReviewList'),
+        items: z.array(z.object({ spec: reviewSpec, status: answeredStatus })),
+      })
+      .meta({ id: 'SelfSubjectAccessReviewList' }),
   ])
   .meta({
     examples: [

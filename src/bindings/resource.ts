@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { conditions, objectMeta } from '../http/object-schemas.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 
 /** The custom resource UserBinding; deploy/manifests holds its definition. */
@@ -24,27 +25,27 @@ export const bindingName = z.string().max(253).regex(namePattern).describe('Name
 const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
 const constraint = z.object({ cluster: z.string().optional(), project: z.string().optional(), namespace: z.string().optional() });
 
-/** A UserBinding as it is answered. Which members `status` has, the custom resource definition says. */
+/** A UserBinding as it is answered: what the custom resource definition has. */
 export const userBindingSchema = z
-  .looseObject({
+  .object({
     apiVersion: z.literal(userBindingApiVersion),
     kind: z.literal('UserBinding'),
-    metadata: z.looseObject({
-      name: z.string(),
-      uid: z.string(),
-      resourceVersion: z.string(),
-      creationTimestamp: z.iso.datetime(),
-      labels: z.record(z.string(), z.string()).optional(),
-    }),
-    spec: z.looseObject({
+    metadata: objectMeta,
+    spec: z.object({
       subjects: z.array(subject),
       roleRef: z.string(),
       scope: z.enum(['platform', 'project', 'namespace']),
       constraint: z.array(constraint).optional(),
     }),
     status: z
-      .looseObject({
+      .object({
         phase: z.enum(['Pending', 'Synced', 'Failed']).optional(),
+        conditions: conditions.optional(),
+        observedGeneration: z.int().optional(),
+        subjects: z
+          .array(subject.extend({ uid: z.string() }))
+          .optional()
+          .describe('The records and Groups that are bound, with the uid that they had.'),
         bindingsCreated: z.object({ clusterRoleBindings: z.int().optional(), roleBindings: z.int().optional() }).optional(),
       })
       .optional(),

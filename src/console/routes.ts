@@ -5,7 +5,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { type JsonText, sendJsonText } from '../http/json.ts';
-import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, bytes, type Caller, type Operation, operation } from '../http/operation.ts';
 import { unknownPath } from '../http/status.ts';
 import type { ConfigMapImages } from './images.ts';
 import { envVarsSchema, languagesSchema, modulesSchema, pluginFilesSchema } from './schema.ts';
@@ -49,7 +49,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       credential: 'optional',
       params: z.object({ name: z.string().describe('Name of the ConfigMap.'), key: z.string().describe('Key in it.') }),
       answers: {
-        200: { description: 'the image', content: { 'image/*': undefined }, headers: { ETag: 'of this version of the ConfigMap' } },
+        200: { description: 'the image', content: { 'image/*': bytes }, headers: { ETag: 'of this version of the ConfigMap' } },
         ...refused,
         403: { description: 'the caller may not get the ConfigMap' },
         404: { description: 'no such image, or none that the anonymous may see' },
@@ -134,8 +134,8 @@ export function consoleOperations(service: ConsoleService): Operation[] {
         'If-Range': 'ETag or date of the file that the caller has the rest of.',
       },
       answers: {
-        200: { description: 'the file', content: { '*/*': undefined }, headers: etag },
-        206: { description: 'the part of it that `Range` asks for', content: { '*/*': undefined } },
+        200: { description: 'the file', content: { '*/*': bytes }, headers: etag },
+        206: { description: 'the part of it that `Range` asks for', content: { '*/*': bytes } },
         400: { description: 'the path wants out of the root' },
         404: { description: 'no such file' },
         416: { description: 'the range lies outside the file' },

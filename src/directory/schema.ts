@@ -1,6 +1,7 @@
 /** What `PUT /auth/v1/users/sync` takes and answers. */
 import { z } from 'zod';
 import { userApiVersion } from '../accounts/user-resource.ts';
+import { wholeNumber } from '../http/parameters.ts';
 
 export const syncBody = z
   .strictObject({
@@ -12,7 +13,7 @@ export const syncBody = z
   .meta({ examples: [{ connector_id: 'corp-ldap', dryRun: true }] });
 
 export const syncQuery = z.object({
-  timeoutSeconds: z.coerce.number().int().min(1).max(300).default(60).describe('How long to wait for the end before 202 is answered.'),
+  timeoutSeconds: wholeNumber({ max: 300 }).default(60).describe('How long to wait for the end before 202 is answered.'),
 });
 
 const count = z.int().min(0);

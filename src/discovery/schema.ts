@@ -35,7 +35,7 @@ export const groupDiscoverySchema = z
     metadata: z.object({}),
     items: z.array(
       z.object({
-        metadata: z.object({ name: z.string(), creationTimestamp: z.null() }),
+        metadata: z.object({ name: z.string(), creationTimestamp: z.iso.datetime().nullable() }),
         versions: z.array(
           z.object({
             version: z.string(),

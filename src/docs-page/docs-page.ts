@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type Operation, operation } from '../http/operation.ts';
+import { bytes, type Operation, operation } from '../http/operation.ts';
 import { assetNames, assetSender } from './assets.ts';
 import { pageHtml } from './page.ts';
 
@@ -30,7 +30,7 @@ export const docsPageOperations = (basePath: string, directory?: string): Operat
       tag: 'operations',
       summary: 'A page that shows this description and tries it out',
       credential: 'none',
-      answers: { 200: { description: 'The page.', content: { 'text/html': undefined }, headers: etag } },
+      answers: { 200: { description: 'The page.', content: { 'text/html': bytes }, headers: etag } },
       handle: ({ ctx }) => sendPage(ctx),
     }),
     operation({
@@ -55,7 +55,7 @@ export const docsPageOperations = (basePath: string, directory?: string): Operat
       credential: 'none',
       params: z.object({ file: z.enum(assetNames).describe('Name of the file.') }),
       answers: {
-        200: { description: 'The file.', content: { 'text/css': undefined, 'text/javascript': undefined }, headers: etag },
+        200: { description: 'The file.', content: { 'text/css': bytes, 'text/javascript': bytes }, headers: etag },
         404: { description: 'There is no such file.' },
       },
       handle: ({ ctx, params: { file } }) => sendAsset(ctx, file),

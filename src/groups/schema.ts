@@ -1,6 +1,7 @@
 /** The bodies that make and change a Group, and what is answered. A field that is named here and may not be set is refused. */
 import { z } from 'zod';
 import { groupApiVersion } from '../accounts/local-groups.ts';
+import { conditions, objectMeta } from '../http/object-schemas.ts';
 import { shownText } from '../http/shown-text.ts';
 
 /** Bound of the custom resource definition. */
@@ -114,23 +115,19 @@ export type GroupPatch = z.output<typeof groupPatchBody>;
 
 /** A Group as it is answered. */
 export const groupSchema = z
-  .looseObject({
+  .object({
     apiVersion: z.literal(groupApiVersion),
     kind: z.literal('Group'),
-    metadata: z.looseObject({
-      name: z.string(),
-      uid: z.string(),
-      resourceVersion: z.string(),
-      creationTimestamp: z.iso.datetime(),
-      labels: z.record(z.string(), z.string()).optional(),
-    }),
-    spec: z.looseObject({
+    metadata: objectMeta,
+    spec: z.object({
       displayName: z.string().optional(),
       description: z.string().optional(),
       refConnector: z.object({ id: z.string(), type: z.string() }).optional(),
-      users: z.array(z.looseObject({ name: z.string(), importTime: z.string().optional() })).optional(),
+      users: z.array(z.object({ name: z.string().describe('Name of a User record.'), importTime: z.iso.datetime().optional() })).optional(),
     }),
-    status: z.looseObject({ memberCount: z.int().optional() }).optional(),
+    status: z
+      .object({ memberCount: z.int().optional(), conditions: conditions.optional(), observedGeneration: z.int().optional() })
+      .optional(),
   })
   .meta({
     id: 'Group',

@@ -71,7 +71,7 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
     answers: {
       200: {
         description: 'the document',
-        content: { 'application/json': documentSchema, 'application/yaml': undefined },
+        content: { 'application/json': documentSchema, 'application/yaml': z.string().meta({ examples: ['openapi: 3.1.1\n'] }) },
         headers: { ETag: 'Of this text.' },
       },
     },

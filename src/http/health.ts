@@ -67,18 +67,8 @@ export class Health {
 
   operations(): Operation[] {
     return [
-      operation({
-        id: 'Livez',
-        method: 'GET',
-        paths: ['/livez', '/healthz'],
-        tag: 'operations',
-        summary: 'Whether the process lives',
-        credential: 'none',
-        answers: { 200: { description: '`ok`', content: text } },
-        handle({ ctx }) {
-          ctx.body = 'ok';
-        },
-      }),
+      livenessOperation('Livez', '/livez'),
+      livenessOperation('Healthz', '/healthz'),
       operation({
         id: 'Readyz',
         method: 'GET',
@@ -98,3 +88,17 @@ export class Health {
     ];
   }
 }
+
+const livenessOperation = (id: string, path: string): Operation =>
+  operation({
+    id,
+    method: 'GET',
+    paths: [path],
+    tag: 'operations',
+    summary: 'Whether the process lives',
+    credential: 'none',
+    answers: { 200: { description: '`ok`', content: text } },
+    handle({ ctx }) {
+      ctx.body = 'ok';
+    },
+  });

@@ -7,8 +7,9 @@ import {
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { describedHeaders, failureComponents, failureResponse, sharedFailures } from './openapi-failures.ts';
+import { readable } from './openapi-schemas.ts';
 import { tagDescriptions } from './openapi-tags.ts';
-import type { AnswerDescription, Operation } from './operation.ts';
+import { type AnswerDescription, bytes, type Operation } from './operation.ts';
 
 const rest = /\/\{\*(\w+)\}/;
 
@@ -30,13 +31,18 @@ function examplesOf(schema: z.ZodType): readonly unknown[] {
 }
 
 /** A schema, and beside it the examples that it was declared with: tools look for them there. */
-function mediaType(schema: z.ZodType | undefined): ZodOpenApiMediaTypeObject {
-  if (schema === undefined) return {};
+function mediaType(schema: z.ZodType): ZodOpenApiMediaTypeObject {
   const named = examplesOf(schema).map((value, index) => [index === 0 ? 'example' : `example${index + 1}`, { value }]);
-  return { schema, ...(named.length > 0 && { examples: Object.fromEntries(named) }) };
+  return { schema: namedSchema(schema), ...(named.length > 0 && { examples: Object.fromEntries(named) }) };
 }
 
-const contentOf = (schemas: Readonly<Record<string, z.ZodType | undefined>>) =>
+/** One with a name that got other examples is still the one with the name. */
+function namedSchema(schema: z.ZodType): z.ZodType {
+  const { parent } = schema._zod;
+  return parent instanceof z.ZodType && schema.meta()?.id === undefined && parent.meta()?.id !== undefined ? parent : schema;
+}
+
+const contentOf = (schemas: Readonly<Record<string, z.ZodType>>) =>
   Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, mediaType(schema)]));
 
 const response = ({ description, content, headers }: AnswerDescription): ZodOpenApiResponseObject => ({
@@ -58,7 +64,7 @@ function describe(operation: Operation, path: string): ZodOpenApiOperationObject
     ...sharedFailures(operation.credential),
     ...(isRevalidated(operation) && { 304: { $ref: '#/components/responses/NotModified' } }),
     ...Object.fromEntries(own),
-    ...(operation.passedOn && { default: response({ description: operation.passedOn, content: { '*/*': undefined } }) }),
+    ...(operation.passedOn && { default: response({ description: operation.passedOn, content: { '*/*': bytes } }) }),
   };
   return {
     operationId: operation.id,
@@ -114,33 +120,33 @@ const securitySchemes = {
 export function openApiDocument(operations: readonly Operation[], { version, serverURL }: { version: string; serverURL: string }) {
   const paths: Record<string, ZodOpenApiPathsObject[string]> = {};
   for (const operation of operations) {
-    operation.paths.forEach((path, index) => {
-      const key = template(path);
-      // An operation id is unique in a document: the second path of an operation gets a numbered one.
-      const described = { ...describe(operation, path), operationId: index === 0 ? operation.id : `${operation.id}_${index + 1}` };
-      paths[key] = { ...paths[key], [operation.method.toLowerCase()]: described };
-    });
+    const [path] = operation.paths;
+    const key = template(path);
+    paths[key] = { ...paths[key], [operation.method.toLowerCase()]: describe(operation, path) };
   }
   const used = new Set(operations.map(({ tag }) => tag));
-  return createDocument({
-    openapi: '3.1.1',
-    info: {
-      title: 'Atrium',
-      version,
-      description:
-        'The backend of a web console for Kubernetes. Errors are a Kubernetes Status. HEAD is answered as GET without the body, OPTIONS with the methods of the path; `pretty=true` indents any JSON; times are RFC 3339 in UTC.',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    servers: [{ url: serverURL }],
-    tags: Object.entries(tagDescriptions).flatMap(([name, description]) => (used.has(name) ? [{ name, description }] : [])),
-    paths,
-    components: {
-      ...failureComponents,
-      responses: { ...failureComponents.responses, NotModified: { description: 'The caller has it already.' } },
-      headers: {
-        'X-Request-Id': { description: 'Id of the request in the log; that of the caller, if one came.', schema: { type: 'string' } },
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info: {
+        title: 'Atrium',
+        version,
+        description:
+          'The backend of a web console for Kubernetes. Errors are a Kubernetes Status. HEAD is answered as GET without the body, OPTIONS with the methods of the path; `pretty=true` indents any JSON; times are RFC 3339 in UTC.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      securitySchemes,
+      servers: [{ url: serverURL }],
+      tags: Object.entries(tagDescriptions).flatMap(([name, description]) => (used.has(name) ? [{ name, description }] : [])),
+      paths,
+      components: {
+        ...failureComponents,
+        responses: { ...failureComponents.responses, NotModified: { description: 'The caller has it already.' } },
+        headers: {
+          'X-Request-Id': { description: 'Id of the request in the log; that of the caller, if one came.', schema: { type: 'string' } },
+        },
+        securitySchemes,
+      },
     },
-  });
+    { override: readable },
+  );
 }

@@ -61,8 +61,8 @@ interface OperationRequest<C extends CredentialRule, P, Q, B> {
 
 export interface AnswerDescription {
   description: string;
-  /** By media type; a zod schema with an example of the answer (`.meta({ examples: [...] })`), or nothing for bytes. */
-  content?: Record<string, z.ZodType | undefined>;
+  /** By media type: the zod schema of the answer, with an example of it (`.meta({ examples: [...] })`) unless it is `bytes`. */
+  content?: Record<string, z.ZodType>;
   headers?: Record<string, string>;
 }
 
@@ -70,8 +70,8 @@ interface OperationBase {
   /** Operation id of the contract, also the metrics label. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Each path whole, as a literal in @koa/router syntax, below the base path. */
-  paths: readonly [string, ...string[]];
+  /** The path whole, as a literal in @koa/router syntax, below the base path. A second path is an operation with an id of its own. */
+  paths: readonly [string];
   tag: string;
   summary: string;
   description?: string;
@@ -132,6 +132,9 @@ export interface Operation extends OperationBase {
     signal: AbortSignal;
   }): Promise<void> | void;
 }
+
+/** What is no text, or one that is served as it is. */
+export const bytes = z.string().meta({ format: 'binary' });
 
 const noInput = z.object({});
 

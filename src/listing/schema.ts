@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AnswerDescription } from '../http/operation.ts';
+import { wholeNumber } from '../http/parameters.ts';
 import { filterNames } from './filter.ts';
 import type { ListProperties } from './properties.ts';
 
@@ -12,12 +13,6 @@ const maxSearch = 128;
 
 const oneOf = (names: readonly string[]): string =>
   new Intl.ListFormat('en', { type: 'disjunction' }).format(names.map((name) => `\`${name}\``));
-
-const count = (what: string) =>
-  z
-    .string()
-    .regex(/^0*[1-9][0-9]*$/, `must be ${what}`)
-    .transform((digits) => Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
 
 const resourceVersion = z
   .string()
@@ -51,13 +46,12 @@ export const listQuery = (properties: ListProperties<never>) =>
         `\`a,property\` or \`d,property\` pairs, or bare properties that go by \`order\`; default \`${properties.defaultSort}\`. Missing values are last, ties are in the order of names. Properties: ${[...properties.sorted.keys()].join(', ')}.`,
       ),
     order: z.enum(['asc', 'desc']).default('asc').describe('Direction of bare properties in `sortBy`; the letter of a pair wins.'),
-    limit: count('an integer from 1; more than 1000 counts as 1000')
-      .transform((limit) => Math.min(limit, maxLimit))
+    limit: wholeNumber({ cap: maxLimit })
       .optional()
       .describe(
         `How many at most, 1-${maxLimit}; more counts as ${maxLimit}. Default with \`page\`: ${defaultLimit}. Without either: everything, up to ${maxItems} items; if that is not all, \`continue\` and a \`Warning\` say so.`,
       ),
-    page: count('an integer from 1').optional().describe('Which page of `limit` items, from 1; past the end it is empty.'),
+    page: wholeNumber().optional().describe('Which page of `limit` items, from 1; past the end it is empty.'),
     continue: z
       .string()
       .default('')

@@ -10,6 +10,7 @@ import { stateOf } from '../http/router.ts';
 import {
   type CallbackQuery,
   callbackQuery,
+  describedCallbackQuery,
   type LoginInfo,
   type LoginQuery,
   loggedIn,
@@ -101,6 +102,7 @@ function callbackOperations({ finish, basePath }: LoginOperationsOptions): Opera
     credential: 'none',
     answersHead: false,
     query: callbackQuery,
+    describedQuery: describedCallbackQuery,
     answers: {
       200: { description: 'Who has logged in, with their tokens or a session.', content: { [json]: loggedIn } },
       400: { description: 'The flow is unknown, over or of another browser, or a parameter is missing.' },

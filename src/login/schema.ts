@@ -126,12 +126,17 @@ export const callbackQuery = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{43}$/, 'is none that login gives')
     .describe('As login gave it.'),
-  code: text().describe('Required; may be empty beside `id_token`.'),
+  code: text(),
   id_token: text().describe('Of an issuer that sends the token itself (`login.responseMode: id_token`).'),
   iss: text().describe('The issuer (RFC 9207).'),
   error: text().describe('Why the issuer refused (RFC 6749, section 4.1.2.1).'),
   error_description: text().describe('The same in words.'),
   session_state: text().describe('Of the session at the issuer; not used.'),
+});
+
+/** As clients are to send it: `code` is always there. The callback itself says so, in the order of its checks. */
+export const describedCallbackQuery = callbackQuery.extend({
+  code: z.string().describe('From the issuer. May be empty beside `id_token`.'),
 });
 
 export type CallbackQuery = z.output<typeof callbackQuery>;

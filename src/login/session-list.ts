@@ -1,5 +1,6 @@
 /** How sessions are shown to people, and by what lists of them go (api.md 5.2, 7.3). Nothing that is sealed is among it. */
 import { z } from 'zod';
+import { objectMeta } from '../http/object-schemas.ts';
 import type { Page } from '../listing/page.ts';
 import type { ListProperties } from '../listing/properties.ts';
 import { listSchema } from '../listing/schema.ts';
@@ -20,7 +21,12 @@ const shownSpec = z.object({
 const example = {
   apiVersion: sessionApiVersion,
   kind: 'Session',
-  metadata: { name: `s-${'5c'.repeat(32)}`, uid: '0b0f0f6e-3f9c-4a53-8b1f-6a1d8f2f4a11', resourceVersion: '51702' },
+  metadata: {
+    name: `s-${'5c'.repeat(32)}`,
+    uid: '0b0f0f6e-3f9c-4a53-8b1f-6a1d8f2f4a11',
+    resourceVersion: '51702',
+    creationTimestamp: '2026-03-01T11:00:00Z',
+  },
   spec: {
     user: '8c87b489ce35cf2e2f39f80e282cb2e8',
     subjectName: 'jane@example.com',
@@ -37,7 +43,7 @@ const sessionSchema = z
   .object({
     apiVersion: z.literal(sessionApiVersion),
     kind: z.literal('Session'),
-    metadata: z.looseObject({ name: z.string().describe('SHA-256 of what the cookie holds, which cannot be told from it.') }),
+    metadata: objectMeta,
     spec: shownSpec,
     current: z.literal(true).optional().describe('The session that this request came with.'),
   })

@@ -3,7 +3,7 @@
  * Which files of ConfigMaps there are and who sees them is the console's; a Service decides for itself what it answers.
  */
 import { z } from 'zod';
-import { type Operation, operation } from '../http/operation.ts';
+import { bytes, type Operation, operation } from '../http/operation.ts';
 import type { PluginAssets } from './assets.ts';
 import type { PluginProxy } from './proxy.ts';
 import { restOfPath } from './rest-of-path.ts';
@@ -32,7 +32,7 @@ export function assetOperations(assets: PluginAssets, basePath: string): Operati
       credential: 'optional',
       params: z.object({ plugin: pluginName }),
       answers: {
-        200: { description: 'the file', content: { '*/*': undefined }, headers: { ETag: 'of the contents' } },
+        200: { description: 'the file', content: { '*/*': bytes }, headers: { ETag: 'of the contents' } },
         401: { description: 'the token is not accepted' },
         404: { description: 'no such file, or none that the caller may see' },
       },

@@ -1,12 +1,7 @@
 import { z } from 'zod';
+import { wholeNumber } from '../http/parameters.ts';
 
 const maxLimit = 1000;
-
-const count = (what: string) =>
-  z
-    .string()
-    .regex(/^0*[1-9][0-9]*$/, `must be ${what}`)
-    .transform((digits) => Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
 
 export const rolesQuery = z.object({
   name: z.string().min(1, 'must not be empty').optional().describe('Name of the record. Neither name nor email: oneself.'),
@@ -15,11 +10,8 @@ export const rolesQuery = z.object({
   via: z.enum(['User', 'Group']).optional().describe('Only bindings that name the user, or a group.'),
   sortBy: z.enum(['role', 'namespace']).default('role').describe('Ties are in the order of the other, then of the bindings.'),
   order: z.enum(['asc', 'desc']).default('asc').describe('Ascending or descending.'),
-  limit: count('an integer from 1; more than 1000 counts as 1000')
-    .transform((limit) => Math.min(limit, maxLimit))
-    .default(100)
-    .describe('How many at most, 1-1000, default 100; more counts as 1000.'),
-  page: count('an integer from 1').default(1).describe('Which page of `limit` roles, from 1; past the end it is empty.'),
+  limit: wholeNumber({ cap: maxLimit }).default(100).describe('How many at most, 1-1000, default 100; more counts as 1000.'),
+  page: wholeNumber().default(1).describe('Which page of `limit` roles, from 1; past the end it is empty.'),
 });
 
 export type RolesQuery = z.output<typeof rolesQuery>;

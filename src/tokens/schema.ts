@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { objectMeta } from '../http/object-schemas.ts';
 import type { ListProperties } from '../listing/properties.ts';
 import { listQuery, listSchema } from '../listing/schema.ts';
 import type { AccessTokenRow } from './row.ts';
@@ -34,7 +35,7 @@ const accessTokenObject = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('AccessToken'),
-    metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string(), creationTimestamp: time }),
+    metadata: objectMeta,
     spec: z.object({
       owner: z.string().describe('Name of the User record.'),
       description: z.string(),
@@ -96,7 +97,7 @@ export const madeAccessToken = z
     description: z.string(),
   })
   .meta({
-    id: 'NewAccessToken',
+    id: 'CreatedAccessToken',
     examples: [{ id: '4k2v9x0q7m1c', token: 'cat_4k2v9x0q7m1c_…', timestamp: 1772362800, expiration: 1780138800, description: 'ci' }],
   });
 

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { userResource } from '../accounts/user-resource.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
+import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
 import { parseFieldSelector } from '../http/selectors.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
@@ -18,21 +19,34 @@ export interface NativeOperationsOptions extends WhileAllowedOptions {
 const nativeQuery = z.object({
   labelSelector: z.string().optional().describe('Kubernetes label selector.'),
   fieldSelector: z.string().optional().describe('Kubernetes field selector.'),
-  limit: z.string().optional().describe('How many at most.'),
+  limit: z.string().meta(shownAsInteger).optional().describe('How many at most.'),
   continue: z.string().optional().describe('Where to go on, as the answer before said.'),
   resourceVersion: z.string().optional().describe('Which state is asked for, as Kubernetes defines it.'),
   resourceVersionMatch: z.string().optional().describe('How `resourceVersion` is meant: `Exact` or `NotOlderThan`.'),
-  timeoutSeconds: z.string().optional().describe('When a list or watch ends.'),
-  watch: z.string().optional().describe('True for a stream of changes instead of a list.'),
-  allowWatchBookmarks: z.string().optional().describe('Whether a watch may send bookmarks.'),
-  sendInitialEvents: z.string().optional().describe('Whether a watch begins with what is there.'),
+  timeoutSeconds: z.string().meta(shownAsInteger).optional().describe('When a list or watch ends.'),
+  watch: z.string().meta(shownAsBoolean).optional().describe('True for a stream of changes instead of a list.'),
+  allowWatchBookmarks: z.string().meta(shownAsBoolean).optional().describe('Whether a watch may send bookmarks.'),
+  sendInitialEvents: z.string().meta(shownAsBoolean).optional().describe('Whether a watch begins with what is there.'),
 });
 
-const nativeList = z.looseObject({ kind: z.string() }).meta({
-  examples: [
-    { apiVersion: 'auth.platform.io/v1', kind: 'UserList', metadata: { resourceVersion: '51877' }, items: userSchema.meta()?.examples },
-  ],
-});
+/** Without `watch`, and where `Accept` asks for no other form. */
+const nativeList = z
+  .object({
+    apiVersion: z.literal('auth.platform.io/v1'),
+    kind: z.literal('UserList'),
+    metadata: z.object({
+      resourceVersion: z.string(),
+      continue: z.string().optional(),
+      remainingItemCount: z.int().optional(),
+    }),
+    items: z.array(userSchema),
+  })
+  .meta({
+    id: 'NativeUserList',
+    examples: [
+      { apiVersion: 'auth.platform.io/v1', kind: 'UserList', metadata: { resourceVersion: '51877' }, items: userSchema.meta()?.examples },
+    ],
+  });
 
 export function nativeUserOperations({ apiServer, ...guard }: NativeOperationsOptions): Operation[] {
   const forwardTo = (ctx: Context, bearer: Bearer, call: { call: string; signal: AbortSignal; name?: string; isLong?: boolean }) => {

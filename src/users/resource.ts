@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { userApiVersion } from '../accounts/user-resource.ts';
+import { conditions, objectMeta } from '../http/object-schemas.ts';
 import { listSchema } from '../listing/schema.ts';
 
 /** RFC 1123: one or more DNS labels, at most 253 characters. */
@@ -8,14 +9,6 @@ export const userName = z
   .max(253)
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
   .describe('Name of the record: the first 32 hex digits of the SHA-256 of the lower-cased e-mail address.');
-
-const metadata = z.looseObject({
-  name: z.string(),
-  uid: z.string(),
-  resourceVersion: z.string(),
-  creationTimestamp: z.iso.datetime(),
-  labels: z.record(z.string(), z.string()).optional(),
-});
 
 const jane = {
   apiVersion: userApiVersion,
@@ -41,14 +34,68 @@ const jane = {
   status: { phase: 'Normal', subjectName: 'jane@example.com', lastLoginTime: '2026-03-01T11:00:00Z' },
 };
 
-/** A User as it is answered. Which members `spec` and `status` have, the custom resource definition says. */
+const time = z.iso.datetime();
+
+const spec = z
+  .object({
+    email: z.string().describe('The login identity: an e-mail address or a plain login name.'),
+    username: z.string().describe('The name shown to people.'),
+    connector_type: z.string().describe('Where the user comes from: `local`, `ldap`, `oidc`, …; empty before the first login.'),
+    connector_id: z.string(),
+    connector_name: z.string(),
+    is_admin: z.boolean().describe('Protects the record; grants nothing.'),
+    account: z.string().optional().describe('Login name at the source.'),
+    ids: z
+      .array(z.object({ type: z.string(), id: z.string() }))
+      .optional()
+      .describe('Linked identities.'),
+    mail: z.string().optional().describe('E-mail address for notices.'),
+    mobile: z.string().optional().describe('Telephone number for notices.'),
+    expired: z
+      .object({ begin: time.optional(), end: time.optional() })
+      .optional()
+      .describe('When the user may log in; without it, for ever.'),
+    is_disabled: z.boolean(),
+    state: z.enum(['active', 'inactive']).describe('Follows `is_disabled`.'),
+    valid: z.boolean().describe('False: gone from its source.'),
+    extra: z.looseObject({}).optional().describe('Fields of third parties.'),
+  })
+  .meta({ id: 'UserSpec' });
+
+const status = z
+  .object({
+    phase: z.enum(['Normal', 'Locked', 'Disabled', 'Invalid']).optional(),
+    reason: z.string().optional().describe('Why the phase is not Normal.'),
+    message: z.string().optional(),
+    conditions: conditions.optional(),
+    observedGeneration: z.int().optional(),
+    subjectName: z.string().optional().describe('The user name that Kubernetes sees.'),
+    subjects: z
+      .array(z.object({ issuer: z.string(), sub: z.string() }))
+      .optional()
+      .describe('Who the user is at external issuers.'),
+    lastLoginTime: time.optional(),
+    lastSyncTime: time.optional(),
+    activatedTime: time.optional(),
+    groups: z.array(z.string()).optional().describe('As the issuer or directory named them, without a prefix.'),
+    failedLogins: z.int().optional(),
+    failedLoginsSince: time.optional(),
+    lockedUntil: time.optional(),
+    passwordChangedTime: time.optional(),
+    mustChangePassword: z.boolean().optional(),
+    unfinishedSince: time.optional().describe('Since when the user is being made; gone when that is done.'),
+    sessionsNotBefore: time.optional().describe('Tokens issued earlier do not count.'),
+  })
+  .meta({ id: 'UserStatus' });
+
+/** A User as it is answered: what the custom resource definition has. */
 export const userSchema = z
-  .looseObject({
+  .object({
     apiVersion: z.literal(userApiVersion),
     kind: z.literal('User'),
-    metadata,
-    spec: z.looseObject({ email: z.string(), username: z.string() }),
-    status: z.looseObject({ phase: z.string().optional(), subjectName: z.string().optional() }).optional(),
+    metadata: objectMeta,
+    spec,
+    status: status.optional(),
   })
   .meta({ id: 'User', examples: [jane] });
 

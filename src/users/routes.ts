@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
+import { shownAsBoolean, wholeNumber } from '../http/parameters.ts';
 import { sendJson, sendPage } from '../listing/page.ts';
 import { listAnswer, listQuery } from '../listing/schema.ts';
 import { type DeleteOperationsOptions, deleteOperations } from './delete-routes.ts';
@@ -40,15 +41,18 @@ export const userOperations = (options: UserOperationsOptions): Operation[] => [
 const json = 'application/json';
 const query = listQuery(userProperties);
 const liveQuery = query.extend({
-  watch: z.string().optional().describe('`true`: server-sent events, with `Accept: text/event-stream`.'),
-  timeoutSeconds: z.coerce.number().int().min(1).optional().describe('When a watch ends, in seconds; at most 1800, which is the default.'),
+  watch: z.string().meta(shownAsBoolean).optional().describe('`true`: server-sent events, with `Accept: text/event-stream`.'),
+  timeoutSeconds: wholeNumber().optional().describe('When a watch ends, in seconds; at most 1800, which is the default.'),
 });
 const liveDescription =
   'With `watch=true` and `Accept: text/event-stream`: events ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with `{"type","object"}` as data and the resource version as id. Begins with what is there, unless `Last-Event-ID` or `resourceVersion` says where to go on. Ends with the right to watch users, or with the credential.';
+const events = z.string().meta({
+  examples: ['event: ADDED\nid: 51702\ndata: {"type":"ADDED","object":{"apiVersion":"auth.platform.io/v1","kind":"User"}}\n\n'],
+});
 const liveAnswer: AnswerDescription = {
   ...listAnswer(userListSchema),
   description: 'The list, one page of it, or the events.',
-  content: { [json]: userListSchema, 'text/event-stream': undefined },
+  content: { [json]: userListSchema, 'text/event-stream': events },
 };
 const tag = 'users';
 const nameParams = z.object({ name: userName });

@@ -177,7 +177,7 @@ export const callerRequests: readonly CallerRequest[] = [
 export const anonymousRequests: readonly OperationRequest[] = [
   { id: 'OpenApi', path: '/openapi/v3' },
   { id: 'Livez', path: '/livez' },
-  { id: 'Livez_2', path: '/healthz' },
+  { id: 'Healthz', path: '/healthz' },
   { id: 'Readyz', path: '/readyz' },
   { id: 'Version', path: '/version' },
   { id: 'ListGroupVersions', path: '/apis' },

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { configMap, publicLabel } from '../console/objects.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../support/embedded-login.ts';
@@ -114,8 +113,7 @@ describe('the answers of the service, by its OpenAPI document', () => {
     const media = [contentType, plain, `${plain.split('/')[0]}/*`, '*/*'].map((type) => answer.content?.[type]).find(Boolean);
     if (media === undefined) return [`${where} with ${contentType}`];
     if (media.schema === undefined) return [];
-    // JSON is YAML, too.
-    const value: unknown = /\/(json|yaml)$/.test(plain) ? parse(text) : text;
+    const value: unknown = plain.endsWith('/json') ? JSON.parse(text) : text;
     return described.problems(media.schema, value).map((problem) => `${where}: ${problem}`);
   }
 

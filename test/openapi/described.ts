@@ -13,7 +13,15 @@ const operation = z.looseObject({
   tags: z.array(z.string()),
   summary: z.string(),
   parameters: z
-    .array(z.looseObject({ name: z.string(), in: z.string(), required: z.boolean().default(false), description: z.string().optional() }))
+    .array(
+      z.looseObject({
+        name: z.string(),
+        in: z.string(),
+        required: z.boolean().default(false),
+        description: z.string().optional(),
+        schema: z.looseObject({}).optional(),
+      }),
+    )
     .default([]),
   requestBody: z.looseObject({ content }).optional(),
   responses: z.record(z.string(), response),
@@ -49,7 +57,7 @@ export class Described {
       Object.entries(item).map(([method, one]) => ({ ...one, method, path })),
     );
     formats.default(this.#ajv);
-    this.#ajv.addSchema(this.#document, 'document', false, false);
+    this.#ajv.addSchema(closed(this.#document), 'document', false, false);
   }
 
   /** With references followed. */
@@ -65,14 +73,23 @@ export class Described {
       : example.value;
   }
 
-  /** What is wrong with a value by a schema of the document; nothing if nothing is. */
+  /** What is wrong with a value by a schema of the document; nothing if nothing is. A member that is not described is wrong. */
   problems(schema: object, value: unknown): string[] {
     const key = JSON.stringify(schema);
     // References of a part of the document are to the document.
-    const validate = this.#validators.get(key) ?? this.#ajv.compile(JSON.parse(key.replaceAll('"$ref":"#', '"$ref":"document#')));
+    const validate = this.#validators.get(key) ?? this.#ajv.compile(closed(JSON.parse(key.replaceAll('"$ref":"#', '"$ref":"document#'))));
     this.#validators.set(key, validate);
     return validate(value) ? [] : (validate.errors ?? []).map(problem);
   }
+}
+
+/** Answers may grow, so the document says nothing of further members: of today's answers it has to name all. */
+function closed<Value>(schema: Value): Value {
+  if (Array.isArray(schema)) return schema.map(closed) as Value;
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const members = Object.entries(schema).map(([key, value]) => [key, key === 'examples' || key === 'example' ? value : closed(value)]);
+  const isOpen = 'type' in schema && schema.type === 'object' && 'properties' in schema && !('additionalProperties' in schema);
+  return Object.fromEntries(isOpen ? [...members, ['additionalProperties', false]] : members);
 }
 
 const problem = ({ instancePath, message, params }: ErrorObject) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`;

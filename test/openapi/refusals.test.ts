@@ -90,7 +90,8 @@ describe('what is wrong with a request, in words for people', () => {
       'ListNamespaces verb',
     ]);
 
-    for (const { one, name } of attempts) {
+    // The callback says so of its code after what comes first: whether there is such a flow.
+    for (const { one, name } of attempts.filter((attempt) => attempt.name !== 'code')) {
       const others = queryOf(one).flatMap((other) => (other.required && other.name !== name ? [`${other.name}=${'x'.repeat(43)}`] : []));
       const { status, text } = await answerTo({ what: name, method: one.method.toUpperCase(), path: `${pathOf(one)}?${others.join('&')}` });
       expect(status, text).to.equal(400);

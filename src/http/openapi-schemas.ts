@@ -1,0 +1,46 @@
+/** What JSON Schema makes of our schemas, as generators of clients can read it. */
+import { z } from 'zod';
+import type { CreateDocumentOptions } from 'zod-openapi';
+
+type Override = Extract<NonNullable<CreateDocumentOptions['override']>, (context: never) => void>;
+type Context = Parameters<Override>[0];
+type JsonSchema = Context['jsonSchema'];
+
+/** Changes the JSON Schema of one schema in place, after those of what is in it. */
+export function readable({ jsonSchema, zodSchema, io }: Context): void {
+  // A default that is no plain value becomes code that does not compile, and an empty one says nothing.
+  if (typeof jsonSchema.default === 'object' || jsonSchema.default === '') delete jsonSchema.default;
+  delete jsonSchema.propertyNames;
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+  if (jsonSchema.type === 'integer') boundInteger(jsonSchema);
+  if (zodSchema instanceof z.ZodNullable) foldNull(jsonSchema);
+  if (zodSchema instanceof z.ZodObject) describeMembers(jsonSchema, zodSchema.shape, io);
+}
+
+/** The numbers that JavaScript counts exactly are no limit of the interface, but more than 32 bits. */
+function boundInteger(schema: JsonSchema): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  const isWide = schema.maximum === Number.MAX_SAFE_INTEGER;
+  if (isWide) delete schema.maximum;
+  if (isWide) schema.format ??= 'int64';
+}
+
+/** `type: [x, 'null']` instead of a choice of which one is nothing but null. Of a named schema null is left out: it counts as absent. */
+function foldNull(schema: JsonSchema): void {
+  const [value, nothing] = schema.anyOf ?? [];
+  if (value === undefined || nothing?.type !== 'null') return;
+  delete schema.anyOf;
+  Object.assign(schema, { ...value, ...schema, ...(value.type && { type: [value.type, 'null'] }) });
+}
+
+function describeMembers(schema: JsonSchema, shape: z.core.$ZodShape, io: Context['io']): void {
+  // Members that exist only to be refused with a reason, and what may only be null, are no part of what a client can send.
+  for (const [name, member] of Object.entries(shape)) if (isRefused(member)) delete schema.properties?.[name];
+  // Answers may grow; a client that refuses what it does not know would break.
+  if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
+}
+
+function isRefused(schema: z.core.$ZodType): boolean {
+  if (schema instanceof z.ZodOptional) return isRefused(schema.unwrap());
+  return schema instanceof z.ZodNever || schema instanceof z.ZodNull;
+}
