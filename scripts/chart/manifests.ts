@@ -16,6 +16,8 @@ const notice = '# Made from deploy/helm/atrium by `npm run manifests`.\n';
 /** Labels and annotations that only Helm needs. */
 const ofHelm = /^(helm\.sh\/|checksum\/|app\.kubernetes\.io\/managed-by$)/;
 const administratorFile = 'first-administrator.yaml';
+/** Those of a first administrator who is told of in the overlay's kustomization.yaml. */
+const administratorKinds = ['Job', 'ClusterRoleBinding'];
 /** Rights for what is off by default, applied by hand where it is turned on; each with the setting that does so. */
 const byHand = {
   'access-tokens.yaml': 'features.accessTokens',
@@ -51,7 +53,7 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
       ...Object.fromEntries(Object.keys(byHand).map((name) => [name, `${notice}${rights[name]}`])),
       'config.yaml': `${notice}${parse(config).data['config.yaml']}`,
       'kustomization.yaml': `${notice}${kustomization([...Object.keys(definitions), ...Object.keys(objects)].sort())}`,
-      [`../example-overlay/${administratorFile}`]: `${notice}${administrator[administratorFile]}`,
+      [`../example-overlay/${administratorFile}`]: `${notice}${plainAdministrator(administrator[administratorFile] ?? '')}`,
     }),
   );
 }
@@ -69,6 +71,20 @@ async function renderedTemplates(helm: string, ...options: string[]): Promise<Re
     templates[name] = [...(templates[name] === undefined ? [] : [templates[name]]), ...objects].join('---\n');
   }
   return templates;
+}
+
+/**
+ * The Job with the account of the service, which may make users anyway. An account of its own would need the user's hashed name in its
+ * roles, which nobody should have to work out.
+ */
+function plainAdministrator(text: string): string {
+  const objects = parseAllDocuments(text).filter((object) => {
+    const [kind, role] = [object.get('kind'), object.getIn(['roleRef', 'name'])];
+    return administratorKinds.includes(String(kind)) && role !== 'atrium-first-admin';
+  });
+  for (const object of objects)
+    if (object.get('kind') === 'Job') object.setIn(['spec', 'template', 'spec', 'serviceAccountName'], 'atrium');
+  return objects.map((object) => object.toString({ lineWidth: 0, flowCollectionPadding: false })).join('');
 }
 
 function withoutHelm(object: Document): string {

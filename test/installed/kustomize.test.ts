@@ -22,8 +22,9 @@ describe('kubectl apply -k', () => {
     cluster.images.set('registry.example.com/atrium:0.1.0', cluster.image);
     atrium = await Release.prepare(cluster);
     directory = await mkdtemp(join(tmpdir(), 'atrium-overlay-'));
-    await cp(deploy, directory, { recursive: true });
-    overlay = join(directory, 'example-overlay');
+    overlay = join(directory, 'my-overlay');
+    // As the `cp -RL` of docs/install.md.
+    await cp(join(deploy, 'example-overlay'), overlay, { recursive: true, dereference: true });
     // What the reader of the example changes in its configuration.
     const file = join(overlay, 'config.yaml');
     await writeFile(file, stringify({ ...parse(await readFile(file, 'utf8')), server: { publicURL } }));
