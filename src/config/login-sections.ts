@@ -85,7 +85,11 @@ export const loginSection = z.strictObject({
     .describe('Logins, callbacks, redirects, and refreshes and logouts with made-up tokens, per minute and client address.'),
   claims: z
     .strictObject({
-      username: z.string().min(1).default('email').describe('Claim that names the user for Kubernetes.'),
+      username: z
+        .string()
+        .min(1)
+        .default('email')
+        .describe('Claim that names the user for Kubernetes; `email` or `sub` with the embedded issuer.'),
       usernamePrefix: z
         .string()
         .optional()

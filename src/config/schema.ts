@@ -246,11 +246,18 @@ export function identityURLOf({ server, login, identity }: Config): string | und
 
 /** What is right by itself and wrong together, by the path of the setting to change. */
 export function contradictions(config: Config): Record<string, string> {
-  const { login, server } = config;
+  const { login } = config;
+  const embedded = identityURLOf(config);
+  if (embedded === undefined || issuerOf(config) !== embedded) return {};
   // OpenID Connect Dynamic Client Registration 1.0, section 2: web clients of the implicit flow use https.
-  const isPlain = login.issuer === undefined && identityURLOf(config)?.startsWith('http:');
-  const needsTLS = login.responseMode === 'id_token' && isPlain && server.publicURL !== undefined;
-  return needsTLS ? { 'login.responseMode': 'id_token needs an https server.publicURL with the embedded issuer; use code, or https' } : {};
+  const needsTLS = login.responseMode === 'id_token' && embedded.startsWith('http:');
+  const isChosen = !['email', 'sub'].includes(login.claims.username);
+  return {
+    ...(needsTLS && { 'login.responseMode': 'id_token needs an https server.publicURL with the embedded issuer; use code, or https' }),
+    ...(isChosen && {
+      'login.claims.username': 'must be email or sub with the embedded issuer: users choose the other claims themselves',
+    }),
+  };
 }
 
 /** The issuer that people log in at; undefined if log-in is not configured. */

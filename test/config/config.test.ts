@@ -88,6 +88,20 @@ describe('the configuration', () => {
     expect(problemsOf({ yaml: 'server: { port: 1 }\nserver: { port: 2 }' })['']).to.contain('unique');
   });
 
+  it('lets no claim name people that they choose themselves at the embedded issuer', () => {
+    const publicURL = 'https://console.example.com';
+    const settings = (username: string, login: object = {}, more: object = {}) => ({
+      yaml: JSON.stringify({ server: { publicURL }, login: { ...login, claims: { username } }, ...more }),
+    });
+    for (const username of ['name', 'preferred_username', 'groups', 'federated_claims'])
+      expect(problemsOf(settings(username)), username).to.have.all.keys('login.claims.username');
+    expect(problemsOf(settings('name', { issuer: `${publicURL}/identity` }, { identity: { enabled: true } }))).to.have.all.keys(
+      'login.claims.username',
+    );
+    for (const username of ['email', 'sub']) expect(() => parseConfig(settings(username))).to.not.throw();
+    expect(() => parseConfig(settings('name', { issuer: 'https://issuer.example.com' }))).to.not.throw();
+  });
+
   it('refuses the id_token flow with the embedded issuer on plain http', () => {
     const settings = (publicURL: string) => ({ yaml: `server: { publicURL: "${publicURL}" }\nlogin: { responseMode: id_token }` });
 
