@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalJWKSet, errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Issuer } from './issuer.ts';
 import { IssuerFault, issuerUnavailable } from './issuer-errors.ts';
 
-/** Between two readings that a key which nobody knows has caused: made-up names must not make us hammer the issuer. */
+/** Between two readings that a bearer token of an unknown key has caused: anybody can send one with a made-up name. */
 const coolDownMs = 30_000;
+/** Between two readings that other tokens have caused, which wait for the next one: what cannot be told must not end anything. */
+const pauseMs = 1_000;
 /** Keys that the issuer has withdrawn go on counting for so long; while it is down they all do. */
 const maxAgeMs = 600_000;
 const retryAfterMs = 10_000;
@@ -25,9 +28,9 @@ export class IssuerKeys {
   #keys: KeySet | undefined;
   #rereadAt = Number.NEGATIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
+  /** When the last reading began. */
+  #beganAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<KeySet> | undefined;
-  /** Why the last reading failed; undefined if it did not. */
-  #failure: unknown;
 
   constructor({ issuer, clock = () => performance.now() }: IssuerKeysOptions) {
     this.#issuer = issuer;
@@ -35,11 +38,12 @@ export class IssuerKeys {
   }
 
   /**
-   * Verifies a token with the one key that fits, or with each of those that do. A key that is not known makes the set be read again, at
-   * once the first time, and then every thirty seconds at most.
+   * Verifies a token with the one key that fits, or with each of those that do. A key that is not known makes the set be read again:
+   * for bearer tokens at once the first time, and then every thirty seconds at most; for all others by a budget of their own.
    *
-   * @param whenUnread what to do with a token whose key is not known while the keys cannot be read again: refuse it, or fail with 503
-   * @throws jose's errors if the token does not hold; StatusError 503 if it cannot be judged
+   * @param whenUnread what to do with a token whose key is not known while the keys cannot be read again: refuse it (bearer tokens), or
+   *   fail with 503 (tokens that something ends with if they are refused)
+   * @throws jose's errors if the token does not hold; StatusError 503 if it cannot be verified
    */
   async verify(token: string, { whenUnread, ...options }: JWTVerifyOptions & { whenUnread: 'refuse' | 'fail' }): Promise<JWTVerifyResult> {
     const keys = await this.#known();
@@ -47,10 +51,19 @@ export class IssuerKeys {
       return await verifyWith(keys, token, options);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (whenUnread === 'fail') return verifyWith(await this.#newer(), token, options);
       const newer = this.#mayReadAgain() ? await this.#read().catch(() => undefined) : undefined;
-      if (newer === undefined) throw whenUnread === 'fail' ? (this.#failure ?? error) : error;
+      if (newer === undefined) throw error;
       return verifyWith(newer, token, options);
     }
+  }
+
+  /** Keys that were read after this call: those of a reading under way may be older than the token. @throws StatusError 503 */
+  async #newer(): Promise<KeySet> {
+    await this.#reading?.catch(() => undefined);
+    const waitMs = this.#beganAt + pauseMs - this.#clock();
+    if (waitMs > 0) await sleep(waitMs);
+    return this.#read();
   }
 
   /** Old keys go on while newer ones are read. */
@@ -77,18 +90,8 @@ export class IssuerKeys {
   }
 
   async #fetch(): Promise<KeySet> {
-    this.#rereadAt = this.#clock() + retryAfterMs;
-    try {
-      const keys = await this.#fetchOnce();
-      this.#failure = undefined;
-      return keys;
-    } catch (error) {
-      this.#failure = error;
-      throw error;
-    }
-  }
-
-  async #fetchOnce(): Promise<KeySet> {
+    this.#beganAt = this.#clock();
+    this.#rereadAt = this.#beganAt + retryAfterMs;
     const parsed = jwkSet.safeParse(await this.#issuer.fetchKeys());
     if (!parsed.success) throw issuerUnavailable(new IssuerFault('gave no set of keys'));
     this.#keys = createLocalJWKSet(parsed.data);

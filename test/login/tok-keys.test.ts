@@ -1,9 +1,12 @@
 /** Which key judges a token. */
 import { expect } from 'chai';
-import { expectOK } from './conformance/relying-party.ts';
-import { Browser, logIn } from './provider/browser.ts';
+import { expectOK, expectStatus } from './conformance/relying-party.ts';
+import { html } from './provider/answers.ts';
+import { authorize, Browser, logIn, loginInfoOf } from './provider/browser.ts';
 import type { Misbehaviour } from './provider/misbehaviour.ts';
 import { TestProvider } from './provider/provider.ts';
+import type { TokenChange } from './provider/tokens.ts';
+import { type LoggedIn, refresh, session } from './session-support.ts';
 import { LoginCluster, type Service } from './support.ts';
 
 const flows = ['code', 'hybrid'] as const;
@@ -86,5 +89,74 @@ describe('the keys of the issuer', () => {
     for (const flow of flows) expectOK((await logIn(service, { flow })).callback);
     const forged = provider.idToken({ signer: 'unpublished RS256', header: { kid } });
     expect((await infoOf(service, forged)).status).to.equal(401);
+  });
+
+  describe('after a rotation, with bearers of made-up keys before it', () => {
+    let service: Service;
+    let current: LoggedIn;
+
+    const logOutThere = async () => {
+      const body = new URLSearchParams({ logout_token: provider.logoutToken() });
+      return (await fetch(`${service.url}/api/v2/token/backchannel-logout`, { method: 'POST', body })).status;
+    };
+
+    beforeEach(async () => {
+      service = await newService();
+      current = await session(service);
+      await provider.rotateKeys({ keepsOld: false });
+      await arm();
+    });
+
+    /** What anybody can do, every thirty seconds. */
+    const arm = async () => {
+      const forged = provider.idToken({ signer: 'unpublished RS256', header: { kid: `made-up-${Math.random()}` } });
+      expect((await infoOf(service, forged)).status).to.equal(401);
+    };
+
+    for (const [what, isArmedAgain] of [
+      ['one rotation', false],
+      ['another rotation within the thirty seconds', true],
+    ] as const) {
+      it(`TOK-05 let people log in, sessions renew and logout tokens arrive (${what})`, async () => {
+        if (isArmedAgain) {
+          await provider.rotateKeys({ keepsOld: false });
+          await arm();
+        }
+        for (const flow of flows) expectOK((await logIn(service, { flow })).callback);
+        await provider.rotateKeys({ keepsOld: false });
+        expectOK(await refresh(current.browser, current.handle));
+        await provider.rotateKeys({ keepsOld: false });
+        expect(await logOutThere()).to.equal(200);
+      });
+    }
+
+    it('TOK-05 end nothing while they cannot be read: 503', async () => {
+      await provider.rotateKeys({ keepsOld: false });
+      provider.misbehave({ answer: { jwks: html(500) } });
+      expectStatus((await logIn(service)).callback, 503);
+      expectStatus((await logIn(service, { flow: 'hybrid' })).callback, 503);
+      const reply = await refresh(current.browser, current.handle);
+      expectStatus(reply, 503);
+      expect(reply.headers.get('retry-after')).to.match(/^\d+$/);
+      expect(await logOutThere()).to.equal(503);
+      provider.misbehave();
+      expectOK(await current.browser.info('v2'));
+      expect(await logOutThere()).to.equal(200);
+    });
+
+    it('TOK-05 are read once for many tokens of unknown keys at once, and those are refused', async () => {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => authorized(service, { signer: 'unpublished RS256' })));
+      provider.forgetRequests();
+      const replies = await Promise.all(answers.map(({ browser, answer }) => browser.callback('v2', answer)));
+      for (const reply of replies) expectStatus(reply, 401, 'id_token');
+      expect(provider.hits('jwks')).to.be.within(1, 2);
+    });
+
+    async function authorized({ url }: Service, frontChannel: TokenChange) {
+      provider.misbehave({ frontChannel });
+      const browser = new Browser(url);
+      const { auth_url } = loginInfoOf(await browser.login('v2'));
+      return { browser, answer: await authorize(auth_url, 'code id_token') };
+    }
   });
 });
