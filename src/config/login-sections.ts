@@ -32,6 +32,12 @@ export const loginSection = z.strictObject({
     .enum(['code', 'id_token'])
     .default('code')
     .describe('Flow: an authorization code with PKCE, or an ID token in the fragment.'),
+  idTokenAlgorithm: z
+    .enum(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])
+    .optional()
+    .describe(
+      'The algorithm that the issuer signs our ID tokens and logout tokens with (`id_token_signed_response_alg`). Default: any that is asymmetric.',
+    ),
   requireIss: z
     .boolean()
     .default(false)

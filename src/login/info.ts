@@ -48,11 +48,11 @@ export class Info {
   async #ofToken(bearer: Bearer, signal: AbortSignal): Promise<Omit<Person, 'identity'>> {
     const verified = await this.#options.login?.verifier.bearer(bearer.token);
     if (verified === undefined || verified === 'not ours') return {};
-    const claims = await this.#complete(bearer, verified.claims, signal);
+    const claims = verified.isAccessToken ? await this.#complete(bearer, verified.claims, signal) : verified.claims;
     return { claims, tokenStorage: 'local', expiresAt: claims.exp };
   }
 
-  /** What the token does not say is asked once at the userinfo endpoint; while that is out of reach it is left out. */
+  /** What an access token does not say is asked once at the userinfo endpoint; while that is out of reach it is left out. */
   async #complete({ token, hash }: Bearer, claims: VerifiedClaims, signal: AbortSignal): Promise<VerifiedClaims> {
     const { login } = this.#options;
     if (login === undefined || !isIncomplete(claims, login.rules)) return claims;

@@ -161,7 +161,7 @@ export class IssuerTokens {
   async #acceptedAccessToken(accessToken: string, idClaims?: VerifiedClaims): Promise<VerifiedClaims | undefined> {
     const { credential, verifier, rules } = this.#options;
     if (credential === 'id_token') return undefined;
-    const verified = await verifier.bearer(accessToken).catch((error: unknown) => {
+    const verified = await verifier.bearer(accessToken, { isSent: false }).catch((error: unknown) => {
       if (error instanceof StatusError && error.status.code === 401) return 'not ours' as const;
       throw error;
     });

@@ -17,6 +17,8 @@ export interface IssuerOptions {
   /** `login.clientAuthentication`. Default: HTTP Basic. */
   clientAuthentication?: SecretTransport;
   caFile?: string | undefined;
+  /** `login.idTokenAlgorithm`. Default: what the metadata announces. */
+  idTokenAlgorithm?: string | undefined;
   /** Told why openid-client refuses a token. */
   refusals?: Pick<RefusalLog, 'tell'>;
   /** Milliseconds that only ever grow. */
@@ -198,7 +200,7 @@ export class Issuer {
 
   /** openid-client's view of issuer and client, for the calls of one request. The secret is read each time, so that it can be rotated. */
   async #configuration(signal = new AbortController().signal, onAnswer?: (answer: FetchedAnswer) => void): Promise<client.Configuration> {
-    const { issuer, clientID, clientSecretFile, clientAuthentication: transport = 'basic' } = this.#options;
+    const { issuer, clientID, clientSecretFile, clientAuthentication: transport = 'basic', idTokenAlgorithm } = this.#options;
     const metadata = await this.metadata();
     const { token_endpoint_auth_methods_supported: offered } = metadata;
     try {
@@ -206,7 +208,7 @@ export class Issuer {
       const configuration = new client.Configuration(
         metadata,
         clientID,
-        { [client.clockTolerance]: 60 },
+        { [client.clockTolerance]: 60, ...(idTokenAlgorithm !== undefined && { id_token_signed_response_alg: idTokenAlgorithm }) },
         clientAuthentication({ secret, transport, offered }),
       );
       if (isInsecure(issuer)) client.allowInsecureRequests(configuration);

@@ -132,11 +132,11 @@ function createIssuerSide({
   now,
   clock,
 }: RelyingPartyOptions & { rules: ClaimRules; isForwarded: boolean }) {
-  const { clientID, clientSecretFile, clientAuthentication, caFile, audiences, bearer: credential } = login;
+  const { clientID, audiences, idTokenAlgorithm, bearer: credential } = login;
   const refusals = new RefusalLog({ log, issuer: issuerURL, clock });
-  const issuer = new Issuer({ issuer: issuerURL, clientID, clientSecretFile, clientAuthentication, caFile, refusals, clock });
+  const issuer = new Issuer({ ...login, issuer: issuerURL, refusals, clock });
   const keys = new IssuerKeys({ issuer, clock });
-  const verifier = new TokenVerifier({ keys, clientID, audiences, rules, refusals, metrics, now });
+  const verifier = new TokenVerifier({ keys, clientID, audiences, idTokenAlgorithm, rules, refusals, metrics, now });
   const issuerTokens = new IssuerTokens({ issuer, verifier, rules, credential, isForwarded, now });
   return { issuer, verifier, issuerTokens };
 }

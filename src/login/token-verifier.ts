@@ -16,6 +16,8 @@ export interface TokenVerifierOptions {
   /** `login.audiences`: further audiences whose bearer tokens are accepted. */
   audiences: readonly string[];
   rules: ClaimRules;
+  /** `login.idTokenAlgorithm`: the only one of ID tokens and logout tokens. Undefined: any that is asymmetric. */
+  idTokenAlgorithm?: string | undefined;
   refusals: Pick<RefusalLog, 'tell'>;
   metrics: Metrics;
   now: () => Date;
@@ -82,23 +84,25 @@ export class TokenVerifier {
   /**
    * A bearer token: whose it is, or 'not ours' for what does not name our issuer and is for the API server to judge.
    *
+   * @param isSent false for one that no caller has sent: then the log is not told why it is refused
    * @throws StatusError 401 (cause TokenExpired for one that held until then), 503 while the issuer's keys are not to be had
    */
-  async bearer(token: string): Promise<VerifiedToken | 'not ours'> {
+  async bearer(token: string, { isSent = true } = {}): Promise<VerifiedToken | 'not ours'> {
     const key = hash('sha256', token, 'base64url');
     const known = this.#verified.get(key);
     if (known !== undefined && this.#seconds() < known.claims.exp) return known;
     if (!this.#isOurs(token)) return 'not ours';
-    const verified = await this.#told('bearer token', token, () => this.#bearer(token));
+    const verified = await (isSent ? this.#told('bearer token', token, () => this.#bearer(token)) : this.#bearer(token));
     if (this.#seconds() < verified.claims.exp) this.#verified.set(key, verified);
     return verified;
   }
 
   async #bearer(token: string): Promise<VerifiedToken> {
-    const { claims } = await this.#verify(token, { types: ['jwt', 'at+jwt'], whenUnread: 'refuse', schema: claimsSchema });
+    const expected = { types: ['jwt', 'at+jwt'], algorithms, whenUnread: 'refuse', schema: claimsSchema } as const;
+    const { claims, header } = await this.#verify(token, expected);
     this.#checkAudience(claims, this.#options.audiences);
     const used = usedClaims(claims, this.#options.rules);
-    return { claims: used, login: loginOf(used, this.#options.rules) };
+    return { claims: used, login: loginOf(used, this.#options.rules), isAccessToken: isAccessToken(claims, header) };
   }
 
   /**
@@ -111,7 +115,7 @@ export class TokenVerifier {
   }
 
   async #idToken(token: string, checks: IdTokenChecks): Promise<VerifiedClaims> {
-    const { claims, header } = await this.#verify(token, { types: ['jwt'], whenUnread: 'fail', schema: claimsSchema });
+    const { claims, header } = await this.#verify(token, { types: ['jwt'], ...this.#ofClient, schema: claimsSchema });
     this.#checkAudience(claims, []);
     const { nonce, c_hash: codeHash, at_hash: accessTokenHash } = claims;
     if (checks.nonce !== undefined && nonce !== checks.nonce) throw refusal('the nonce is another');
@@ -128,10 +132,16 @@ export class TokenVerifier {
    */
   logoutToken(token: string): Promise<LogoutClaims> {
     return this.#told('logout token', token, async () => {
-      const { claims } = await this.#verify(token, { types: ['logout+jwt', 'jwt'], whenUnread: 'fail', schema: logoutSchema });
+      const { claims } = await this.#verify(token, { types: ['logout+jwt', 'jwt'], ...this.#ofClient, schema: logoutSchema });
       this.#checkAudience(claims, []);
       return claims;
     });
+  }
+
+  /** Tokens that the issuer makes for us as its client. */
+  get #ofClient() {
+    const { idTokenAlgorithm } = this.#options;
+    return { algorithms: idTokenAlgorithm === undefined ? algorithms : [idTokenAlgorithm], whenUnread: 'fail' } as const;
   }
 
   /** Why a token is refused is for the log alone. */
@@ -166,11 +176,11 @@ export class TokenVerifier {
 
   async #verify<C extends { iat: number }>(
     token: string,
-    { types, whenUnread, schema }: { types: readonly string[]; whenUnread: 'refuse' | 'fail'; schema: z.ZodType<C> },
+    { types, algorithms, whenUnread, schema }: Expected<C>,
   ): Promise<{ claims: C; header: JWTHeaderParameters }> {
     const { keys, rules, now } = this.#options;
     const verified = await keys
-      .verify(token, { algorithms, issuer: rules.issuer, clockTolerance: leewaySeconds, currentDate: now(), whenUnread })
+      .verify(token, { algorithms: [...algorithms], issuer: rules.issuer, clockTolerance: leewaySeconds, currentDate: now(), whenUnread })
       .catch((error: unknown) => {
         throw error instanceof StatusError ? error : refusalBecause(error);
       });
@@ -194,6 +204,22 @@ export class TokenVerifier {
     if (azp === undefined ? !given.every(isTrusted) : azp !== clientID)
       throw refusal('azp is another', { name: 'azp', expected: clientID, given: azp });
   }
+}
+
+interface Expected<C> {
+  /** Values of `typ`, in lower case. */
+  types: readonly string[];
+  algorithms: readonly string[];
+  whenUnread: 'refuse' | 'fail';
+  schema: z.ZodType<C>;
+}
+
+/** An ID token is for us alone, and worth nothing at the issuer: it is not to be sent there as a credential. */
+function isAccessToken(claims: Claims, { typ }: JWTHeaderParameters): boolean {
+  if (String(typ).toLowerCase() === 'at+jwt') return true;
+  if (['nonce', 'at_hash', 'c_hash'].some((name) => claims[name] !== undefined)) return false;
+  // Keycloak says `Bearer`; `scope` and `client_id` are of RFC 9068.
+  return claims.typ === 'Bearer' || ['scope', 'scp', 'client_id'].some((name) => claims[name] !== undefined);
 }
 
 /** By a rule of ours. */

@@ -14,6 +14,8 @@ export interface VerifiedToken {
   readonly claims: VerifiedClaims;
   /** The login string that the user's record is found by (`AccountLookup.find`). Undefined if the token names nobody. */
   readonly login: string | undefined;
+  /** Whether it can be sent to the issuer; an ID token is for us alone. */
+  readonly isAccessToken: boolean;
 }
 
 /** The tokens of one log-in, as a session keeps them. */

@@ -36,17 +36,34 @@ describe('info', () => {
     expect(info.ext).to.not.have.any.keys('token', 'return_to');
   });
 
-  it('asks userinfo once for what a token does not say', async () => {
+  it('asks userinfo once for what an access token does not say', async () => {
+    const { cluster, provider } = party();
+    const { groups, ...person } = provider.person;
+    const service = await cluster.service({ provider, config: { login: { bearer: 'access_token' } } });
+    try {
+      provider.person = person;
+      provider.misbehave({ accessTokenAudience: 'atrium', userInfo: { groups } });
+      const { callback } = await logIn(service, { storage: 'local' });
+      expectOK(callback);
+      const bearer = userInfoOf(callback).ext.token?.access_token;
+      provider.forgetRequests();
+      for (let asked = 0; asked < 3; asked += 1)
+        expect(userInfoOf(await new Browser(service.url).info('v2', bearer)).email).to.equal('jane@example.com');
+      expect(provider.hits('userinfo')).to.equal(1);
+      expect(provider.requests.find(({ endpoint }) => endpoint === 'userinfo')?.headers.authorization).to.equal(`Bearer ${bearer}`);
+    } finally {
+      provider.person = { ...person, groups };
+    }
+  });
+
+  it('sends no ID token to userinfo: it is for us alone', async () => {
     const { provider, service } = party();
-    const { callback } = await logIn(service, { storage: 'local' });
-    expectOK(callback);
-    provider.misbehave({ accessTokenAudience: 'atrium' });
-    const later = await logIn(service, { storage: 'local' });
-    expectOK(later.callback);
-    const bearer = provider.idToken({ claims: { groups: undefined } });
-    provider.forgetRequests();
-    for (let asked = 0; asked < 3; asked += 1) expectOK(await new Browser(service.url).info('v2', bearer));
-    expect(provider.hits('userinfo')).to.equal(1);
+    for (const claims of [{}, { nonce: 'a-nonce' }, { at_hash: 'a-hash', scope: 'openid' }]) {
+      provider.forgetRequests();
+      const bearer = provider.idToken({ claims: { groups: undefined, jti: JSON.stringify(claims), ...claims } });
+      expectOK(await new Browser(service.url).info('v2', bearer));
+      expect(provider.hits('userinfo')).to.equal(0);
+    }
   });
 
   it('goes on with what userinfo told, where a renewal cannot ask it', async () => {
