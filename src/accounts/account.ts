@@ -28,6 +28,8 @@ export interface Account {
   /** False: gone from its source. */
   readonly isValid: boolean;
   readonly isDisabled: boolean;
+  /** Being deleted: a finalizer holds it up. */
+  readonly isTerminating: boolean;
   readonly validFrom?: number;
   readonly validUntil?: number;
   readonly lockedUntil?: number;
@@ -65,6 +67,7 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
     ...(sessionsNotBefore !== undefined && { sessionsNotBefore }),
     isCanonical,
     isValid: spec.valid !== false,
+    isTerminating: metadata.deletionTimestamp !== undefined,
     isDisabled: spec.is_disabled === true || spec.state === 'inactive',
     ...(validFrom !== undefined && { validFrom }),
     ...(validUntil !== undefined && { validUntil }),

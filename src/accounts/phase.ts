@@ -5,7 +5,7 @@ import { type Account, accountOf } from './account.ts';
 export interface AccountPhase {
   phase: 'Invalid' | 'Disabled' | 'Locked' | 'Normal';
   /** '' for Normal. */
-  reason: '' | 'GoneFromSource' | 'NotCanonical' | 'ByHand' | 'NotYetValid' | 'Expired' | 'Idle' | 'TooManyFailedLogins';
+  reason: '' | 'GoneFromSource' | 'NotCanonical' | 'Terminating' | 'ByHand' | 'NotYetValid' | 'Expired' | 'Idle' | 'TooManyFailedLogins';
   /** Of a Locked user. */
   lockedUntil?: Date;
 }
@@ -22,6 +22,7 @@ export function phaseOf(account: Account, now: Date, idleDays: number): AccountP
   const { validFrom = Number.NEGATIVE_INFINITY, validUntil = Number.POSITIVE_INFINITY, lockedUntil = 0 } = account;
   if (!account.isValid) return { phase: 'Invalid', reason: 'GoneFromSource' };
   if (!account.isCanonical) return { phase: 'Invalid', reason: 'NotCanonical' };
+  if (account.isTerminating) return { phase: 'Disabled', reason: 'Terminating' };
   if (account.isDisabled) return { phase: 'Disabled', reason: 'ByHand' };
   if (seconds < validFrom) return { phase: 'Disabled', reason: 'NotYetValid' };
   if (seconds >= validUntil) return { phase: 'Disabled', reason: 'Expired' };

@@ -7,8 +7,9 @@ import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { createEvent } from '../kubernetes/events.ts';
 import { Lease } from '../kubernetes/lease.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import { accountOf } from './account.ts';
+import { type Account, accountOf } from './account.ts';
 import { conditionsOf } from './conditions.ts';
+import { DeletedUsers } from './deleted-users.ts';
 import type { AccountLookup } from './lookup.ts';
 import { nextChangeOf, phaseOf } from './phase.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
@@ -35,8 +36,10 @@ export interface UserStatesOptions {
     names(): Iterable<string>;
     /** As it was seen last. */
     get(name: string): KubernetesObject | undefined;
+    /** Tells of every one that is gone. @returns a function that ends it */
+    onGone(listener: (account: Account) => void): () => void;
   };
-  config: Pick<Config, 'users'>;
+  config: Pick<Config, 'login' | 'users'>;
   naming: SubjectNaming;
   log: Logger;
   now?: () => Date;
@@ -57,19 +60,24 @@ export class UserStates {
   /** When to look at a record again, in milliseconds since 1970; 0 for at once. */
   readonly #due = new Map<string, number>();
   #forget: (() => void) | undefined;
+  readonly #deleted: DeletedUsers;
+  #forgetGone: () => void = () => undefined;
 
   constructor(options: UserStatesOptions) {
     this.#options = options;
     this.#records = new UserRecords(options.client);
-    this.#lease = new Lease({ ...options, name: 'atrium-user-states' });
     this.#now = options.now ?? (() => new Date());
+    this.#deleted = new DeletedUsers({ ...options, now: this.#now });
+    this.#lease = new Lease({ ...options, name: 'atrium-user-states' });
   }
 
   start(): void {
+    this.#forgetGone = this.#options.records.onGone((account) => this.#deleted.see(account));
     this.#lease.start((signal) => this.#work(signal));
   }
 
   stop(): Promise<void> {
+    this.#forgetGone();
     return this.#lease.stop();
   }
 
@@ -78,6 +86,7 @@ export class UserStates {
     log.info('this replica keeps the states of users');
     this.#forget = accounts.onChange((name) => this.#due.set(name, 0));
     for (const name of records.names()) this.#due.set(name, 0);
+    const ending = this.#deleted.run(signal);
     try {
       while (!signal.aborted) {
         if (accounts.isSynced) await this.#lookAtDue(signal);
@@ -86,6 +95,7 @@ export class UserStates {
     } finally {
       this.#forget();
       this.#due.clear();
+      await ending;
     }
   }
 

@@ -1,7 +1,9 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { noLongerCounts, phaseCause, revoked } from '../accounts/refused-credential.ts';
+import { subjectOf } from '../accounts/subject-name.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
+import type { ClaimRules } from './claims.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
 import type { SessionRow } from './session-record.ts';
@@ -26,6 +28,7 @@ export interface AccountStateOptions {
   accounts: AccountLookup;
   revokedTokens: RevokedTokens;
   sessions: Followed;
+  rules: Pick<ClaimRules, 'isEmbedded'>;
   /** `users.idleDays` */
   idleDays: number;
   now: () => Date;
@@ -114,7 +117,16 @@ export class AccountState {
     if (this.#options.revokedTokens.hasEndedBearers(claims, issuedAt * 1000)) return noLongerCounts(revoked);
     if (this.#options.revokedTokens.hasSubject(subjectName, issuedAt * 1000)) return noLongerCounts(revoked);
     const account = this.find(login);
+    // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
+    if (this.#options.rules.isEmbedded && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
     return account && this.#refusal(account, issuedAt);
+  }
+
+  /** Waits for the record of a token that the embedded issuer gave out a moment ago. @throws the signal's reason when it aborts */
+  async whenTokenCaughtUp({ issuedAt, login, claims }: TokenOwner, signal: AbortSignal): Promise<void> {
+    const { accounts, rules, now } = this.#options;
+    const isYoung = now().getTime() - issuedAt * 1000 < youngMs;
+    if (rules.isEmbedded && isYoung && accounts.isSynced) await this.#until(() => isSubjectOf(this.find(login), claims), signal);
   }
 
   #refusalOf(login: Begun): StatusError | undefined {
@@ -154,6 +166,8 @@ export class AccountState {
 
 /** Where a resource is not installed there is nothing to hear. */
 const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && !watch.failure()?.startsWith('404');
+
+const isSubjectOf = (account: Account | undefined, { sub }: VerifiedClaims) => account !== undefined && subjectOf(account) === sub;
 
 /** 401 for a session that is over, or never was. */
 export function sessionEnded(cause?: unknown): StatusError {

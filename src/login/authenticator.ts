@@ -83,7 +83,9 @@ export class LoginAuthenticator implements Authenticator {
     if (verified === 'not ours') return bearer;
     const { claims, login } = verified;
     const identity = identityOf(claims);
-    const refusal = accountState.refusalOfToken({ subjectName: identity.name, issuedAt: claims.iat, login, claims });
+    const owner = { subjectName: identity.name, issuedAt: claims.iat, login, claims };
+    await accountState.whenTokenCaughtUp(owner, signal);
+    const refusal = accountState.refusalOfToken(owner);
     if (refusal !== undefined) throw refusal;
     return { ...bearer, ...(isImpersonated && { actAs: identity }), ...ofAccount(accountState.find(login)) };
   }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountOf } from '../accounts/account.ts';
+import { type Account, accountOf } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
-import { revokeSubject } from '../accounts/revoked-subject.ts';
+import { revocationEnd, revokeSubject } from '../accounts/revoked-subject.ts';
+import { localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
 import { nextSecond } from '../accounts/timestamp.ts';
 import { UserRecords } from '../accounts/user-records.ts';
 import { userResource } from '../accounts/user-resource.ts';
@@ -22,6 +23,7 @@ export interface UserDeleterOptions {
   accounts: AccountLookup;
   rights: SubjectRights;
   config: Pick<Config, 'login' | 'users'>;
+  naming: SubjectNaming;
   now: () => Date;
 }
 
@@ -40,8 +42,6 @@ export interface Deleted {
   leftBindings: number;
 }
 
-/** The last day on which a token issued today can count, whatever the settings were when it was issued. */
-const leastRevocationMs = 30 * 86_400_000;
 const goneWithinMs = 2_000;
 
 /** Deletes users with all that goes with them. */
@@ -69,7 +69,7 @@ export class UserDeleter {
     if (object === undefined) throw notFound(userResource, name);
     checkPreconditions(object, deletion);
     const account = accountOf(object);
-    const { subjectName } = account;
+    const subjectName = account.subjectName || this.#localName(account);
     if (subjectName !== '' && subjectName === caller.identity.name) throw ownAccount(name);
     if (account.isAdmin) await rights.requireImpersonation(caller, subjectName || account.email, signal);
     requireAnotherAdministrator(account, 'deleted', { accounts, idleDays: config.users.idleDays, now: now() });
@@ -77,7 +77,7 @@ export class UserDeleter {
     const { uid } = account;
     await this.#send({ ...deletion, isDryRun: true }, object, caller, signal);
     if (deletion.isDryRun) return { uid, leftBindings };
-    if (subjectName !== '') await this.#revoke(subjectName, name, signal);
+    if (subjectName !== '') await this.#revoke(subjectName, account, signal);
     // A record that is not canonical is nobody: what names it means somebody else.
     if (account.isCanonical) await removeReferences(apiServer.asService, { name, subjectName }, signal);
     await this.#send(deletion, object, caller, signal);
@@ -115,11 +115,16 @@ export class UserDeleter {
     await sleep(Math.max(0, this.#settledAt - this.#options.now().getTime()), undefined, { signal });
   }
 
-  async #revoke(subjectName: string, user: string, signal: AbortSignal): Promise<void> {
+  /** Of a record that was made a moment ago; '' if there is none. */
+  #localName(account: Account): string {
+    return account.isCanonical && account.connectorType === 'local' ? (localSubjectName(account, this.#options.naming) ?? '') : '';
+  }
+
+  async #revoke(subjectName: string, { name, uid }: Account, signal: AbortSignal): Promise<void> {
     const now = this.#options.now();
     this.#settledAt = nextSecond(now).getTime();
-    const expiresAt = new Date(now.getTime() + Math.max(this.#options.config.login.session.absolute, leastRevocationMs));
-    await revokeSubject(this.#options.apiServer.asService, { subjectName, user, now, expiresAt }, signal);
+    const expiresAt = revocationEnd(now, this.#options.config.login.session);
+    await revokeSubject(this.#options.apiServer.asService, { subjectName, user: name, userUID: uid, now, expiresAt }, signal);
   }
 
   /** So that whoever deleted does not see the user in the next list here. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Account } from '../accounts/account.ts';
 import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import { type AccountLookup, accountLookup } from '../accounts/lookup.ts';
 import { NewPasswords } from '../accounts/new-passwords.ts';
@@ -40,7 +41,11 @@ interface WatchedUsers {
   /** For log-in. */
   accounts: AccountLookup;
   /** As they are stored, by name. */
-  records: { names(): Iterable<string>; get(name: string): KubernetesObject | undefined };
+  records: {
+    names(): Iterable<string>;
+    get(name: string): KubernetesObject | undefined;
+    onGone(listener: (account: Account) => void): () => void;
+  };
 }
 
 export function watchUsers(parts: WatchCacheParts): WatchedUsers {
@@ -49,6 +54,10 @@ export function watchUsers(parts: WatchCacheParts): WatchedUsers {
   const records = {
     names: () => Array.from(cache.values(), ({ name }) => name),
     get: (name: string) => storedObject(cache.get(name)),
+    onGone: (listener: (account: Account) => void) =>
+      cache.onChange(({ old, new: current }) => {
+        if (old !== undefined && old.account.uid !== current?.account.uid) listener(old.account);
+      }),
   };
   return { cache, accounts, records };
 }

@@ -33,7 +33,7 @@ const cookieOf = ({ cookies }: Browser) => cookies.map(({ name, value }) => `${n
 
 describe('USR-07 what a user has opened', () => {
   let service: EmbeddedLogin;
-  const emails = ['own', 'reset', 'disabled', 'deleted', 'reborn', 'shut'].map((name) => `${name}@example.com`);
+  const emails = ['own', 'reset', 'disabled', 'deleted', 'reborn', 'shut', 'kubectl', 'terminating'].map((name) => `${name}@example.com`);
 
   before(async () => {
     service = await startEmbeddedLogin({ emails, password: old, credentials: 'impersonate', replicas: 2 });
@@ -185,5 +185,73 @@ describe('USR-07 what a user has opened', () => {
     const successor = await open(email, fresh);
     expect(await withBearer(successor.bearer)).to.deep.equal([200, 200]);
     expect(await withCookie(successor.cookie)).to.deep.equal([200, 200]);
+  });
+
+  const native = (email: string) => `/apis/auth.platform.io/v1/users/${nameOf(email)}`;
+  const uidOf = async (email: string) => {
+    const { status, body } = await service.admin.call('GET', native(email));
+    return status === 404 ? undefined : z.object({ metadata: z.object({ uid: z.string() }) }).parse(body).metadata.uid;
+  };
+  const revocations = async (email: string) => {
+    const { body } = await service.admin.call('GET', '/apis/auth.platform.io/v1/revokedtokens');
+    const { items } = z
+      .object({ items: z.array(z.object({ spec: z.looseObject({ kind: z.string(), user: z.string().optional() }) })) })
+      .parse(body);
+    return items.filter(({ spec }) => spec.kind === 'Subject' && spec.user === nameOf(email));
+  };
+  const makeAgain = async (email: string, password: string) => {
+    const headers = { authorization: `Bearer ${await service.cluster.token('admin')}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ spec: { email, password } });
+    const made = await service.request('/auth/v1/users', { method: 'POST', headers, body });
+    expect(made.status, await made.text()).to.equal(201);
+  };
+
+  it('REC-06 ends when the record is deleted with kubectl, and stays so when it is made again', async () => {
+    const email = 'kubectl@example.com';
+    const opened = await open(email);
+
+    await service.admin.remove(native(email));
+
+    await eventually(() => withBearer(opened.bearer), bothAre(401), 2_000);
+    await eventually(() => withCookie(opened.cookie), bothAre(401), 2_000);
+    await eventually(
+      () => revocations(email),
+      (found) => found.length === 1,
+    );
+    await makeAgain(email, fresh);
+    await eventually(
+      async () => (await service.logIn(email, fresh)).status,
+      (status) => status === 200,
+    );
+    await expectEnded(opened);
+    expect(await withCookie(opened.cookie)).to.deep.equal([401, 401]);
+  });
+
+  it('REC-06 ends with the beginning of a deletion that a finalizer holds up, and nobody logs in meanwhile', async () => {
+    const email = 'terminating@example.com';
+    const opened = await open(email);
+    const type = { 'content-type': 'application/merge-patch+json' };
+    await service.admin.call('PATCH', native(email), { metadata: { finalizers: ['example.com/archive'] } }, type);
+
+    await service.admin.remove(native(email));
+
+    await eventually(() => withCookie(opened.cookie), bothAre(401), 5_000);
+    await expectEnded(opened);
+    expect((await service.logIn(email, old)).status).to.equal(403);
+    const { body } = await eventually(
+      () => service.admin.call('GET', native(email)),
+      ({ body: found }) => JSON.stringify(found).includes('"Terminating"'),
+    );
+    expect(body).to.have.nested.property('status.phase', 'Disabled');
+    expect(body).to.have.nested.property('status.reason', 'Terminating');
+
+    await service.admin.call('PATCH', native(email), { metadata: { finalizers: null } }, type);
+    await eventually(
+      () => uidOf(email),
+      (uid) => uid === undefined,
+    );
+    await makeAgain(email, fresh);
+    expect(await withBearer(opened.bearer)).to.deep.equal([401, 401]);
+    expect(await withCookie(opened.cookie)).to.deep.equal([401, 401]);
   });
 });
