@@ -4,7 +4,7 @@ import type { Change } from '../kubernetes/watch-cache.ts';
 
 /**
  * How the issuer names a login: its own session (`sid`), its user (`sub`), and the user with the time of the authentication (`auth`). As
- * hashes, which can stand in labels and which nobody who may read objects can turn into a logout token.
+ * hashes, which can stand in labels and which a reader of objects cannot turn into a logout token.
  */
 export interface IssuerLogin {
   readonly sid?: string | undefined;

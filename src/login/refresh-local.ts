@@ -92,7 +92,7 @@ export class LocalRenewal {
     return localPayload({ ...tokens, bearerExpiresAt: end }, next);
   }
 
-  /** Never returns. The login is over, with all seals of it; the next one with them asks nobody. */
+  /** Never returns. The login is over, with all seals of it: the next request with one asks the issuer nothing. */
   async #end(login: LoginFacts, refreshToken: string | undefined, error: StatusError): Promise<never> {
     const { revokedTokens, discard, log } = this.#options;
     const ended = { ...login, expiresAt: new Date(login.expiresAt * 1000) };

@@ -62,7 +62,7 @@ export class RefreshSeals {
     const { refreshToken } = tokens;
     const whole = this.#seal({ login, bearers, ...(refreshToken !== undefined && { refreshToken }) });
     if (refreshToken === undefined || whole.length <= maxSealLength) return whole;
-    // Logout works without it. Renewal does not, so nobody is to have it.
+    // Logout works without it, renewal does not: then it is of no use to anyone.
     this.#options.log.warn(
       { length: refreshToken.length },
       'the refresh token of the identity provider is too long to be kept by the caller: such tokens want token_storage=cookie',

@@ -32,11 +32,21 @@ export class Refresh {
     const { cookie, local } = this.#options;
     const secret = cookie.read(ctx);
     try {
-      const proof = await proofOf(ctx, { secret, refreshToken }, this.#options);
+      const proof = await this.#proof(ctx, { secret, refreshToken });
       if ('sealed' in proof) return await local.renew(refreshToken, proof.sealed, auditOrigin(ctx), signal);
       return sessionPayload((await this.#ofSession(ctx, proof, signal)).secrets);
     } catch (error) {
       if (secret !== undefined && error instanceof StatusError && error.status.code === 401) cookie.expire(ctx);
+      throw error;
+    }
+  }
+
+  async #proof(ctx: Context, given: Parameters<typeof proofOf>[1]): ReturnType<typeof proofOf> {
+    try {
+      return await proofOf(ctx, given, this.#options);
+    } catch (error) {
+      const code = error instanceof StatusError ? error.status.code : undefined;
+      if (code === 401) this.#options.audit.record({ ...auditOrigin(ctx), audit: 'RefreshFailed', outcome: 'failure', code });
       throw error;
     }
   }

@@ -20,7 +20,7 @@ const input = z
       .min(1)
       .max(8192)
       .regex(/^[\x20-\x7e]*$/, 'must be visible ASCII')
-      .describe('As RenewPayload gave it: the token, or the handle of the session.'),
+      .describe('As RenewPayload gave it: a seal of the login, or the handle of the session, which counts beside its cookie.'),
   })
   .meta({ examples: [{ refresh_token: 'Yw3kq9oJ4l0b8Vt2Zr6xN1mC5sEaHdGfUiPyTjQvKBo' }] });
 
@@ -28,23 +28,35 @@ const input = z
 const readForm = formReader(16 * 1024);
 const tag = 'login';
 
-const crossSite: AnswerDescription = { description: 'the cookie of a session came with a request of another site' };
+const crossSite: AnswerDescription = { description: 'The cookie of a session came with a request of another site.' };
 
 export function sessionOperations({ refresh, logout }: SessionHandlers): Operation[] {
   const refreshed: Record<number, AnswerDescription> = {
-    200: { description: 'the new tokens, or how long the session goes on', content: { 'application/json': renewPayload } },
-    400: { description: 'no `refresh_token` that could be one, or that of another session' },
-    401: { description: 'the session is over' },
+    200: {
+      description: 'The new tokens, with a new seal of the same login, or how long the session goes on.',
+      content: { 'application/json': renewPayload },
+    },
+    400: {
+      description:
+        'No `refresh_token` that could be one, or the handle of another session; or no cookie, where `login.tokenStorage` does not list `local`.',
+    },
+    401: {
+      description:
+        'The login is over: the user may not go on, the issuer refuses, or the new tokens are of another user; or this service gave no such token.',
+    },
     403: crossSite,
   };
   const loggedOut: Record<number, AnswerDescription> = {
     200: {
-      description: 'it is over',
+      description: 'The login has ended here, on every replica, and the cookies are expired.',
       content: { 'application/json': endedPayloadSchema },
-      headers: { Link: 'where the issuer ends its own session, `rel="logout"`', Warning: 'if the issuer was not reached' },
+      headers: {
+        Link: 'Where the issuer ends its own session, `rel="logout"`.',
+        Warning: 'The issuer was not reached; it is tried again.',
+      },
     },
     400: refreshed[400] ?? { description: '' },
-    401: { description: 'it was over before' },
+    401: { description: 'Nothing that could be ended: no login of this service, or one that was over before. Nothing is written.' },
     403: crossSite,
   };
   return [
