@@ -64,7 +64,7 @@ export class Browser {
     if (location === null) return { url, response, body: await response.text() };
     await response.text();
     const next = new URL(location, url);
-    const isWithin = next.origin === this.#address && next.pathname.startsWith('/identity/');
+    const isWithin = next.origin === this.#address && /^(\/console)?\/identity\//.test(next.pathname);
     return isWithin ? this.#visit(next, { method: 'GET' }) : { url: next, response, body: '' };
   }
 
