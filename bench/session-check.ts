@@ -9,13 +9,13 @@ import { configSchema } from '../src/config/schema.ts';
 import { Audit } from '../src/http/audit.ts';
 import { createLog } from '../src/http/log.ts';
 import { Metrics } from '../src/http/metrics.ts';
+import { RateLimit } from '../src/http/rate-limit.ts';
 import { KeySeal } from '../src/http/seal.ts';
 import { AccessReviews } from '../src/kubernetes/access.ts';
 import { ApiServer } from '../src/kubernetes/api-server.ts';
 import { Issuer } from '../src/login/issuer.ts';
 import { IssuerKeys } from '../src/login/issuer-keys.ts';
 import { IssuerTokens } from '../src/login/issuer-tokens.ts';
-import { PerMinute } from '../src/login/limits.ts';
 import { newLogin } from '../src/login/login-facts.ts';
 import { createSessionSide } from '../src/login/session-side.ts';
 import { TokenVerifier } from '../src/login/token-verifier.ts';
@@ -78,7 +78,7 @@ const side = createSessionSide({
     waitFor: async () => true,
   },
   identify: () => Promise.reject(new Error('nobody asks')),
-  limit: new PerMinute({ limit: 600 }),
+  limit: new RateLimit({ limit: 600 }),
   audit: new Audit({ write() {}, log }),
   log,
   metrics,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
+import { RateLimit } from '../http/rate-limit.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
@@ -13,7 +14,6 @@ import { PasswordSecrets, type StoredHash } from './password-secret.ts';
 import type { Passwords } from './passwords.ts';
 import { phaseOf, phaseStatus } from './phase.ts';
 import { recordName, shortHash } from './record-name.ts';
-import { SourceLimit } from './source-limit.ts';
 import { Turns } from './turns.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
 
@@ -88,7 +88,7 @@ export class PasswordCheck {
   readonly #options: PasswordCheckOptions;
   readonly #records: UserRecords;
   readonly #secrets: PasswordSecrets;
-  readonly #sources: SourceLimit;
+  readonly #sources: RateLimit;
   readonly #turns = new Turns(turns);
   /** Of their own, as a directory that hangs must not keep local users waiting. */
   readonly #directoryTurns = new Turns(turns);
@@ -102,7 +102,7 @@ export class PasswordCheck {
     this.#records = new UserRecords(client);
     this.#secrets = new PasswordSecrets(options);
     const { failures, duration } = config.lockout;
-    this.#sources = new SourceLimit({ failures: failures * failuresPerSource, windowMs: duration, clock });
+    this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
     this.#now = now;
     this.#clock = clock;
     this.#locks = new LockEnds({ now, clock });

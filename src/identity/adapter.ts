@@ -1,5 +1,5 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import type { SourceLimit } from '../accounts/source-limit.ts';
+import type { RateLimit } from '../http/rate-limit.ts';
 import { StatusError } from '../http/status.ts';
 import type { BrowserRecords } from './browser-records.ts';
 import { errors } from './oidc-provider.ts';
@@ -14,7 +14,7 @@ export interface AdapterParts {
   records: IdentityRecords;
   browser: BrowserRecords;
   /** Guesses at user codes (RFC 8628, 5.1). */
-  userCodeGuesses: SourceLimit;
+  userCodeGuesses: RateLimit;
 }
 
 /**
@@ -96,7 +96,7 @@ function storeAdapter(model: string, records: IdentityRecords): Adapter {
   };
 }
 
-function deviceCodeAdapter(store: Adapter, records: IdentityRecords, guesses: SourceLimit): Adapter {
+function deviceCodeAdapter(store: Adapter, records: IdentityRecords, guesses: RateLimit): Adapter {
   return {
     ...store,
     async findByUserCode(userCode): Promise<AdapterPayload | undefined> {

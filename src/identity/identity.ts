@@ -9,10 +9,10 @@ import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { PasswordChange } from '../accounts/password-change.ts';
 import type { PasswordCheck } from '../accounts/password-check.ts';
-import { SourceLimit } from '../accounts/source-limit.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
 import type { Check } from '../http/health.ts';
+import { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import { StatusError, unknownPath } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
@@ -83,7 +83,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const { lockout, idleDays, ldap } = config.users;
   const directories = new Set(ldap.map(({ id }) => id));
   const consoleClientID = config.login.clientID;
-  const limit = (failures: number) => new SourceLimit({ failures, windowMs: deviceWindowMs, clock: () => performance.now() });
+  const rateLimit = (limit: number) => new RateLimit({ limit, windowMs: deviceWindowMs });
 
   const views = createViews({
     look: { title: loginPage.title, logo: loginPage.logo && `${basePath}${loginPage.logo}` },
@@ -99,7 +99,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       path,
       now,
     }),
-    userCodeGuesses: limit(userCodeGuesses),
+    userCodeGuesses: rateLimit(userCodeGuesses),
   });
   // The console may be among those who are told, and its certificate is the issuer's.
   const logoutRequests = new LogoutRequests({ caFile: config.login.caFile });
@@ -118,7 +118,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       adapter,
       findAccount: accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }),
       views,
-      deviceCodes: { perSource: limit(deviceCodesPerSource), inAll: limit(deviceCodesInAll) },
+      deviceCodes: { perSource: rateLimit(deviceCodesPerSource), inAll: rateLimit(deviceCodesInAll) },
       backchannelLogout: config.features.backchannelLogout,
       fetch: logoutRequests.fetch,
       now,

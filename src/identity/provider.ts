@@ -1,5 +1,5 @@
 import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
-import type { SourceLimit } from '../accounts/source-limit.ts';
+import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import type { SigningKeys } from '../kubernetes/signing-keys.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
@@ -33,7 +33,7 @@ export interface ProviderParts {
   findAccount: FindAccount;
   views: Views;
   /** Device authorizations, which are written down before anybody has proved anything. */
-  deviceCodes: { perSource: SourceLimit; inAll: SourceLimit };
+  deviceCodes: { perSource: RateLimit; inAll: RateLimit };
   /** Whether relying parties are told of log-outs here, and how. */
   backchannelLogout: boolean;
   fetch: NonNullable<Configuration['fetch']>;

@@ -1,10 +1,10 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { type Audit, auditOrigin } from '../http/audit.ts';
+import type { RateLimit } from '../http/rate-limit.ts';
 import { badParameter, StatusError } from '../http/status.ts';
 import { atATime } from './at-a-time.ts';
 import { type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
-import type { PerMinute } from './limits.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
 import { type SessionRow, whoseSession } from './session-record.ts';
 import type { SessionStore } from './session-store.ts';
@@ -25,7 +25,7 @@ export interface BackchannelLogoutOptions {
   /** @throws StatusError 401, 503 */
   verify: (logoutToken: string) => Promise<LogoutClaims>;
   /** Counts logout tokens that are none. */
-  refusals: PerMinute;
+  refusals: RateLimit;
   /** `login.session.absolute`: nothing that was begun before counts longer. */
   absoluteMs: number;
   audit: Audit;

@@ -1,5 +1,6 @@
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
+import { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import type { ReceiveLogout } from './backchannel-routes.ts';
 import { beginLogin } from './begin.ts';
@@ -11,7 +12,6 @@ import { Info } from './info.ts';
 import { Issuer } from './issuer.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { IssuerTokens } from './issuer-tokens.ts';
-import { PerMinute } from './limits.ts';
 import type { LoginOptions } from './login.ts';
 import { RefusalLog } from './refusal-log.ts';
 import type { LoginHandlers } from './routes.ts';
@@ -53,7 +53,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const rules: ClaimRules = { issuer: issuerURL, isEmbedded, claims: login.claims, extClaims: login.extClaims };
   const issuerSide = createIssuerSide({ ...options, rules, isForwarded: !isImpersonated });
   const { issuer, verifier } = issuerSide;
-  const limit = new PerMinute({ limit: login.perMinute, clock: options.clock });
+  const limit = new RateLimit({ limit: login.perMinute, clock: options.clock, what: 'login requests' });
 
   const sessionSide = createSessionSide({
     ...options,

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
+import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import { badParameter } from '../http/status.ts';
 import { sessionEnded } from './account-state.ts';
 import type { CrossSiteRule } from './cross-site.ts';
-import type { PerMinute } from './limits.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 /** A handle that was replaced counts so much longer: requests under way still carry it. */
@@ -16,7 +16,7 @@ export interface SessionProofOptions {
   sessions: Sessions;
   crossSite: CrossSiteRule;
   /** Counts those who come with a session that is none. */
-  limit: PerMinute;
+  limit: RateLimit;
   now: () => Date;
   /** Milliseconds that only ever grow. */
   clock: () => number;

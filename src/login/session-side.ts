@@ -7,6 +7,7 @@ import type { Authenticator } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer } from '../http/operation.ts';
+import { RateLimit } from '../http/rate-limit.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KeyRing } from '../kubernetes/key-ring.ts';
@@ -21,7 +22,6 @@ import type { Issuer } from './issuer.ts';
 import { IssuerFarewell } from './issuer-farewell.ts';
 import { IssuerRevocation } from './issuer-revocation.ts';
 import type { IssuerTokens } from './issuer-tokens.ts';
-import { PerMinute } from './limits.ts';
 import { LoginEnds } from './login-ends.ts';
 import { successorOf } from './login-facts.ts';
 import { Logout } from './logout.ts';
@@ -67,7 +67,7 @@ export interface SessionSideOptions {
   /** Asks the API server whose a token is. */
   identify: Authenticator['identify'];
   /** Shared with login, callback and redirect. */
-  limit: PerMinute;
+  limit: RateLimit;
   /** Told when the holder of a refresh token has given the password again; undefined for an issuer that is not ours. */
   provenAgain?: ((ctx: Context, refreshToken: string) => Promise<void>) | undefined;
   audit: Audit;
@@ -168,7 +168,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
     store,
     verify: (token) => verifier.logoutToken(token),
     // Its own: whoever makes logout tokens up keeps nobody at the same address from logging in.
-    refusals: new PerMinute({ limit: login.perMinute, clock: options.clock }),
+    refusals: new RateLimit({ limit: login.perMinute, clock: options.clock, what: 'login requests' }),
     absoluteMs: login.session.absolute,
   });
 

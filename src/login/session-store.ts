@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { atMost } from '../http/bound.ts';
 import type { Metrics } from '../http/metrics.ts';
+import { RateLimit } from '../http/rate-limit.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
@@ -9,7 +10,6 @@ import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { until } from '../kubernetes/until.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
-import { PerMinute } from './limits.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './session-record.ts';
 
 const maxNames = 10_000;
@@ -57,8 +57,8 @@ export class SessionStore {
   /** Names that are none (any more), so that nobody makes us ask twice. */
   readonly #gone = new LRUCache<string, true>({ ...atMost(maxNames), ttl: rememberMs });
   readonly #reading = new Map<string, Promise<SessionRow | undefined>>();
-  readonly #readsOf = new PerMinute({ limit: readsPerSource });
-  readonly #reads = new PerMinute({ limit: readsInAll });
+  readonly #readsOf = new RateLimit({ limit: readsPerSource });
+  readonly #reads = new RateLimit({ limit: readsInAll });
   readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor({ client, namespace, log, metrics, now = () => new Date(), clock }: SessionStoreOptions) {
@@ -127,7 +127,7 @@ export class SessionStore {
     if (known !== undefined || this.#gone.has(name)) return known;
     const reading = this.#reading.get(name);
     if (reading !== undefined) return reading;
-    if (this.#readsOf.take(source) && this.#reads.take('')) return this.#read(name);
+    if (this.#readsOf.take(source) === undefined && this.#reads.take('') === undefined) return this.#read(name);
     if (this.#waiting.size >= maxWaiting) return undefined;
     await this.changed(name, watchDelayMs, signal);
     return this.get(name);

@@ -429,6 +429,25 @@ describe('the frame around every request', () => {
     }
   });
 
+  it('LIM-10 counts refused tokens of an IPv6 /64 together', async () => {
+    const guarded = await startBareService(operations, { trustedProxies: ['127.0.0.1'] });
+    const ask = async (address: string, token: string) => {
+      const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': address };
+      const response = await fetch(`${guarded.url}/api/echo`, { headers });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    try {
+      for (let index = 0; index < 600; index += 50)
+        await Promise.all(Array.from({ length: 50 }, (_, more) => ask(`2001:db8::${(index + more).toString(16)}`, `bad-${index + more}`)));
+      expect(await ask('2001:db8:0:0:ffff::1', 'bad-more')).to.equal(429);
+      expect(guarded.judged).to.equal(600);
+      expect(await ask('2001:db8:0:1::1', 'bad-more')).to.equal(401);
+    } finally {
+      await guarded.stop();
+    }
+  });
+
   it('lives below the base path of the public URL', async () => {
     const mounted = await startBareService(operations, { basePath: '/console' });
     try {

@@ -45,6 +45,14 @@ describe('the limit of log-ins per minute', () => {
     expect((await get('/api/v2/token/login')).status).to.equal(200);
   });
 
+  it('LIM-10 counts all addresses of an IPv6 /64 as one', async () => {
+    cluster.clock.advance(61);
+    const login = async (address: string) => (await from(address).get('/api/v2/token/login')).status;
+    for (let n = 0; n < 40; n += 1) expect(await login(`2001:db8:0:7:${n}::${n}`)).to.equal(200);
+    expect(await login('2001:db8:0:7:ffff:ffff:ffff:ffff')).to.equal(429);
+    expect(await login('2001:db8:0:8::1')).to.equal(200);
+  });
+
   it('leaves the renewals of a session alone', async () => {
     cluster.clock.advance(61);
     const { browser, handle } = await session(service);
