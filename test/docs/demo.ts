@@ -1,6 +1,9 @@
 /** The demo, started by the command that a page tells its reader to start it with. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { eventually } from '../support/cluster-admin.ts';
 import { freePort } from '../support/free-port.ts';
 import { endGroup, type Surroundings } from './shell.ts';
@@ -22,11 +25,15 @@ export class DemoTerminal {
     const port = await freePort();
     const atPort = `${command.includes(' -- ') ? command : `${command} --`} --port ${port}`;
     const { directory: cwd, environment: env } = this.#surroundings;
+    const [, info] = / --info ~\/(\S+)/.exec(command) ?? [];
+    const infoFile = info === undefined ? undefined : join(env.HOME ?? '', info);
+    // That of the demo before it.
+    if (infoFile !== undefined) await rm(infoFile, { force: true });
     // The shell's own `~`; a group, since npm starts the demo as a child.
     const child = spawn('sh', ['-c', atPort], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'], detached: true });
     this.#running = { command, process: child, port };
     await eventually(
-      () => child.exitCode !== null || isReady(port),
+      async () => child.exitCode !== null || ((infoFile === undefined || existsSync(infoFile)) && (await isReady(port))),
       (isUp) => isUp,
       90_000,
     );
