@@ -46,6 +46,10 @@ export const userBindingSchema = z
           .array(subject.extend({ uid: z.string() }))
           .optional()
           .describe('The records and Groups that are bound, with the uid that they had.'),
+        subjectNames: z
+          .array(z.string())
+          .optional()
+          .describe('The subjects as people read them: their kinds, and users by their e-mail addresses.'),
         bindingsCreated: z.object({ clusterRoleBindings: z.int().optional(), roleBindings: z.int().optional() }).optional(),
       })
       .optional(),
@@ -68,7 +72,7 @@ export const userBindingSchema = z
           scope: 'namespace',
           constraint: [{ namespace: 'shop' }],
         },
-        status: { phase: 'Synced', bindingsCreated: { clusterRoleBindings: 0, roleBindings: 1 } },
+        status: { phase: 'Synced', subjectNames: ['User jane@example.com'], bindingsCreated: { clusterRoleBindings: 0, roleBindings: 1 } },
       },
     ],
   });

@@ -44,6 +44,7 @@ export function statusOf(object: KubernetesObject, result: Result, now: Date) {
     observedGeneration: generation,
     bindingsCreated: result.kept,
     subjects: result.subjects.bound,
+    subjectNames: result.subjects.shown,
     conditions: [ready, ...findings].map((finding) => conditionOf(finding, object, generation, now)),
   };
 }

@@ -40,6 +40,8 @@ export interface BoundSubjects {
   waiting: readonly string[];
   /** Whom the binding meant, and who is gone. */
   gone: readonly BindingSubject[];
+  /** Every subject as people read it, with its kind: a user who has a record by the e-mail address of it. */
+  shown: readonly string[];
   /** Names that are neither of a record nor of a Group. */
   native: readonly string[];
   /** Whether the members of local groups had to be left out, as there are too many: they are bound by the name of the group alone. */
@@ -64,6 +66,7 @@ class Finding {
   readonly #waiting: string[] = [];
   readonly #gone: BindingSubject[] = [];
   readonly #native: string[] = [];
+  readonly #shown: string[] = [];
 
   constructor(before: readonly BoundSubject[], known: Known) {
     this.#before = new Map(before.map((subject) => [keyOf(subject), subject.uid]));
@@ -71,6 +74,7 @@ class Finding {
   }
 
   add(subject: BindingSubject): void {
+    this.#shown.push(`${subject.kind} ${this.#readableName(subject)}`);
     if (subject.name.startsWith(systemPrefix)) return;
     if (subject.kind === 'User') this.#addUser(subject);
     else this.#addGroup(subject);
@@ -86,6 +90,7 @@ class Finding {
       waiting: this.#waiting,
       gone: this.#gone,
       native: this.#native,
+      shown: this.#shown,
       isCut,
     };
   }
@@ -117,6 +122,11 @@ class Finding {
       const subject: Subject = { kind: 'User', name: subjectName };
       if (isBindable(subject)) this.#members.set(keyOf(subject), subject);
     }
+  }
+
+  #readableName({ kind, name }: BindingSubject): string {
+    const account = kind === 'User' ? this.#known.accounts.get(name) : undefined;
+    return account?.isCanonical ? account.email : name;
   }
 
   #bindNative(subject: BindingSubject): void {

@@ -16,6 +16,7 @@ const users: ServedResource = {
   singular: 'user',
   kind: 'User',
   verbs: ['get', 'list', 'watch'],
+  shortNames: ['usr'],
   categories: ['platform-auth'],
 };
 

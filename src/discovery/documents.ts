@@ -13,6 +13,7 @@ export interface ServedResource {
   kind: string;
   /** What is answered here. The cluster may offer more of it, at its own address. */
   verbs: readonly string[];
+  shortNames?: readonly string[];
   categories?: readonly string[];
 }
 
@@ -32,8 +33,16 @@ export const apiGroupList = (served: readonly ServedResource[]) => ({
 });
 
 /** APIResourceList, meta/v1. */
-export function apiResourceList({ group, version, resource, singular, kind, verbs, categories }: ServedResource) {
-  const described = { name: resource, singularName: singular, namespaced: false, kind, verbs, ...(categories && { categories }) };
+export function apiResourceList({ group, version, resource, singular, kind, verbs, shortNames, categories }: ServedResource) {
+  const described = {
+    name: resource,
+    singularName: singular,
+    namespaced: false,
+    kind,
+    verbs,
+    ...(shortNames && { shortNames }),
+    ...(categories && { categories }),
+  };
   return { kind: 'APIResourceList' as const, apiVersion: 'v1' as const, groupVersion: `${group}/${version}`, resources: [described] };
 }
 
@@ -48,11 +57,12 @@ export const apiGroupDiscoveryList = (served: readonly ServedResource[], version
   })),
 });
 
-const discoveredResource = ({ group, version, resource, singular, kind, verbs, categories }: ServedResource) => ({
+const discoveredResource = ({ group, version, resource, singular, kind, verbs, shortNames, categories }: ServedResource) => ({
   resource,
   responseKind: { group, version, kind },
   scope: 'Cluster',
   singularResource: singular,
   verbs,
+  ...(shortNames && { shortNames }),
   ...(categories && { categories }),
 });

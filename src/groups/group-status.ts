@@ -4,32 +4,40 @@ import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 /** As many as a message names. */
 const maxNamed = 20;
 
+/** Bound of the custom resource definition. */
+const maxShown = 500;
+
+/** A member as people read it. */
+interface ShownMember {
+  name: string;
+  /** '' while there is no such record. */
+  email: string;
+}
+
 /**
  * What is observed of a group, as its status tells it; null removes a member. A condition that stays keeps the time since when it is so.
  *
- * @param observed how many members a local group has; undefined where the issuer knows them; and who of them has no User record
+ * @param members of a local group; undefined where the issuer knows them
  */
-export function groupStatus(
-  { metadata, status }: KubernetesObject,
-  { members, unknown }: { members: number | undefined; unknown: readonly string[] },
-  now: Date,
-) {
-  const told = membersKnown(members, unknown);
+export function groupStatus({ metadata, status }: KubernetesObject, members: readonly ShownMember[] | undefined, now: Date) {
+  const told = membersKnown(members);
   const old = isRecord(status) && Array.isArray(status.conditions) ? status.conditions.filter(isRecord) : [];
   const before = old.find(({ type }) => type === told.type);
   const since =
     before?.status === told.status && typeof before.lastTransitionTime === 'string' ? before.lastTransitionTime : timestamp(now);
   return {
-    memberCount: members ?? null,
+    memberCount: members?.length ?? null,
+    members: members?.slice(0, maxShown) ?? null,
     observedGeneration: metadata.generation ?? null,
     conditions: [{ ...told, lastTransitionTime: since }],
   };
 }
 
-function membersKnown(members: number | undefined, unknown: readonly string[]) {
+function membersKnown(members: readonly ShownMember[] | undefined) {
   const type = 'MembersKnown';
   if (members === undefined)
     return { type, status: 'Unknown', reason: 'KnownByIssuer', message: 'the issuer tells the groups of whoever logs in' };
+  const unknown = members.flatMap(({ name, email }) => (email === '' ? [name] : []));
   if (unknown.length === 0) return { type, status: 'True', reason: 'AsExpected', message: '' };
   const named = unknown.slice(0, maxNamed).join(', ');
   const more = unknown.length > maxNamed ? `, and ${unknown.length - maxNamed} more` : '';

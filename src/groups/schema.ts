@@ -126,7 +126,15 @@ export const groupSchema = z
       users: z.array(z.object({ name: z.string().describe('Name of a User record.'), importTime: z.iso.datetime().optional() })).optional(),
     }),
     status: z
-      .object({ memberCount: z.int().optional(), conditions: conditions.optional(), observedGeneration: z.int().optional() })
+      .object({
+        memberCount: z.int().optional(),
+        members: z
+          .array(z.object({ name: z.string(), email: z.string() }))
+          .optional()
+          .describe('Who the first 500 members are, by the e-mail address or login name of their records.'),
+        conditions: conditions.optional(),
+        observedGeneration: z.int().optional(),
+      })
       .optional(),
   })
   .meta({
@@ -146,7 +154,7 @@ export const groupSchema = z
           description: 'Whoever is on duty this week.',
           users: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8', importTime: '2026-03-01T11:00:00Z' }],
         },
-        status: { memberCount: 1 },
+        status: { memberCount: 1, members: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8', email: 'jane@example.com' }] },
       },
     ],
   });

@@ -117,8 +117,8 @@ export class GroupStates {
       if (isWritten) log.info({ group: name, users: [...leaving] }, 'members whose user is gone were taken out of a group');
       return false;
     }
-    const unknown = members.flatMap((member) => (accounts.get(member.name) === undefined ? [member.name] : []));
-    const wanted = groupStatus(object, { members: row.isLocal ? members.length : undefined, unknown }, this.#now());
+    const shown = members.map((member) => ({ name: member.name, email: accounts.get(member.name)?.email ?? '' }));
+    const wanted = groupStatus(object, row.isLocal ? shown : undefined, this.#now());
     const old = isRecord(object.status) ? object.status : {};
     const status = Object.fromEntries(
       Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),

@@ -38,6 +38,7 @@ const accessTokenObject = z
     metadata: objectMeta,
     spec: z.object({
       owner: z.string().describe('Name of the User record.'),
+      ownerEmail: z.string().optional().describe('E-mail address or login name of that record.'),
       description: z.string(),
       issuedAt: time,
       expiration: time.optional(),
@@ -58,6 +59,7 @@ const accessTokenObject = z
         },
         spec: {
           owner: '8c87b489ce35cf2e2f39f80e282cb2e8',
+          ownerEmail: 'jane@example.com',
           description: 'ci',
           issuedAt: '2026-03-01T11:00:00Z',
           expiration: '2026-05-30T11:00:00Z',

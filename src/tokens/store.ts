@@ -21,8 +21,8 @@ export async function storeToken(
   { id, owner, description, tokenHash, issuedAt, expiresAt }: StoredToken,
   { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
 ): Promise<KubernetesObject | undefined> {
-  const { name, uid } = owner;
-  const spec = { owner: name, description, tokenHash, issuedAt: timestamp(issuedAt), expiration: timestamp(expiresAt) };
+  const { name, uid, email: ownerEmail } = owner;
+  const spec = { owner: name, ownerEmail, description, tokenHash, issuedAt: timestamp(issuedAt), expiration: timestamp(expiresAt) };
   const ownerReferences = [{ apiVersion: userApiVersion, kind: 'User', name, uid }];
   const created = await client
     .request({

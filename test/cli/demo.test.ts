@@ -260,6 +260,50 @@ describe('atrium sandbox, the demo', () => {
       expect(rows.find((row) => row.includes('jane@example.com'))).to.match(/Jane Doe\s+Local\s+Normal/);
     });
 
+    it('has short names, e-mail addresses beside the names of records, and no records of its own in the category', async () => {
+      const lines = async (...args: string[]) => (await kubectl(info, 'get', ...args)).trimEnd().split('\n');
+      const subjects = await eventually(
+        () => lines('ub', '-o', 'wide'),
+        ([, line = '']) => line.includes('@'),
+      );
+
+      expect(subjects[1]).to.match(
+        /^oncall-view +Group +oncall +namespace +view +Synced +\["Group oncall","User priya@example\.com"\] +\d+/,
+      );
+      expect((await lines('at'))[1]).to.match(/ manager@example\.com +Nightly report /);
+      expect(await lines('cp', '-o', 'name')).to.deep.equal(['consoleplugin.console.platform.io/cost-report']);
+      expect(
+        await lines('usr', '--field-selector', 'spec.email=jane@example.com', '-o', 'jsonpath={.items[*].spec.username}'),
+      ).to.deep.equal(['Jane Doe']);
+      expect(await lines('grp', 'oncall', '-o', 'jsonpath={.status.members[*].email}')).to.deep.equal([
+        'jane@example.com amara@example.com tomas@example.com',
+      ]);
+      const category = (await lines('platform-auth', '-o', 'name')).map((name) => name.split('.')[0]);
+      expect([...new Set(category)].sort()).to.deep.equal(['accesstoken', 'consoleplugin', 'group', 'user', 'userbinding']);
+      expect(await lines('revokedtokens,identityrecords', '-A', '-o', 'name')).not.to.deep.equal(['']);
+    });
+
+    it('tells apart what one may do with users, and whether one may act as them', async () => {
+      const can = (...args: string[]) =>
+        kubectl(info, 'auth', 'can-i', ...args, '--as', 'manager@example.com').catch(({ stdout }: { stdout: string }) => stdout);
+
+      expect(await can('impersonate', 'users.auth.platform.io')).to.equal('no\n');
+      expect(await can('delete', 'users.auth.platform.io')).to.equal('yes\n');
+      expect(await can('impersonate', 'users')).to.equal('no\n');
+    });
+
+    it('answers what docs/kubectl.md asks about impersonation', async () => {
+      const review = join(directory, 'review.json');
+      const resourceAttributes = { verb: 'impersonate', resource: 'users', name: 'jane@example.com' };
+      const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };
+      await writeFile(review, JSON.stringify(body));
+      const ask = (...args: string[]) =>
+        kubectl(info, 'create', '--raw', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', '-f', review, ...args);
+
+      expect(await ask()).to.contain('"allowed":true');
+      expect(await ask('--token', info.people.find(({ role }) => role === 'manager')?.token ?? '')).to.contain('"allowed":false');
+    });
+
     it('shows a ConfigMap that kubectl changed in the next answers', async () => {
       await kubectl(
         info,

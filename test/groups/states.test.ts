@@ -34,6 +34,11 @@ describe('the status of groups', () => {
     expect(known).to.deep.include({ status: 'False', reason: 'MembersWithoutRecord', message: 'no User record has these names: nobody' });
     const { metadata, status } = await stored(server.kubernetes, 'dev');
     expect(status).to.deep.include({ observedGeneration: metadata?.generation });
+    expect(status).to.have.deep.property('members', [
+      { name: jane, email: 'jane@example.com' },
+      { name: 'nobody', email: '' },
+      { name: john, email: 'john@example.com' },
+    ]);
     await server.kubernetes.call('PATCH', `${nativeGroups}/dev`, { spec: { users: [{ name: jane }] } }, mergePatch);
     expect((await whenCounted('dev', 1))?.known).to.deep.include({ status: 'True', reason: 'AsExpected' });
   });

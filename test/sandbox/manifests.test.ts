@@ -12,7 +12,12 @@ const definitionSchema = z.looseObject({
   metadata: z.object({ name: z.string() }),
   spec: z.looseObject({
     group: z.string(),
-    names: z.looseObject({ kind: z.string(), plural: z.string(), categories: z.array(z.string()) }),
+    names: z.looseObject({
+      kind: z.string(),
+      plural: z.string(),
+      categories: z.array(z.string()).optional(),
+      shortNames: z.array(z.string()).optional(),
+    }),
     versions: z.tuple([z.looseObject({ name: z.string(), schema: z.object({ openAPIV3Schema: z.looseObject({}) }) })]),
   }),
 });
@@ -49,9 +54,25 @@ describe('deploy/manifests', () => {
     expect(definitions.map(({ file }) => file)).to.have.members(definitions.map(({ definition }) => `${definition.metadata.name}.yaml`));
     for (const { definition } of definitions) {
       expect(definition.metadata.name).to.equal(`${definition.spec.names.plural}.${definition.spec.group}`);
-      expect(definition.spec.names.categories).to.deep.equal(['platform-auth']);
       expect(definition.spec.versions[0].name).to.equal('v1');
     }
+  });
+
+  it('has short names and a category for what people read, and neither for what only the service does', () => {
+    const names = Object.fromEntries(
+      definitions.map(({ definition: { spec } }) => [spec.names.plural, [spec.names.shortNames?.join(), spec.names.categories?.join()]]),
+    );
+
+    expect(names).to.deep.equal({
+      users: ['usr', 'platform-auth'],
+      groups: ['grp', 'platform-auth'],
+      userbindings: ['ub', 'platform-auth'],
+      accesstokens: ['at', 'platform-auth'],
+      consoleplugins: ['cp', 'platform-auth'],
+      sessions: [undefined, 'platform-auth'],
+      revokedtokens: [undefined, undefined],
+      identityrecords: [undefined, undefined],
+    });
   });
 
   it('describes every field, for kubectl explain', () => {

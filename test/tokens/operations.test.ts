@@ -20,7 +20,13 @@ const list = z.object({
     z.looseObject({
       kind: z.literal('AccessToken'),
       metadata: z.looseObject({ name: z.string(), uid: z.string() }),
-      spec: z.strictObject({ owner: z.string(), description: z.string(), issuedAt: z.string(), expiration: z.string() }),
+      spec: z.strictObject({
+        owner: z.string(),
+        ownerEmail: z.string(),
+        description: z.string(),
+        issuedAt: z.string(),
+        expiration: z.string(),
+      }),
     }),
   ),
 });
