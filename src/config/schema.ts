@@ -173,7 +173,9 @@ const consoleSection = z.strictObject({
     .strictObject({
       directory: path()
         .default(defaultStaticDirectory)
-        .describe('Directory of the static files, read at the start. Unset: the one that comes with the service.'),
+        .describe(
+          'Directory of the static files, read at the start and again within a minute after a change. Unset: the one that comes with the service.',
+        ),
       fallback: z
         .string()
         .regex(/^[^/\\]+$/, 'must be a file name without a path')
@@ -184,6 +186,11 @@ const consoleSection = z.strictObject({
         .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
         .default(contentSecurityPolicy)
         .describe('Content-Security-Policy of HTML answers.'),
+      keepPrevious: duration()
+        .prefault('1h')
+        .describe(
+          'How long files with a hash in their name stay after a change of the directory, up to 256 MiB, so that open pages survive an upgrade. `0s`: not at all.',
+        ),
     })
     .prefault({}),
 });

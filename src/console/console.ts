@@ -17,6 +17,7 @@ import type { PluginSwitches } from './plugin-switches.ts';
 import { PluginFiles } from './plugins.ts';
 import { consoleOperations } from './routes.ts';
 import { StaticFiles } from './static-files.ts';
+import { systemTimer, type Timer } from './timer.ts';
 
 export interface ConsoleOptions {
   config: Config;
@@ -31,6 +32,8 @@ export interface ConsoleOptions {
   namespace: string;
   /** Process variables, of which `console.envsFilter` lets some through. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Of the looks at the static directory. */
+  timer?: Timer;
 }
 
 export interface Console {
@@ -47,7 +50,7 @@ export interface Console {
 
 /** The feature `console` with all that it holds. */
 export function createConsole(options: ConsoleOptions): Console {
-  const { config, basePath, apiServer, access, consolePlugins, metrics, log, namespace, environment } = options;
+  const { config, basePath, apiServer, access, consolePlugins, metrics, log, namespace, environment, timer = systemTimer } = options;
   const { envsConfigMap, imageNamespaces = [namespace], recurveIndex } = config.console;
   const client = apiServer.asService;
 
@@ -56,11 +59,11 @@ export function createConsole(options: ConsoleOptions): Console {
   const plugins = new PluginFiles({ configMaps, consolePlugins, events, metrics });
   const base = mergeVariables(publicVariables(environment, config.console.envsFilter), Object.entries(config.console.envs));
   const variables = new Environment({ configMaps, base, envsConfigMap });
-  const staticFiles = new StaticFiles({ ...config.console.static, recurveIndex, log });
+  const staticFiles = new StaticFiles({ ...config.console.static, recurveIndex, basePath, timer, log });
 
   const environmentText = oncePer<Variables>(environmentJson);
-  const modulesText = oncePer<Variables>((seen) =>
-    jsonText(consoleModules({ config, basePath, variables: seen, build: staticFiles.build })),
+  const modulesText = perBuild(staticFiles, (build) =>
+    oncePer<Variables>((seen) => jsonText(consoleModules({ config, basePath, variables: seen, build }))),
   );
   const policyText = policyOf(config.console.static.csp, consolePlugins, log);
 
@@ -73,7 +76,7 @@ export function createConsole(options: ConsoleOptions): Console {
       },
       async modules(caller, signal) {
         const { variables: seen, isStale } = await variables.visibleTo(caller, signal);
-        return { answer: modulesText(seen), isStale };
+        return { answer: modulesText()(seen), isStale };
       },
       pluginFiles: (caller, signal) => plugins.list(caller, signal),
       languages: jsonText(languagesInfo(config)),
@@ -89,10 +92,12 @@ export function createConsole(options: ConsoleOptions): Console {
     contentSecurityPolicy: policyText,
     async start() {
       await staticFiles.load();
+      staticFiles.start();
       configMaps.start();
     },
     async stop() {
       events.stop();
+      await staticFiles.stop();
       await configMaps.stop();
     },
   };
@@ -109,6 +114,16 @@ function oncePer<T extends object>(make: (value: T) => JsonText): (value: T) => 
     const known = made.get(value) ?? make(value);
     made.set(value, known);
     return known;
+  };
+}
+
+/** What belongs to the present static files, made the first time and kept as long as they are the same. */
+function perBuild<T>(files: Pick<StaticFiles, 'build'>, make: (build: string) => T): () => T {
+  let made: { build: string; value: T } | undefined;
+  return () => {
+    const { build } = files;
+    if (made?.build !== build) made = { build, value: make(build) };
+    return made.value;
   };
 }
 

@@ -5,7 +5,7 @@ import type { Context } from 'koa';
 import { isNotModified } from '../http/conditional.ts';
 import { StatusError, unknownPath } from '../http/status.ts';
 import type { StaticContent } from './static-directory.ts';
-import type { Compression, StaticFile } from './static-files.ts';
+import type { Compression, StaticFile } from './static-set.ts';
 
 /** First and last byte, both included. */
 interface ByteRange {

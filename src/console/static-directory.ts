@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createHash, hash } from 'node:crypto';
+import { createReadStream, type Stats } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -23,19 +23,67 @@ export interface StaticTree {
   readonly unreadable: readonly string[];
 }
 
+/** A file that was found. */
+interface FoundFile {
+  readonly name: string;
+  /** Where it is, links followed. */
+  readonly target: string;
+  readonly stats: Stats;
+}
+
+interface FoundTree extends Pick<StaticTree, 'directories'> {
+  readonly files: readonly FoundFile[];
+  readonly unreadable: string[];
+}
+
+export interface ReadOptions {
+  /** Bytes; files that no longer fit stay on disk. */
+  memoryLimit: number;
+  /** Which files may be changed as they are read. They are always held in memory. */
+  isChanged(name: string): boolean;
+  change(bytes: Buffer, name: string): Buffer;
+}
+
 /**
  * Reads a directory with everything below it. Left out are dot files, links that lead out of the root, and what is neither file nor
  * directory. Links inside are followed: a mounted ConfigMap consists of them.
  *
- * @param memoryLimit bytes; files that no longer fit stay on disk
  * @throws Error if the root cannot be read
  */
-export async function readStaticDirectory(directory: string, memoryLimit: number): Promise<StaticTree> {
-  const root = await realpath(directory);
+export async function readStaticDirectory(directory: string, { memoryLimit, isChanged, change }: ReadOptions): Promise<StaticTree> {
+  const { files: found, directories, unreadable } = await findFiles(directory);
   const files = new Map<string, StaticContent>();
+  let room = memoryLimit;
+  for (const file of found) {
+    const { name, stats } = file;
+    const changed = isChanged(name);
+    const isKept = changed || stats.size <= room;
+    if (isKept) room -= stats.size;
+    try {
+      files.set(name, isKept ? await heldContent(file, changed ? change : undefined) : await contentOnDisk(file));
+    } catch {
+      unreadable.push(name);
+    }
+  }
+  return { files, directories, unreadable };
+}
+
+/**
+ * Differs whenever something below the directory has been written, replaced or linked elsewhere. Reads no file.
+ *
+ * @throws Error if the root cannot be read
+ */
+export async function fingerprintOf(directory: string): Promise<string> {
+  const { files, unreadable } = await findFiles(directory);
+  const lines = files.map(({ name, target, stats: { ino, size, mtimeMs, ctimeMs } }) => [name, target, ino, size, mtimeMs, ctimeMs]);
+  return hash('sha256', JSON.stringify([lines, unreadable]));
+}
+
+async function findFiles(directory: string): Promise<FoundTree> {
+  const root = await realpath(directory);
+  const files: FoundFile[] = [];
   const directories = new Set<string>();
   const unreadable: string[] = [];
-  let room = memoryLimit;
 
   const enter = async (path: string, name: string, above: readonly string[]): Promise<void> => {
     const entries = (await readdir(path)).filter((entry) => !entry.startsWith('.')).sort();
@@ -51,23 +99,22 @@ export async function readStaticDirectory(directory: string, memoryLimit: number
     if (!target.startsWith(root.endsWith(sep) ? root : root + sep) || above.includes(target)) return;
     const stats = await stat(target);
     if (stats.isDirectory()) await enter(target, name, [...above, target]);
-    if (!stats.isFile()) return;
-    const isKept = stats.size <= room;
-    if (isKept) room -= stats.size;
-    files.set(name, await readContent(target, stats, isKept));
+    if (stats.isFile()) files.push({ name, target, stats });
   };
   await enter(root, '', [root]);
   return { files, directories, unreadable };
 }
 
-async function readContent(path: string, { size, mtime }: { size: number; mtime: Date }, isKept: boolean): Promise<StaticContent> {
+async function heldContent({ name, target, stats }: FoundFile, change: ReadOptions['change'] | undefined): Promise<StaticContent> {
+  const read = await readFile(target);
+  const bytes = change ? change(read, name) : read;
+  return { size: bytes.length, modified: stats.mtime, etag: etagOf(hash('sha256', bytes)), source: bytes };
+}
+
+async function contentOnDisk({ target: path, stats: { size, mtime } }: FoundFile): Promise<StaticContent> {
   const sha256 = createHash('sha256');
-  if (!isKept) {
-    await pipeline(createReadStream(path), sha256);
-    return { size, modified: mtime, etag: etagOf(sha256.digest('hex')), source: { path } };
-  }
-  const bytes = await readFile(path);
-  return { size: bytes.length, modified: mtime, etag: etagOf(sha256.update(bytes).digest('hex')), source: bytes };
+  await pipeline(createReadStream(path), sha256);
+  return { size, modified: mtime, etag: etagOf(sha256.digest('hex')), source: { path } };
 }
 
 const etagOf = (digest: string) => `"${digest.slice(0, 32)}"`;

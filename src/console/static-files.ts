@@ -1,63 +1,78 @@
-import { hash } from 'node:crypto';
-import { contentType } from 'mime-types';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { immutable, isHashedName } from '../http/hashed-name.ts';
-import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';
-
-/** Encodings that a file may have been compressed in beforehand, as `app.js.br` and `app.js.gz`. */
-const sidecars = { br: '.br', gzip: '.gz' } as const;
-
-export type Compression = keyof typeof sidecars;
-
-/** A file with everything that its answers need. */
-export interface StaticFile {
-  readonly contentType: string;
-  readonly isHtml: boolean;
-  readonly cacheControl: string;
-  readonly content: StaticContent;
-  readonly compressed: Readonly<Partial<Record<Compression, StaticContent>>>;
-}
+import { fingerprintOf } from './static-directory.ts';
+import { isPinned, noFiles, readStaticSet, type StaticFile, type StaticSet } from './static-set.ts';
+import type { Timer } from './timer.ts';
 
 export interface StaticFilesOptions {
   directory: string;
   /** Name of the index. */
   fallback: string;
   recurveIndex: boolean;
+  /** Milliseconds for which the hashed files of a set stay after another one has replaced it. */
+  keepPrevious: number;
+  /** '' or without its last slash. */
+  basePath: string;
+  timer: Timer;
   log: Logger;
   /** Bytes of files that are held in memory; the others are read from disk for each answer. */
   memoryLimit?: number;
 }
 
 const defaultMemoryLimit = 64 * 1024 * 1024;
+/** Of all the sets that were replaced. */
+const previousLimit = 256 * 1024 * 1024;
+const lookEveryMs = 20_000;
+/** A set is whole once two looks that far apart see the same. */
+const settleMs = 2_000;
 
-/** The static files of the console: read once, at the start. */
+/** The static files of the console, read again when the directory has changed: whole, or not at all. */
 export class StaticFiles {
   readonly #options: StaticFilesOptions;
-  #files: ReadonlyMap<string, StaticFile> = new Map();
-  #directories: ReadonlySet<string> = new Set();
-  #build = '';
+  readonly #stopping = new AbortController();
+  /** Open pages go on asking for the files of the set that they came with. Only what is held in memory can stay. */
+  readonly #previous: LRUCache<string, StaticFile> | undefined;
+  #running: Promise<void> | undefined;
+  #set: StaticSet = noFiles;
+  /** Of the directory as the set was read from it; undefined if it could not be told. */
+  #fingerprint: string | undefined;
   #failure: string | undefined = 'not read yet';
 
   constructor(options: StaticFilesOptions) {
+    const { timer, keepPrevious } = options;
     this.#options = options;
+    if (keepPrevious > 0)
+      this.#previous = new LRUCache<string, StaticFile>({
+        maxSize: previousLimit,
+        sizeCalculation: bytesOf,
+        ttl: keepPrevious,
+        ttlResolution: 0,
+        perf: timer,
+      });
   }
 
   /** Never throws: without its files the service still answers everything else, and `/readyz` says what is missing. */
   async load(): Promise<void> {
-    const { directory, memoryLimit = defaultMemoryLimit, log } = this.#options;
+    const { directory, log } = this.#options;
     try {
-      const tree = await readStaticDirectory(directory, memoryLimit);
-      this.#files = new Map([...tree.files].map(([path, content]) => [path, staticFile(path, content, tree)]));
-      this.#directories = tree.directories;
-      this.#build = hash('sha256', [...tree.files].map(([path, { etag }]) => `${path} ${etag}\n`).join(''));
-      this.#failure = undefined;
-      log.info({ directory, files: tree.files.size }, 'the static files are read');
-      if (tree.unreadable.length > 0)
-        log.warn({ directory, files: tree.unreadable.slice(0, 20) }, 'static files are left out: they cannot be read');
+      const fingerprint = await fingerprintOf(directory);
+      this.#replace(await this.#read());
+      // What has changed meanwhile is another set.
+      if ((await fingerprintOf(directory)) === fingerprint) this.#fingerprint = fingerprint;
     } catch (error) {
       this.#failure = 'the directory cannot be read';
       log.error({ directory, err: error }, 'the static files cannot be read');
     }
+  }
+
+  /** Begins to look for changes. */
+  start(): void {
+    this.#running ??= this.#run(this.#stopping.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
   }
 
   failure(): string | undefined {
@@ -66,7 +81,7 @@ export class StaticFiles {
 
   /** Changes with any of the files. */
   get build(): string {
-    return this.#build;
+    return this.#set.build;
   }
 
   /**
@@ -75,10 +90,10 @@ export class StaticFiles {
    * @param wantsPage whether the request names `text/html` among what it accepts
    */
   find(path: string, wantsPage: boolean): StaticFile | undefined {
-    const file = this.#files.get(path);
+    const file = this.#set.files.get(path) ?? this.#previous?.get(path);
     if (file !== undefined) return file;
     const segments = path.split('/').filter((segment) => segment !== '');
-    if (this.#directories.has(segments.join('/'))) return this.#indexOf(segments);
+    if (this.#set.directories.has(segments.join('/'))) return this.#indexOf(segments);
     if (!wantsPage || segments.at(-1)?.includes('.')) return undefined;
     if (!this.#options.recurveIndex) return this.#indexOf([]);
     for (let length = segments.length - 1; length >= 0; length -= 1) {
@@ -89,20 +104,63 @@ export class StaticFiles {
   }
 
   #indexOf(directory: readonly string[]): StaticFile | undefined {
-    return this.#files.get([...directory, this.#options.fallback].join('/'));
+    return this.#set.files.get([...directory, this.#options.fallback].join('/'));
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { timer, directory, log } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await timer.sleep(lookEveryMs, signal);
+        await this.#look(signal);
+      } catch (error) {
+        if (!signal.aborted) log.warn({ directory, err: error }, 'the static files cannot be read again; the last ones are served');
+      }
+    }
+  }
+
+  /** Reads the directory again if it has changed, once it no longer does. */
+  async #look(signal: AbortSignal): Promise<void> {
+    const { timer, directory } = this.#options;
+    let seen = await fingerprintOf(directory);
+    while (seen !== this.#fingerprint) {
+      await timer.sleep(settleMs, signal);
+      const settled = await fingerprintOf(directory);
+      if (settled === seen && (await this.#take(seen))) return;
+      seen = settled;
+    }
+  }
+
+  /** @returns whether what was read is what the fingerprint stands for */
+  async #take(fingerprint: string): Promise<boolean> {
+    const read = await this.#read();
+    if ((await fingerprintOf(this.#options.directory)) !== fingerprint) return false;
+    this.#fingerprint = fingerprint;
+    this.#replace(read);
+    return true;
+  }
+
+  #read(): Promise<StaticSet> {
+    const { directory, basePath, memoryLimit = defaultMemoryLimit } = this.#options;
+    return readStaticSet(directory, basePath, memoryLimit);
+  }
+
+  #replace(set: StaticSet): void {
+    const { directory, log } = this.#options;
+    for (const [path, file] of this.#set.files) {
+      if (!set.files.has(path) && isPinned(path) && isHeld(file)) this.#previous?.set(path, file);
+    }
+    for (const path of set.files.keys()) this.#previous?.delete(path);
+    this.#set = set;
+    this.#failure = undefined;
+    log.info({ directory, files: set.files.size, kept: this.#previous?.size ?? 0 }, 'the static files are read');
+    if (set.unreadable.length > 0)
+      log.warn({ directory, files: set.unreadable.slice(0, 20) }, 'static files are left out: they cannot be read');
   }
 }
 
-function staticFile(path: string, content: StaticContent, { files }: StaticTree): StaticFile {
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  const type = contentType(name.includes('.') ? name.slice(name.lastIndexOf('.')) : '') || 'application/octet-stream';
-  const isHtml = /^(text\/html|application\/xhtml\+xml)\b/.test(type);
-  const [br, gzip] = [files.get(path + sidecars.br), files.get(path + sidecars.gzip)];
-  return {
-    contentType: type,
-    isHtml,
-    cacheControl: isHashedName(name) && !isHtml ? immutable : 'no-cache',
-    content,
-    compressed: { ...(br && { br }), ...(gzip && { gzip }) },
-  };
-}
+const contentsOf = ({ content, compressed }: StaticFile) => [content, ...Object.values(compressed)];
+
+const isHeld = (file: StaticFile): boolean => contentsOf(file).every(({ source }) => Buffer.isBuffer(source));
+
+const bytesOf = (file: StaticFile): number => contentsOf(file).reduce((sum, { size }) => sum + size, 1024);

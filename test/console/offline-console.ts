@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import { basePathOf } from '../../src/config/schema.ts';
 import { createConsole } from '../../src/console/console.ts';
+import type { Timer } from '../../src/console/timer.ts';
 import { createLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import { AccessReviews } from '../../src/kubernetes/access.ts';
@@ -28,10 +29,12 @@ export async function makeDirectory(
 export interface OfflineOptions {
   config?: { server?: Record<string, unknown>; console?: Record<string, unknown> };
   environment?: Record<string, string>;
+  /** Of the looks at the static directory. */
+  timer?: Timer;
 }
 
 /** The console in its frame while there is no API server: what needs none works all the same. */
-export async function startOfflineConsole({ config = {}, environment = {} }: OfflineOptions) {
+export async function startOfflineConsole({ config = {}, environment = {}, timer }: OfflineOptions) {
   const parsed = parseConfig({ yaml: stringify(config) });
   const basePath = basePathOf(parsed);
   const metrics = new Metrics();
@@ -47,7 +50,7 @@ export async function startOfflineConsole({ config = {}, environment = {} }: Off
   const access = new AccessReviews({ apiServer, accessCacheMs: 0, metrics });
   const consolePlugins = watchConsolePlugins({ client: apiServer.asService, metrics, log });
   const shared = { config: parsed, basePath, apiServer, access, consolePlugins, metrics, log, namespace: 'atrium-system' };
-  const console = createConsole({ ...shared, environment });
+  const console = createConsole({ ...shared, environment, ...(timer && { timer }) });
   await console.start();
   const service = await startBareService(console.operations, { basePath });
   return {

@@ -1,4 +1,7 @@
-/** Speaks to the backend. Addresses are relative, so that the page works below any base path. */
+/** Speaks to the backend. Addresses are relative to this file, so that the page works below any base path, and from a deep link. */
+
+/** Where the backend is. */
+export const base = new URL('./', import.meta.url).href;
 
 /** Held here and nowhere else: not in storage, not in a cookie, not in an address. */
 let token = '';
@@ -29,7 +32,11 @@ export async function ask(path, { method = 'GET', body, asSession = false } = {}
   const headers = new Headers();
   if (token !== '' && !asSession) headers.set('Authorization', `Bearer ${token}`);
   if (body !== undefined && !isForm) headers.set('Content-Type', 'application/json');
-  const response = await fetch(path, { method, headers, ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }) });
+  const response = await fetch(new URL(path, base), {
+    method,
+    headers,
+    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+  });
   if (!response.ok) throw new Refusal(await statusOf(response));
   return response;
 }

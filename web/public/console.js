@@ -1,5 +1,5 @@
 /** The page: each section asks one operation and shows its answer. */
-import { ask, askJson, hasToken, useToken } from './api.js';
+import { ask, askJson, base, hasToken, useToken } from './api.js';
 import { definitions, element, empty, failure, show, table, textOf } from './elements.js';
 import { finishVisit, loggedIn, logIn, logOut, onChangeElsewhere, readPerson } from './session.js';
 
@@ -72,7 +72,11 @@ const image = () =>
         ['Cache-Control', response.headers.get('Cache-Control') ?? ''],
       ]),
     );
-    return element('figure', hasToken() ? await drawn(bytes) : Object.assign(element('img'), { src: path, alt: 'The image' }), caption);
+    return element(
+      'figure',
+      hasToken() ? await drawn(bytes) : Object.assign(element('img'), { src: new URL(path, base).href, alt: 'The image' }),
+      caption,
+    );
   });
 
 async function drawn(bytes) {

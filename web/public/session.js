@@ -1,5 +1,5 @@
 /** The log-in of this browser: a session that the backend keeps. It renews the session by itself, the page has nothing to do for that. */
-import { ask, askJson, Refusal } from './api.js';
+import { ask, askJson, base, Refusal } from './api.js';
 
 /**
  * Log-out wants to be shown the session's handle, and only the end of a log-in tells it. So it is kept, for a reload and for the other
@@ -108,11 +108,10 @@ export async function logOut() {
 
 /** @returns undefined if the person would not be asked there, or not be sent back here */
 async function questionAddress() {
-  const here = new URL('./', document.baseURI).href;
-  if (person?.ext.issuer !== `${here}identity`) return undefined;
+  if (person?.ext.issuer !== `${base}identity`) return undefined;
   const { logout_url: address } = await askJson('api/v2/token/login', { asSession: true });
   const url = address === undefined ? undefined : new URL(address);
-  if (url?.searchParams.get('post_logout_redirect_uri') !== here) return undefined;
+  if (url?.searchParams.get('post_logout_redirect_uri') !== base) return undefined;
   const state = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
   sessionStorage.setItem(logOutKey, state);
   url.searchParams.set('state', state);

@@ -1,0 +1,91 @@
+import { hash } from 'node:crypto';
+import { contentType } from 'mime-types';
+import { immutable, isHashedName } from '../http/hashed-name.ts';
+import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';
+
+/** Encodings that a file may have been compressed in beforehand, as `app.js.br` and `app.js.gz`. */
+const sidecars = { br: '.br', gzip: '.gz' } as const;
+
+export type Compression = keyof typeof sidecars;
+
+/** A file with everything that its answers need. */
+export interface StaticFile {
+  readonly contentType: string;
+  readonly isHtml: boolean;
+  readonly cacheControl: string;
+  readonly content: StaticContent;
+  readonly compressed: Readonly<Partial<Record<Compression, StaticContent>>>;
+}
+
+/** The files of a console build, as they were found together. */
+export interface StaticSet {
+  readonly files: ReadonlyMap<string, StaticFile>;
+  readonly directories: ReadonlySet<string>;
+  /** Changes with any of the files. */
+  readonly build: string;
+  readonly unreadable: readonly string[];
+}
+
+export const noFiles: StaticSet = { files: new Map(), directories: new Set(), build: '', unreadable: [] };
+
+/** What HTML files hold where the base path belongs. */
+const placeholder = '%BASE%';
+
+/**
+ * Reads a directory. In HTML files `%BASE%` becomes the base path: deep links break relative addresses, and the policy forbids `<base>`.
+ *
+ * @param basePath '' or without its last slash
+ * @throws Error if the root cannot be read
+ */
+export async function readStaticSet(directory: string, basePath: string, memoryLimit: number): Promise<StaticSet> {
+  const base = escaped(`${basePath}/`);
+  const changed = new Set<string>();
+  const tree = await readStaticDirectory(directory, {
+    memoryLimit,
+    isChanged: (name) => isHtml(typeOf(name)),
+    change(bytes, name) {
+      // One character for each byte, whatever the encoding is.
+      const text = bytes.toString('latin1');
+      if (!text.includes(placeholder)) return bytes;
+      changed.add(name);
+      return Buffer.from(
+        text.replaceAll(placeholder, () => base),
+        'latin1',
+      );
+    },
+  });
+  return {
+    files: new Map([...tree.files].map(([path, content]) => [path, staticFile(path, content, changed.has(path) ? undefined : tree)])),
+    directories: tree.directories,
+    build: hash('sha256', [...tree.files].map(([path, { etag }]) => `${path} ${etag}\n`).join('')),
+    unreadable: tree.unreadable,
+  };
+}
+
+/** @param tree where its compressed neighbours are; undefined if they hold other bytes */
+function staticFile(path: string, content: StaticContent, tree: StaticTree | undefined): StaticFile {
+  const type = typeOf(path);
+  const [br, gzip] = [tree?.files.get(path + sidecars.br), tree?.files.get(path + sidecars.gzip)];
+  return {
+    contentType: type,
+    isHtml: isHtml(type),
+    cacheControl: isPinned(path) ? immutable : 'no-cache',
+    content,
+    compressed: { ...(br && { br }), ...(gzip && { gzip }) },
+  };
+}
+
+/** Whether the contents of a path never change. */
+export const isPinned = (path: string): boolean => isHashedName(nameOf(path)) && !isHtml(typeOf(path));
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+function typeOf(path: string): string {
+  const name = nameOf(path);
+  return contentType(name.includes('.') ? name.slice(name.lastIndexOf('.')) : '') || 'application/octet-stream';
+}
+
+const isHtml = (type: string): boolean => /^(text\/html|application\/xhtml\+xml)\b/.test(type);
+
+/** For attributes and text of HTML: an address may hold these. */
+const escaped = (address: string): string => address.replaceAll('&', '&amp;').replaceAll("'", '&#39;').replaceAll('"', '&quot;');
