@@ -3,6 +3,7 @@ import type { RateLimit } from '../http/rate-limit.ts';
 import { StatusError } from '../http/status.ts';
 import type { BrowserRecords } from './browser-records.ts';
 import { errors } from './oidc-provider.ts';
+import { type HandedOut, handedOut, type RecordIds } from './record-ids.ts';
 import type { IdentityRecords } from './records.ts';
 import { requestScope } from './request-scope.ts';
 
@@ -13,6 +14,7 @@ const saveTries = 8;
 export interface AdapterParts {
   records: IdentityRecords;
   browser: BrowserRecords;
+  ids: RecordIds;
   /** Guesses at user codes (RFC 8628, 5.1). */
   userCodeGuesses: RateLimit;
 }
@@ -21,16 +23,17 @@ export interface AdapterParts {
  * Where the provider keeps what. An interaction, and a session in which nobody has logged in, stay with the browser; all others are
  * IdentityRecord objects. Models that are not used here (clients are configured, nothing is pushed or registered) have no records.
  */
-export function adapterFor({ records, browser, userCodeGuesses }: AdapterParts): (model: string) => Adapter {
+export function adapterFor({ records, browser, ids, userCodeGuesses }: AdapterParts): (model: string) => Adapter {
   return (model) => {
     if (model === 'Interaction') return guarded(interactionAdapter(browser));
     if (model === 'Session') return guarded(sessionAdapter(storeAdapter(model, records), browser));
-    if (model === 'DeviceCode') return guarded(deviceCodeAdapter(storeAdapter(model, records), records, userCodeGuesses));
-    return guarded(stored.has(model) ? storeAdapter(model, records) : emptyAdapter);
+    if (model === 'DeviceCode')
+      return guarded(deviceCodeAdapter(knownIdsOnly(model, storeAdapter(model, records), ids), records, userCodeGuesses));
+    const name = handedOut.find((known) => known === model);
+    if (name !== undefined) return guarded(knownIdsOnly(name, storeAdapter(name, records), ids));
+    return guarded(model === 'Grant' ? storeAdapter(model, records) : emptyAdapter);
   };
 }
-
-const stored = new Set(['Grant', 'AuthorizationCode', 'AccessToken', 'RefreshToken']);
 
 const emptyAdapter: Adapter = {
   upsert: async () => {
@@ -95,6 +98,17 @@ function storeAdapter(model: string, records: IdentityRecords): Adapter {
     revokeByGrantId: (grantId) => records.removeIssued(grantId),
   };
 }
+
+/** Made-up codes and tokens cost no call to the API server; those that have ended, one. */
+const knownIdsOnly = (model: HandedOut, store: Adapter, ids: RecordIds): Adapter => ({
+  ...store,
+  async find(id) {
+    if (!(await ids.mayExist(model, id))) return undefined;
+    const found = await store.find(id);
+    if (found === undefined) ids.hasEnded(id);
+    return found;
+  },
+});
 
 function deviceCodeAdapter(store: Adapter, records: IdentityRecords, guesses: RateLimit): Adapter {
   return {

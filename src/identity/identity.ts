@@ -28,6 +28,7 @@ import { errors } from './oidc-provider.ts';
 import { PasswordDue } from './password-due.ts';
 import { cookiePrefix } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
+import { RecordIds } from './record-ids.ts';
 import { IdentityRecords } from './records.ts';
 import { inRequestScope } from './request-scope.ts';
 import { RecordSweep } from './sweep.ts';
@@ -91,8 +92,10 @@ export function createIdentity(options: IdentityOptions): Identity {
     choose: languageChoice(config.languages),
   });
   const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now });
+  const ids = new RecordIds(keyRing.sealFor('identity record ids'));
   const adapter = adapterFor({
     records,
+    ids,
     browser: new BrowserRecords({
       seal: keyRing.sealFor('identity cookies'),
       prefix: `${cookiePrefix(protocol === 'https:')}r_`,
@@ -116,6 +119,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       consoleClientID,
       isFrontChannel: config.login.responseMode === 'id_token',
       adapter,
+      makeID: (model) => ids.make(model),
       findAccount: accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }),
       views,
       deviceCodes: { perSource: rateLimit(deviceCodesPerSource), inAll: rateLimit(deviceCodesInAll) },

@@ -3,6 +3,7 @@ import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import type { SigningKeys } from '../kubernetes/signing-keys.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
+import { type HandedOut, handedOut } from './record-ids.ts';
 import { devicePages, endSessionPages, type Views } from './views.ts';
 
 const authorizationCodeSeconds = 60;
@@ -30,6 +31,8 @@ export interface ProviderParts {
   lifetimes: Lifetimes;
   isFrontChannel: boolean;
   adapter: AdapterFactory;
+  /** Makes codes and tokens. */
+  makeID: (model: HandedOut) => string;
   findAccount: FindAccount;
   views: Views;
   /** Device authorizations, which are written down before anybody has proved anything. */
@@ -46,7 +49,7 @@ export function createProvider(parts: ProviderParts): Provider {
   const isSecure = issuerURL.startsWith('https:');
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path } as const;
   const prefix = cookiePrefix(isSecure);
-  return new Provider(issuerURL, {
+  const provider = new Provider(issuerURL, {
     adapter,
     findAccount,
     clients: [...clients],
@@ -88,6 +91,19 @@ export function createProvider(parts: ProviderParts): Provider {
       deviceFlow: { ...devicePages(views), enabled: true, deviceInfo: (ctx) => admitDevice(ctx, parts.deviceCodes) },
     },
   });
+  for (const model of handedOut) makeIDs(provider[model].prototype, () => parts.makeID(model));
+  return provider;
+}
+
+/** The library takes ids from random bytes alone; beside that it settles the format of the token. */
+function makeIDs(prototype: object, make: () => string): void {
+  const own: unknown = Reflect.get(prototype, 'generateTokenId');
+  if (typeof own !== 'function') throw new Error('oidc-provider makes the ids of its records in another way');
+  const generateTokenId = function (this: unknown) {
+    Reflect.apply(own, this, []);
+    return make();
+  };
+  Object.defineProperty(prototype, 'generateTokenId', { value: generateTokenId });
 }
 
 export const cookiePrefix = (isSecure: boolean): string => `${isSecure ? '__Secure-' : ''}atrium_identity_`;
