@@ -13,7 +13,7 @@ const pattern = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-
 const maxMemoryKiB = 262_144;
 const maxPasses = 16;
 
-const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
+const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/={1,2}$/, '');
 
 /** As `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. @see https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md */
 export const formatHash = ({ memoryKiB, passes, parallelism, salt, tag }: Argon2Hash): string =>

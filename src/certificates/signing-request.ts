@@ -41,8 +41,9 @@ export type Judged = { problem: string } | { request: string; subject: Subject }
 
 /** @param text base64 of one PEM block */
 export async function judgeRequest(text: string): Promise<Judged> {
-  if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text)) return { problem: 'must be base64 of a PEM block' };
-  const pem = Buffer.from(text, 'base64').toString('latin1');
+  const compact = text.replaceAll(/\s/g, '');
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(compact)) return { problem: 'must be base64 of a PEM block' };
+  const pem = Buffer.from(compact, 'base64').toString('latin1');
   const blocks = pem.match(/-----BEGIN [^-]+-----/g) ?? [];
   if (blocks.length !== 1 || blocks[0] !== '-----BEGIN CERTIFICATE REQUEST-----')
     return { problem: 'must be base64 of exactly one PEM block of type CERTIFICATE REQUEST' };

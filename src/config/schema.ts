@@ -243,12 +243,12 @@ export type Config = Readonly<z.output<typeof configSchema>>;
 
 /** The path below which everything is served: `''`, or `/console` for a public URL of `https://example.com/console/`. */
 export const basePathOf = (config: Config): string =>
-  config.server.publicURL === undefined ? '' : new URL(config.server.publicURL).pathname.replace(/\/+$/, '');
+  config.server.publicURL === undefined ? '' : new URL(config.server.publicURL).pathname.replace(/\/{1,8}$/, '');
 
 /** Address of the embedded OpenID provider; undefined if it does not run, or has no address. */
 export function identityURLOf({ server, login, identity }: Config): string | undefined {
   const isEnabled = identity.enabled ?? login.issuer === undefined;
-  return isEnabled && server.publicURL !== undefined ? `${server.publicURL.replace(/\/+$/, '')}/identity` : undefined;
+  return isEnabled && server.publicURL !== undefined ? `${server.publicURL.replace(/\/{1,8}$/, '')}/identity` : undefined;
 }
 
 /** What is right by itself and wrong together, by the path of the setting to change. */

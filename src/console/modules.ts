@@ -28,7 +28,7 @@ export function consoleModules({ config, basePath, variables, build }: ModulesIn
   const { apiAddress, assetsHostPath, assetsURLPath, environment, envsFilter, recurveIndex } = config.console;
   const named = new Set(environment.map(({ key }) => key));
   const fields = {
-    apiAddress: apiAddress ?? config.server.publicURL?.replace(/\/+$/, '') ?? '',
+    apiAddress: apiAddress ?? config.server.publicURL?.replace(/\/{1,8}$/, '') ?? '',
     assetsHostPath: assetsHostPath ?? config.console.static.directory,
     assetsURLPath: assetsURLPath ?? `${basePath}/`,
     environment: [

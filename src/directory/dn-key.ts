@@ -11,11 +11,17 @@ export function dnKey(dn: string): string {
     return code < 0x80 ? encode(String.fromCharCode(code).toLowerCase()) : `%${hex}`;
   });
   return plain
-    .replace(/^\s+|\s+$|\s*([,;+=])\s*/g, (_, separator?: string) => (separator === ';' ? ',' : (separator ?? '')))
-    .split(',')
-    .map((rdn) => rdn.split('+').sort().join('+'))
+    .split(/[,;]/)
+    .map((rdn) => rdn.split('+').map(trimmedPair).sort().join('+'))
     .join(',');
 }
+
+/** An attribute's type and value, without the blanks around either. */
+const trimmedPair = (pair: string): string =>
+  pair
+    .split('=')
+    .map((part) => part.trim())
+    .join('=');
 
 const encode = (char: string): string =>
   /^[a-z0-9]$/.test(char) ? char : [...new TextEncoder().encode(char)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');

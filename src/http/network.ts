@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 /** What counts as one client: of an IPv6 address the first 64 bits, as who has one has all the others in it (RFC 4291, 2.5.1). */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`);
+  const { hostname } = new URL(`http://[${address.split('%', 1)[0]}]`);
   const [head = '', tail] = hostname.slice(1, -1).split('::');
   const front = head.split(':').filter(Boolean);
   const back = (tail ?? '').split(':').filter(Boolean);

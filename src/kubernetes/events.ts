@@ -38,7 +38,7 @@ export async function createEvent(
     body: {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { namespace, name: `${name.slice(0, maxNameLength).replace(/[-.]+$/, '')}.${suffix}` },
+      metadata: { namespace, name: `${withLegalEnd(name.slice(0, maxNameLength))}.${suffix}` },
       ...event,
       source: { component: 'atrium' },
       reportingComponent: 'atrium',
@@ -49,3 +49,6 @@ export async function createEvent(
     },
   });
 }
+
+/** A DNS label ends with a letter or a digit (RFC 1123, section 2.1). */
+const withLegalEnd = (name: string): string => (/[-.]$/.test(name) ? withLegalEnd(name.slice(0, -1)) : name);

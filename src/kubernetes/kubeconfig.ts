@@ -40,7 +40,7 @@ export async function kubeconfigConnection(path: string): Promise<Connection> {
   await authorization.get();
 
   return {
-    server: cluster.server.replace(/\/+$/, ''),
+    server: cluster.server.replace(/\/{1,8}$/, ''),
     get tls() {
       return tls;
     },

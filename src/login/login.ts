@@ -64,7 +64,7 @@ export function createLogin(options: LoginOptions): Login {
   const { config, issuerURL, identities, basePath, now = () => new Date(), clock = () => performance.now() } = options;
   const { publicURL } = config.server;
   const { externalURL, tokenStorage } = config.login;
-  const home = publicURL === undefined ? [] : [`${publicURL.replace(/\/+$/, '')}/`];
+  const home = publicURL === undefined ? [] : [`${publicURL.replace(/\/{1,8}$/, '')}/`];
   const { postLogoutRedirectURLs = home } = config.login;
   const redirectURLs = publicURL === undefined ? [] : redirectURLsOf(publicURL, config.login);
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);

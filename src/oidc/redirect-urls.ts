@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 
 /** Without its slashes at the end. */
-const bare = (publicURL: string): string => publicURL.replace(/\/+$/, '');
+const bare = (publicURL: string): string => publicURL.replace(/\/{1,8}$/, '');
 
 /** Where the issuer may send browsers back to: the settings, and our two callback addresses. The first is the default. */
 export function redirectURLsOf(publicURL: string, { redirectURLs }: Pick<Config['login'], 'redirectURLs'>): string[] {

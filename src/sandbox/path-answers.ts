@@ -7,14 +7,14 @@ import { type Exchange, sendJson, sendText } from './exchange.ts';
 import { openAPIDocument, openAPIIndex } from './openapi.ts';
 import { methodRefused, pathUnknown } from './refusals.ts';
 
-const aggregatedAccept = /application\/json;\s*g=apidiscovery\.k8s\.io;\s*v=(v2|v2beta1);\s*as=APIGroupDiscoveryList/;
+const aggregatedAccept = /application\/json;g=apidiscovery\.k8s\.io;v=(v2|v2beta1);as=APIGroupDiscoveryList/;
 
 /** @throws StatusError 404, 405 or 501 */
 export function answerPath(exchange: Exchange): void {
   const { request, info } = exchange;
   if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused();
-  const path = info.path.replace(/\/+$/, '') || '/';
-  const aggregated = aggregatedAccept.exec(request.headers.accept ?? '')?.[1];
+  const path = info.path.replace(/\/{1,8}$/, '') || '/';
+  const aggregated = aggregatedAccept.exec((request.headers.accept ?? '').replaceAll(/\s/g, ''))?.[1];
   if (/^\/(livez|readyz|healthz)(\/|$)/.test(path)) sendText(exchange, 200, 'ok');
   else if (aggregated && (path === '/api' || path === '/apis')) sendAggregated(exchange, path === '/api', aggregated);
   else sendJson(exchange, 200, documentAt(exchange, path));

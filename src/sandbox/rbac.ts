@@ -216,7 +216,7 @@ function allows(rule: PolicyRule, { verb, path, group = '', resource = '', subre
 
 const includesOrAll = (list: readonly string[], value: string) => list.includes('*') || list.includes(value);
 
-const pathMatches = (url: string, path: string) => url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, '')));
+const pathMatches = (url: string, path: string) => url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*{1,8}$/, '')));
 
 /** A service account is the user of its name; one without a namespace is of the binding's. */
 function userOrGroup({ kind, name, namespace }: Subject, bindingNamespace: string): string | undefined {

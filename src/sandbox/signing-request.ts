@@ -4,13 +4,16 @@ import 'reflect-metadata';
 import { createPublicKey, verify } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
-const block = /-----BEGIN CERTIFICATE REQUEST-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE REQUEST-----/;
+const begin = '-----BEGIN CERTIFICATE REQUEST-----';
+const end = '-----END CERTIFICATE REQUEST-----';
 
 /** @param request base64 of PEM, as `spec.request` has it. @throws Error saying what is wrong with it */
 export function parseSigningRequest(request: unknown): x509.Pkcs10CertificateRequest {
-  const [pem] = block.exec(Buffer.from(typeof request === 'string' ? request : '', 'base64').toString('latin1')) ?? [];
-  if (pem === undefined) throw new Error('PEM block type must be CERTIFICATE REQUEST');
-  const parsed = readRequest(pem);
+  const text = Buffer.from(typeof request === 'string' ? request : '', 'base64').toString('latin1');
+  const [, afterBegin] = text.split(begin, 2);
+  const [body = '', afterBody] = afterBegin?.split(end, 2) ?? [];
+  if (afterBody === undefined || !/^[A-Za-z0-9+/=\s]+$/.test(body)) throw new Error('PEM block type must be CERTIFICATE REQUEST');
+  const parsed = readRequest(`${begin}${body}${end}`);
   if (!isSignedByItself(parsed)) throw new Error('x509: invalid signature');
   return parsed;
 }

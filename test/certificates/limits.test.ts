@@ -47,6 +47,12 @@ describe('what no certificate is issued for', () => {
     expect((await issued(server, 'alice')).status.subject.organizations).to.deep.equal([]);
   });
 
+  it('CRT-03 refuses blanks instead of a request, as many as fit', async () => {
+    const pem = `-----BEGIN CERTIFICATE REQUEST-----${' '.repeat(40_000)}x`;
+    for (const request of [' '.repeat(60_000), `AAAA${' '.repeat(60_000)}!`, Buffer.from(pem).toString('base64')])
+      expect(await refusedWith({ request })).to.deep.include({ code: 400 });
+  });
+
   it('CRT-02 gives nothing to an account of Kubernetes', async () => {
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } };
     await server.kubernetes.apply(account, {
