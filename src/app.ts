@@ -16,6 +16,7 @@ import { Metrics } from './http/metrics.ts';
 import { openApiDocument } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
 import { requestListener } from './http/request-listener.ts';
+import { shadowedPaths } from './http/shadowed-paths.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 
@@ -95,6 +96,16 @@ export class App {
 
   /** The OpenAPI document of a service with every feature on; nothing is started. */
   static describe() {
+    const { operations } = App.#unstarted(parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' }));
+    return openApiDocument(operations, { version, serverURL: '/' });
+  }
+
+  /** The static files that a service with this configuration would not serve, as their paths are its own; nothing is started. */
+  static shadowedFiles(config: Config): Promise<string[]> {
+    return App.#unstarted(config).#shadowedFiles();
+  }
+
+  static #unstarted(config: Config): App {
     const nowhere: Connection = {
       server: 'https://localhost',
       tls: {},
@@ -102,13 +113,12 @@ export class App {
       authorization: async () => undefined,
       discardAuthorization() {},
     };
-    const { operations } = new App({
-      config: parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' }),
-      connection: nowhere,
-      environment: {},
-      log: createLog({ level: 'silent', format: 'json' }),
-    });
-    return openApiDocument(operations, { version, serverURL: '/' });
+    return new App({ config, connection: nowhere, environment: {}, log: createLog({ level: 'silent', format: 'json' }) });
+  }
+
+  async #shadowedFiles(): Promise<string[]> {
+    const prefixes = this.#features.before === undefined ? [] : ['/identity'];
+    return shadowedPaths(await this.#features.staticPaths(), this.operations, prefixes);
   }
 
   /** Starts the watches and listens. The API server may be out of reach: what does not need it works. */
@@ -117,6 +127,12 @@ export class App {
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
     this.#log.info({ port, metricsPort, version }, 'listening');
+    const shadowed = await this.#shadowedFiles();
+    if (shadowed.length > 0)
+      this.#log.warn(
+        { files: shadowed.slice(0, 20), count: shadowed.length },
+        "static files are not served: their paths are the service's own",
+      );
     return { port, metricsPort };
   }
 

@@ -69,6 +69,8 @@ export interface Features {
   /** The console's static files, which take every path that is left, come last. */
   operations: readonly Operation[];
   checks: readonly Check[];
+  /** The paths of the console's static files; none if they cannot be read. */
+  staticPaths(): Promise<readonly string[]>;
   /** Begins what is watched. */
   start(): Promise<void>;
   /** Ends it, and then every call to the API server. */
@@ -111,6 +113,7 @@ export function createFeatures(options: FeaturesOptions): Features {
     before: identity?.middleware,
     operations: features.flatMap(({ operations = [] }) => operations),
     checks: features.flatMap(({ checks = [] }) => checks),
+    staticPaths: () => console.staticPaths(),
     async start() {
       for (const feature of features) await feature.start?.();
     },

@@ -146,8 +146,12 @@ config
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(async ({ config: file }: { config?: string }) => {
     const { fileProblems } = await import('./config/files.ts');
-    const problems = await fileProblems(parseConfig(configSources(file)));
+    const config = parseConfig(configSources(file));
+    const problems = await fileProblems(config);
     if (problems.length > 0) throw new ConfigError(problems);
+    const { App } = await withoutRuntimeWarning(() => import('./app.ts'));
+    for (const file of await App.shadowedFiles(config))
+      console.error(`warning: console.static.directory: ${file} is not served: its path is the service's own`);
     console.log('the configuration is valid');
   });
 config

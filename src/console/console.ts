@@ -16,6 +16,7 @@ import { PluginEvents } from './plugin-events.ts';
 import type { PluginSwitches } from './plugin-switches.ts';
 import { PluginFiles } from './plugins.ts';
 import { consoleOperations } from './routes.ts';
+import { staticPathsIn } from './static-directory.ts';
 import { StaticFiles } from './static-files.ts';
 import { systemTimer, type Timer } from './timer.ts';
 
@@ -43,6 +44,8 @@ export interface Console {
   pluginFiles: PluginFiles;
   /** The policy of pages as it is now. */
   contentSecurityPolicy(): string;
+  /** The paths of the files in the static directory; none if it cannot be read. */
+  staticPaths(): Promise<readonly string[]>;
   /** Reads the static files and starts the watches; does not wait for the API server. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -90,6 +93,7 @@ export function createConsole(options: ConsoleOptions): Console {
     ],
     pluginFiles: plugins,
     contentSecurityPolicy: policyText,
+    staticPaths: () => staticPathsIn(config.console.static.directory).catch(() => []),
     async start() {
       await staticFiles.load();
       staticFiles.start();

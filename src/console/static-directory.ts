@@ -68,6 +68,9 @@ export async function readStaticDirectory(directory: string, { memoryLimit, isCh
   return { files, directories, unreadable };
 }
 
+/** The paths of all files, by which they are asked for. @throws Error if the root cannot be read */
+export const staticPathsIn = async (directory: string): Promise<string[]> => (await findFiles(directory)).files.map(({ name }) => name);
+
 /**
  * Differs whenever something below the directory has been written, replaced or linked elsewhere. Reads no file.
  *

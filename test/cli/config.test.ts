@@ -25,6 +25,21 @@ describe('atrium config, atrium serve', () => {
     expect([code, stdout]).to.deep.equal([0, 'the configuration is valid\n']);
   });
 
+  it('names the static files whose paths are the service’s own', async () => {
+    const build = join(directory, 'build');
+    await mkdir(join(build, 'docs'), { recursive: true });
+    for (const name of ['index.html', 'version', 'docs/index.html']) await writeFile(join(build, name), name);
+    const settings = stringify({ console: { static: { directory: build } } });
+    const { code, stdout, stderr } = await run(['config', 'check', '--config', await file(settings)]);
+
+    expect([code, stdout]).to.deep.equal([0, 'the configuration is valid\n']);
+    expect(stderr).to.equal(
+      ['docs/index.html', 'version']
+        .map((name) => `warning: console.static.directory: ${name} is not served: its path is the service's own\n`)
+        .join(''),
+    );
+  });
+
   it('opens every file that it is given, and says what each of them should be', async () => {
     const { serving, authority } = await loopbackCertificates();
     const at = (name: string) => join(directory, name);
