@@ -8,6 +8,8 @@ import { z } from 'zod';
 export interface Bearer {
   readonly token: string;
   readonly hash: string;
+  /** The service itself has verified it: a token of the login's issuer, a session or an access token, and no guess. */
+  readonly isVerified?: true;
   /** Set when calls are made by impersonation instead of with the token. From the verified token, never from anything else sent along. */
   readonly actAs?: Identity;
   /** Name of the Session object, when a session cookie stands for the token. */

@@ -124,8 +124,8 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     const bearer = await readCredential(ctx, operation, options.authenticator);
     if (bearer === undefined) return serve(ctx, undefined);
     // A forwarded token is judged by the call that the operation makes with it.
-    if (operation.credential === 'forwarded') return guard.judge(state.source, bearer.hash, () => serve(ctx, bearer));
-    const caller = await guard.judge(state.source, bearer.hash, () => options.authenticator.identify(bearer, state.signal));
+    if (operation.credential === 'forwarded') return guard.ask(state.source, bearer, () => serve(ctx, bearer));
+    const caller = await guard.ask(state.source, bearer, () => options.authenticator.identify(bearer, state.signal));
     state.userName = caller.identity.name;
     return serve(ctx, caller).catch((error: unknown) => {
       if (error instanceof StatusError && error.status.code === 403) options.onForbidden?.(ctx, caller, error);

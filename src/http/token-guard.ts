@@ -1,31 +1,33 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from './bound.ts';
+import type { Bearer } from './operation.ts';
 import { RateLimit } from './rate-limit.ts';
 import { StatusError } from './status.ts';
 
-const refusalsRateLimit = 600;
+const refusalsPerMinute = 600;
 const acceptedMs = 60_000;
 const maxAccepted = 20_000;
 
 /**
- * Keeps a guesser from turning each token into a call to the API server. Counts refused tokens per client network; beyond 600 a minute,
- * tokens from there that were not accepted lately are 429 without being asked about.
+ * Keeps a guesser from turning each token into a call to the API server. Counts the tokens that it refused per client network; beyond 600
+ * a minute, tokens from there that were not accepted lately are 429 without being asked about. What the service verifies itself is never
+ * refused here: others share the network with the guesser.
  */
 export class TokenGuard {
-  readonly #refusals = new RateLimit({ limit: refusalsRateLimit, what: 'refused tokens' });
+  readonly #refusals = new RateLimit({ limit: refusalsPerMinute, what: 'refused tokens' });
   /** Hashes of tokens that were accepted: their owners share a network with the guesser, not his lot. */
   readonly #accepted = new LRUCache<string, true>({ ...atMost(maxAccepted), ttl: acceptedMs });
 
   /**
-   * Does what verifies a token.
+   * Asks the API server about a token.
    *
-   * @param tokenHash SHA-256 of the token
-   * @throws StatusError 429, or what `verify` throws
+   * @throws StatusError 429, or what `call` throws
    */
-  async judge<T>(source: string, tokenHash: string, verify: () => Promise<T>): Promise<T> {
+  async ask<T>(source: string, { hash: tokenHash, isVerified }: Bearer, call: () => Promise<T>): Promise<T> {
+    if (isVerified) return call();
     if (!this.#accepted.has(tokenHash)) this.#refusals.requireRoom(source);
     try {
-      const result = await verify();
+      const result = await call();
       this.#accepted.set(tokenHash, true);
       return result;
     } catch (error) {

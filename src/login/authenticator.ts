@@ -87,7 +87,7 @@ export class LoginAuthenticator implements Authenticator {
     await accountState.whenTokenCaughtUp(owner, signal);
     const refusal = accountState.refusalOfToken(owner);
     if (refusal !== undefined) throw refusal;
-    return { ...bearer, ...(isImpersonated && { actAs: identity }), ...ofAccount(accountState.find(login)) };
+    return { ...bearer, isVerified: true, ...(isImpersonated && { actAs: identity }), ...ofAccount(accountState.find(login)) };
   }
 
   async #ofSession(ctx: Context, secret: string, isUse: boolean): Promise<Bearer> {
@@ -105,6 +105,7 @@ export class LoginAuthenticator implements Authenticator {
       token: secrets.tokens.bearer,
       hash: bearerHash,
       session: row.name,
+      isVerified: true,
       ...(isImpersonated && { actAs: this.#identityOf(secrets.tokens.claims) }),
       ...ofAccount(accountState.accountOf(row.user)),
     };

@@ -67,7 +67,10 @@ export class AccessTokenVerifier {
     const { name: user, mustChangePassword } = account;
     // Decisions are kept by the hash: those of before a change of groups are not found any more.
     const hashed = hash('sha256', `${bearer.hash} ${fingerprint}`);
-    return { bearer: { token: bearer.token, hash: hashed, actAs: identity, user, accessToken: row.name, mustChangePassword }, row };
+    return {
+      bearer: { token: bearer.token, hash: hashed, actAs: identity, user, accessToken: row.name, isVerified: true, mustChangePassword },
+      row,
+    };
   }
 
   /**
