@@ -17,6 +17,10 @@ export function checkLength(request: IncomingMessage, limit: number): void {
   if (announced > limit) throw tooLarge(limit);
 }
 
+/** Whether a request has a body (RFC 9112, 6.3). */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
 export interface BodyRules {
   limit: number;
   mediaTypes: readonly string[];
@@ -31,9 +35,7 @@ export interface BodyRules {
 export function jsonReader(rules: BodyRules): (ctx: Context) => Promise<unknown> {
   const readText = textReader(rules);
   return async (ctx) => {
-    const { headers } = ctx.req;
-    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    return hasBody ? decodeJson(await readText(ctx)) : undefined;
+    return hasBody(ctx.req) ? decodeJson(await readText(ctx)) : undefined;
   };
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
+import { hasBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { isNotModified } from './conditional.ts';
@@ -11,6 +12,7 @@ import { indentJson } from './json.ts';
 import type { Metrics } from './metrics.ts';
 import { type RequestState, stateOf } from './router.ts';
 import { headersTooLarge, methodNotAllowed, notReady, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
+import { UnfinishedBodies, type UnfinishedBody } from './unfinished-bodies.ts';
 
 export interface FrameOptions {
   basePath: string;
@@ -38,12 +40,14 @@ const isProbe = /\/(livez|readyz|healthz)$/;
 export class Frame {
   readonly #options: FrameOptions;
   readonly #addressOf: (peer: string, forwardedFor: string) => string;
-  readonly #inFlight = { short: 0, long: 0 };
+  readonly #inFlight = { receiving: 0, short: 0, long: 0 };
+  readonly #unfinished: UnfinishedBodies;
   readonly #lasting = new Set<RequestLifetime>();
 
   constructor(options: FrameOptions) {
     this.#options = options;
     this.#addressOf = clientAddress(options.trustedProxies);
+    this.#unfinished = new UnfinishedBodies(options.maxInFlight);
   }
 
   /** The outermost middleware. */
@@ -71,8 +75,7 @@ export class Frame {
     const lifetime = lifetimeOf(ctx);
     if (lifetime === undefined || lifetime.kind === 'long') return;
     if (this.#inFlight.long >= this.#options.maxInFlight) throw this.#refuse();
-    this.#count('short', -1);
-    this.#count('long', 1);
+    this.#move(lifetime, 'long');
     lifetime.becomeLong();
     this.#lasting.add(lifetime);
     ctx.res.once('close', () => this.#lasting.delete(lifetime));
@@ -97,7 +100,8 @@ export class Frame {
       signal: lifetime.signal,
     };
     Object.assign(ctx.state, state, { lifetime });
-    this.#count('short', 1);
+    this.#count(lifetime.kind, 1);
+    const unfinished = lifetime.kind === 'receiving' ? this.#receive(ctx, lifetime, state.source) : undefined;
     ctx.set({
       'X-Request-Id': state.requestId,
       'X-Content-Type-Options': 'nosniff',
@@ -109,6 +113,7 @@ export class Frame {
     const { path } = ctx;
     ctx.res.once('close', () => {
       lifetime.end();
+      if (unfinished) this.#unfinished.remove(unfinished);
       this.#count(lifetime.kind, -1);
       const seconds = (performance.now() - started) / 1000;
       const { operationId = 'none', userName, refusal, source } = stateOf(ctx);
@@ -136,7 +141,34 @@ export class Frame {
   #admit(ctx: Context): void {
     if (ctx.req.rawHeaders.length > 2 * maxHeaders) throw headersTooLarge();
     checkHost(ctx.req);
-    if (this.#inFlight.short > this.#options.maxInFlight && !isProbe.test(ctx.path)) throw this.#refuse();
+    if (lifetimeOf(ctx)?.kind === 'short' && this.#isFull(ctx)) throw this.#refuse();
+  }
+
+  #isFull(ctx: Context): boolean {
+    return this.#inFlight.short > this.#options.maxInFlight && !isProbe.test(ctx.path);
+  }
+
+  /** A request counts in flight once its body is there. */
+  #receive(ctx: Context, lifetime: RequestLifetime, source: string): UnfinishedBody {
+    const body: UnfinishedBody = {
+      request: ctx.req,
+      source,
+      isStreamed: () => lifetime.isSlow,
+      done: () => {
+        if (lifetime.kind !== 'receiving') return;
+        this.#move(lifetime, 'short');
+        if (this.#isFull(ctx)) lifetime.abort(this.#refuse());
+      },
+      cut: (reason) => lifetime.abort(reason === 'slow' ? timedOut('the body of the request') : this.#refuse()),
+    };
+    this.#unfinished.add(body);
+    return body;
+  }
+
+  #move(lifetime: RequestLifetime, kind: Kind): void {
+    this.#count(lifetime.kind, -1);
+    this.#count(kind, 1);
+    lifetime.kind = kind;
   }
 
   #refuse(): StatusError {
@@ -144,11 +176,14 @@ export class Frame {
     return tooManyRequests('too many requests are in flight, try again');
   }
 
-  #count(kind: 'short' | 'long', by: 1 | -1): void {
+  #count(kind: Kind, by: 1 | -1): void {
     this.#inFlight[kind] += by;
     this.#options.metrics.inFlight.set({ kind }, this.#inFlight[kind]);
   }
 }
+
+/** A body that has not come yet, an answer being made, and one that may outlive the deadline. */
+type Kind = 'receiving' | 'short' | 'long';
 
 /** Hung on the request itself: out of a WeakMap nothing goes before a major collection, and every request would grow old. */
 const lifetimeOf = (ctx: Context): RequestLifetime | undefined => ctx.state.lifetime;
@@ -161,12 +196,15 @@ class RequestLifetime {
   #slowReader: NodeJS.Timeout | undefined;
   /** Rejects at the deadline, so that a handler that does not look at its signal is left behind too. */
   readonly cut: Promise<never>;
-  kind: 'short' | 'long' = 'short';
+  kind: Kind;
+  /** Whether it may take longer than others. */
+  isSlow = false;
   /** Whether the caller went away before the answer was out: there is nobody to answer, and no failure to log. */
   isAbandoned = false;
 
   constructor(ctx: Context, timeoutMs: number) {
     this.#ctx = ctx;
+    this.kind = hasBody(ctx.req) ? 'receiving' : 'short';
     this.cut = new Promise((_resolve, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true }));
     this.cut.catch(() => undefined);
     this.#endAfter(timeoutMs);
@@ -176,12 +214,16 @@ class RequestLifetime {
     return this.#controller.signal;
   }
 
+  abort(reason: StatusError): void {
+    this.#controller.abort(reason);
+  }
+
   becomeLong(): void {
-    this.kind = 'long';
     this.#clearTimers();
   }
 
   becomeSlow(timeoutMs: number): void {
+    this.isSlow = true;
     this.#clearTimers();
     this.#endAfter(timeoutMs);
   }

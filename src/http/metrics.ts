@@ -31,7 +31,7 @@ export class Metrics {
 
   readonly inFlight = new Gauge({
     name: 'atrium_http_requests_in_flight',
-    help: 'Requests being answered now, by kind: short ones, and long-running ones such as watches.',
+    help: 'Requests being answered now, by kind: those whose body has not come yet, short ones, and long-running ones such as watches.',
     labelNames: ['kind'] as const,
     registers: [this.registry],
   });

@@ -206,7 +206,7 @@ export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions
 };
 
 /** 504: a dependency, or the request as a whole, took longer than its deadline. */
-export const timedOut = (dependency: Dependency | 'the request', options: ErrorOptions = {}) =>
+export const timedOut = (dependency: Dependency | 'the request' | 'the body of the request', options: ErrorOptions = {}) =>
   new StatusError(504, 'Timeout', `${dependency} did not answer in time, try again`, { details: { retryAfterSeconds: 1 }, ...options });
 
 /** 503 of the service itself: a cause per failed check, `reason` its name. */

@@ -2,10 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { entityTooLarge } from '../http/status.ts';
 
-/** Whether a request has a body (RFC 9112, 6.3). */
-export const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-
 /** The body of a request as it comes, no faster than it is read. It fails with 413 at the limit. */
 export const requestBody = (request: IncomingMessage, limit: number): Readable =>
   Readable.from(atMost(request, limit), { objectMode: false });
