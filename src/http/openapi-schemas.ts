@@ -13,9 +13,14 @@ export function readable({ jsonSchema, zodSchema, io }: Context): void {
   delete jsonSchema.propertyNames;
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
   if (jsonSchema.type === 'integer') boundInteger(jsonSchema);
+  // Without a mapping its values would have to be the names of the schemas.
+  if (zodSchema instanceof z.ZodDiscriminatedUnion && !hasMapping(jsonSchema)) delete jsonSchema.discriminator;
   if (zodSchema instanceof z.ZodNullable) foldNull(jsonSchema);
   if (zodSchema instanceof z.ZodObject) describeMembers(jsonSchema, zodSchema.shape, io);
 }
+
+const hasMapping = ({ discriminator }: JsonSchema): boolean =>
+  typeof discriminator === 'object' && discriminator !== null && 'mapping' in discriminator;
 
 /** The numbers that JavaScript counts exactly are no limit of the interface, but more than 32 bits. */
 function boundInteger(schema: JsonSchema): void {
@@ -36,8 +41,17 @@ function foldNull(schema: JsonSchema): void {
 function describeMembers(schema: JsonSchema, shape: z.core.$ZodShape, io: Context['io']): void {
   // Members that exist only to be refused with a reason, and what may only be null, are no part of what a client can send.
   for (const [name, member] of Object.entries(shape)) if (isRefused(member)) delete schema.properties?.[name];
+  if (io === 'input') for (const member of Object.values(schema.properties ?? {})) describeDefault(member);
   // Answers may grow; a client that refuses what it does not know would break.
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
+}
+
+/** In words: a member with a default may be left out, but openapi-typescript takes it for one that is always there. */
+function describeDefault(member: JsonSchema | boolean): void {
+  if (typeof member === 'boolean' || member.default === undefined) return;
+  const words = typeof member.default === 'object' || member.default === '' ? '' : `Default: ${String(member.default)}.`;
+  if (words) member.description = [member.description, words].filter(Boolean).join(' ');
+  delete member.default;
 }
 
 function isRefused(schema: z.core.$ZodType): boolean {

@@ -61,11 +61,13 @@ export const listQuery = (properties: ListProperties<never>) =>
 
 export type ListParameters = z.output<ReturnType<typeof listQuery>>;
 
-const listMetadata = z.object({
-  resourceVersion: z.string().describe('How far this replica has seen the cluster.'),
-  continue: z.string().describe('Where to go on; empty on the last page.'),
-  remainingItemCount: z.number().int().describe('How many follow this page.'),
-});
+const listMetadata = z
+  .object({
+    resourceVersion: z.string().describe('How far this replica has seen the cluster.'),
+    continue: z.string().describe('Where to go on; empty on the last page.'),
+    remainingItemCount: z.number().int().describe('How many follow this page.'),
+  })
+  .meta({ id: 'PagedListMeta' });
 
 /** How the document describes the answer to `listQuery`. */
 export const listAnswer = (list: z.ZodType): AnswerDescription => ({

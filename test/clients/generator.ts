@@ -1,0 +1,81 @@
+/** Clients as openapi-generator makes them. The program and the libraries of its clients are fetched once and kept below the cache. */
+import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const version = '7.17.0';
+const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
+const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'atrium-clients');
+
+/** `_` of HandleModules is no name of a field in Go, and private in Python. */
+const mappings = { go: '_=Revision', python: '_=revision' };
+
+/** No documentation and no tests: nobody reads them here. */
+const parts = ['--global-property', 'apiDocs=false,modelDocs=false,apiTests=false,modelTests=false'];
+
+const goModule = ['--git-host', 'atrium.example', '--git-user-id', 'clients', '--git-repo-id', 'go'];
+
+/** @returns what it prints; @throws Error with what it complains of */
+export async function program(
+  command: string,
+  args: readonly string[],
+  { cwd, env }: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<string> {
+  try {
+    return (await run(command, args, { cwd, env: { ...process.env, ...env }, maxBuffer: 16 * 1024 * 1024 })).stdout;
+  } catch (error) {
+    const { stderr = '', stdout = '' } = error as { stderr?: string; stdout?: string };
+    throw new Error(`${command} failed:\n${stdout.slice(-2000)}\n${stderr.slice(-4000)}`, { cause: error });
+  }
+}
+
+/** Writes a client for the OpenAPI document in a file. Go and Python call it `atrium`. */
+export async function generate(language: 'go' | 'python', document: string, directory: string): Promise<void> {
+  const options = ['--package-name', 'atrium', '--name-mappings', mappings[language], ...parts, ...(language === 'go' ? goModule : [])];
+  const java = ['-Xmx512m', '-XX:TieredStopAtLevel=1', '-jar', await generatorJar()];
+  await program('java', [...java, 'generate', '-i', document, '-g', language, '-o', directory, ...options]);
+}
+
+async function generatorJar(): Promise<string> {
+  const name = `openapi-generator-cli-${version}.jar`;
+  const artifact = `org.openapitools:openapi-generator-cli:${version}`;
+  return join(
+    await kept(`generator-${version}`, (folder) =>
+      program('mvn', ['-B', '-q', copy, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`]),
+    ),
+    name,
+  );
+}
+
+/** A Python with what the generated client needs. */
+export async function python(): Promise<string> {
+  const requirements = fileURLToPath(new URL('python/requirements.txt', import.meta.url));
+  const digest = hash('sha256', await readFile(requirements)).slice(0, 12);
+  const folder = await kept(`python-${digest}`, async (unfinished) => {
+    await program('python3', ['-m', 'venv', unfinished]);
+    await program(join(unfinished, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', '--requirement', requirements]);
+  });
+  return join(folder, 'bin', 'python');
+}
+
+/** A folder of the cache, made where it is not there yet. */
+async function kept(name: string, make: (folder: string) => Promise<unknown>): Promise<string> {
+  const [folder, done] = [join(cache, name), join(cache, `${name}.done`)];
+  if (await exists(done)) return folder;
+  await mkdir(cache, { recursive: true });
+  await rm(folder, { recursive: true, force: true });
+  await make(folder);
+  await writeFile(done, '');
+  return folder;
+}
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
