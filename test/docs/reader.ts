@@ -86,6 +86,8 @@ const isOn =
 const environmentOf = (home: string, path = process.env.PATH): Record<string, string> => ({
   PATH: path ?? '',
   HOME: home,
+  // Goes with the home, whatever the programs of the page leave there.
+  TMPDIR: home,
   LANG: 'C.UTF-8',
 });
 
