@@ -7,7 +7,7 @@ import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { ConfigMap, ConfigMaps } from './config-maps.ts';
 import type { PluginEvents } from './plugin-events.ts';
 import { manifestKey, type PluginFile, type PluginMap, type RefusedMap, readPluginMap } from './plugin-map.ts';
-import type { PluginSwitches } from './plugin-switches.ts';
+import type { ListedPlugin, PluginSwitches } from './plugin-switches.ts';
 
 const maxFiles = 500;
 const maxBytes = 8 * 1024 * 1024;
@@ -71,7 +71,8 @@ export class PluginFiles {
     const key = `${revision} ${hash('sha256', [...allowed].map(({ configMap }) => configMap.name).join())}`;
     let answer = this.#answers.get(key);
     if (answer === undefined) {
-      answer = jsonText(fileList(maps.filter((map) => map.configMap.isPublic || allowed.has(map))));
+      const visible = maps.filter((map) => map.configMap.isPublic || allowed.has(map));
+      answer = jsonText({ ...fileList(visible), plugins: this.#pluginsOf(visible) });
       this.#answers.set(key, answer);
     }
     return { answer, isStale };
@@ -123,6 +124,12 @@ export class PluginFiles {
       this.#answers.clear();
     }
     return this.#sorted;
+  }
+
+  /** Who may not see the manifest of a plugin is not told of it. Files of a Service are for everybody. */
+  #pluginsOf(visible: readonly PluginMap[]): ListedPlugin[] {
+    const paths = new Set(visible.flatMap(({ files }) => files.map(({ path }) => path)));
+    return this.#consolePlugins.enabled().filter(({ source, manifest }) => source === 'Service' || paths.has(manifest));
   }
 
   #readOnce(map: ConfigMap): PluginMap | RefusedMap {

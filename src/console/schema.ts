@@ -48,6 +48,17 @@ const pluginFile = z
   })
   .meta({ id: 'ConsolePluginFile' });
 
+const listedPlugin = z
+  .object({
+    name: z.string(),
+    displayName: z.string(),
+    order: z.int(),
+    source: z.enum(['ConfigMap', 'Service']),
+    manifest: z.string().describe('Path of its `plugin-manifest.json`, below the base path.'),
+    integrity: z.string().optional().describe('SHA-256 that the manifest must have.'),
+  })
+  .meta({ id: 'ListedConsolePlugin' });
+
 export const pluginFilesSchema = z
   .object({
     apiVersion: z.literal('console.platform.io/v1'),
@@ -57,6 +68,7 @@ export const pluginFilesSchema = z
       remainingItemCount: z.int().optional().describe('Files left out for want of room.'),
     }),
     items: z.array(pluginFile),
+    plugins: z.array(listedPlugin).describe('The enabled ConsolePlugins: a console runs these and no others.'),
   })
   .meta({
     id: 'ConsolePluginFileList',
@@ -74,6 +86,15 @@ export const pluginFilesSchema = z
             contentType: 'application/json',
             sha256: '6b3b5ed9a2d6a5b5b7f8d9a64a1b58c9c6a0a5e5f6ad3f0b1c8a3f5f0f0c9b7e',
             configMap: 'cost-report-console',
+          },
+        ],
+        plugins: [
+          {
+            name: 'cost-report',
+            displayName: 'Cost report',
+            order: 1000,
+            source: 'ConfigMap',
+            manifest: '/plugins/cost-report/plugin-manifest.json',
           },
         ],
       },

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 
+const defaultOrder = 1000;
+
 const dnsLabel = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 
 /** By name: no address passes as a DNS label. The rules of the definition once more, for clusters where somebody has loosened it. */
@@ -51,7 +53,12 @@ export interface ConsolePlugin {
   readonly name: string;
   readonly resourceVersion: string;
   readonly generation: number | undefined;
+  readonly displayName: string;
   readonly isEnabled: boolean;
+  /** Its place among the plugins. */
+  readonly order: number;
+  /** Pins the manifest: `sha256-` and the digest in base64. */
+  readonly integrity: string | undefined;
   /** Where the assets come from; `unfit` for a Service that is none. Undefined: from ConfigMaps. */
   readonly backend: ServiceReference | 'unfit' | undefined;
   /** By alias. */
@@ -61,6 +68,9 @@ export interface ConsolePlugin {
 }
 
 const tolerant = z.object({
+  displayName: z.string().catch(''),
+  order: z.int().catch(defaultOrder),
+  integrity: z.string().optional().catch(undefined),
   enabled: z.boolean().catch(true),
   backend: z.object({ service: z.unknown() }).optional().catch(undefined),
   proxy: z.array(z.unknown()).catch([]),
@@ -71,14 +81,17 @@ const tolerantStatus = z.object({ version: z.string().optional().catch(undefined
 
 /** What does not fit is left out, the rest counts. */
 export function keepConsolePlugin({ metadata, spec, status }: KubernetesObject): ConsolePlugin {
-  const { enabled, backend, proxy, contentSecurityPolicy } = tolerant.parse(spec ?? {});
+  const { displayName, order, integrity, enabled, backend, proxy, contentSecurityPolicy } = tolerant.parse(spec ?? {});
   const { version, conditions } = tolerantStatus.parse(status ?? {});
   const service = backend?.service === undefined ? undefined : serviceReference.safeParse(backend.service);
   return {
     name: metadata.name,
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation,
+    displayName: displayName || metadata.name,
     isEnabled: enabled,
+    order,
+    integrity,
     backend: service && (service.success ? service.data : 'unfit'),
     proxies: new Map(fitting(proxyEntry, proxy).map((entry) => [entry.alias, entry])),
     policy: fitting(policyAddition, contentSecurityPolicy),

@@ -5,6 +5,18 @@ import type { ServiceClient } from '../kubernetes/api-server.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import { type ConsolePlugin, keepConsolePlugin } from './console-plugin.ts';
+import { manifestName } from './plugin-manifest.ts';
+
+/** An enabled plugin. */
+interface EnabledPlugin {
+  name: string;
+  displayName: string;
+  order: number;
+  source: 'ConfigMap' | 'Service';
+  /** Path of its manifest, below the base path. */
+  manifest: string;
+  integrity?: string;
+}
 
 export const consolePluginType: ResourceType = { group: 'console.platform.io', version: 'v1', resource: 'consoleplugins' };
 
@@ -55,6 +67,21 @@ export class ConsolePlugins {
 
   isDisabled(plugin: string): boolean {
     return this.#cache.get(plugin)?.isEnabled === false;
+  }
+
+  /** The enabled ones, as a console is told of them, in their order. */
+  enabled(): EnabledPlugin[] {
+    return [...this.#cache.values()]
+      .filter(({ isEnabled }) => isEnabled)
+      .sort((left, right) => left.order - right.order || (left.name < right.name ? -1 : 1))
+      .map(({ name, displayName, order, backend, integrity }) => ({
+        name,
+        displayName,
+        order,
+        source: backend === undefined ? 'ConfigMap' : 'Service',
+        manifest: `/plugins/${name}/${manifestName}`,
+        ...(integrity !== undefined && { integrity }),
+      }));
   }
 
   /** What the enabled ones need beyond the console's own policy. */

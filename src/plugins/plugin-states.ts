@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
@@ -109,12 +110,14 @@ export class PluginStates {
     return backend === undefined && isEnabled ? `${generation} ${this.#options.files.revision}` : String(generation);
   }
 
-  async #lookAt({ name, isEnabled, backend }: ConsolePlugin, signal: AbortSignal): Promise<Finding> {
+  async #lookAt({ name, isEnabled, backend, integrity }: ConsolePlugin, signal: AbortSignal): Promise<Finding> {
     if (!isEnabled) return unavailable('Disabled', 'the plugin is disabled');
     if (backend === 'unfit') return unavailable('InvalidBackend', 'spec.backend.service names no Service that a plugin may come from');
     const text = backend === undefined ? this.#options.files.manifestOf(name) : await this.#fetch(name, backend, signal);
     if (typeof text === 'object') return text;
     if (text === undefined) return unavailable('NotFound', `no ConfigMap labelled for the plugin holds ${manifestName}`);
+    if (integrity !== undefined && integrity !== `sha256-${hash('sha256', text, 'base64')}`)
+      return unavailable('IntegrityMismatch', `${manifestName} is another one than spec.integrity pins`);
     const manifest = readManifest(text);
     if (manifest === undefined) return unavailable('InvalidManifest', `${manifestName} is no JSON object`);
     const source = backend === undefined ? 'a ConfigMap' : 'the Service';

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { configMap, publicLabel } from '../console/objects.ts';
 import { eventually, serviceNamespace } from '../support/cluster-admin.ts';
@@ -40,6 +41,47 @@ describe('the state of ConsolePlugins', () => {
     return { object, condition: available(object) };
   };
   const apply = (name: string, spec: Record<string, unknown>) => suite.server.kubernetes.apply(consolePlugin(name, spec));
+
+  it('PLG-01 says of a manifest whether it is the one that spec.integrity pins, and lists the enabled plugins', async () => {
+    const text = manifest('1.0.0');
+    const integrity = `sha256-${hash('sha256', text, 'base64')}`;
+    const service = { name: 'listed', namespace: 'plugins', port: 8443 };
+    await apply('listed-far', { order: 7, backend: { service } });
+    await apply('pinned', { displayName: 'Pinned', order: 5, integrity });
+    await apply('hidden', {});
+    const labels = { 'console.platform.io/plugin': 'hidden' };
+    await suite.server.kubernetes.apply(
+      configMap('pinned', ofPlugin('pinned'), { data: { 'plugin-manifest.json': text } }),
+      configMap('alone', ofPlugin('alone'), { data: { 'plugin-manifest.json': text } }),
+      configMap('hidden', labels, { data: { 'plugin-manifest.json': text } }),
+    );
+    await untilReason('pinned', 'ManifestRead');
+    const list = async (options = {}) => {
+      const response = await suite.server.request('/api/v1/console-plugins', options);
+      return (await response.json()) as { items: { plugin: string }[]; plugins: { name: string }[] };
+    };
+    const { items, plugins } = await eventually(list, (answer) => answer.plugins.some(({ name }) => name === 'pinned'));
+    const ours = plugins.filter(({ name }) => ['pinned', 'listed-far', 'alone', 'hidden'].includes(name));
+    expect(ours).to.deep.equal([
+      {
+        name: 'pinned',
+        displayName: 'Pinned',
+        order: 5,
+        source: 'ConfigMap',
+        manifest: '/plugins/pinned/plugin-manifest.json',
+        integrity,
+      },
+      { name: 'listed-far', displayName: 'listed-far', order: 7, source: 'Service', manifest: '/plugins/listed-far/plugin-manifest.json' },
+    ]);
+    expect(items.map(({ plugin }) => plugin)).to.include('alone');
+    expect((await list({ as: 'admin' })).plugins.map(({ name }) => name)).to.include('hidden');
+
+    await apply('pinned', { integrity: `sha256-${hash('sha256', 'other', 'base64')}` });
+    const { condition } = await untilReason('pinned', 'IntegrityMismatch');
+    expect(condition).to.deep.include({ status: 'False', message: 'plugin-manifest.json is another one than spec.integrity pins' });
+    await suite.server.kubernetes.apply(consolePlugin('listed-far', { enabled: false }));
+    await eventually(list, (answer) => answer.plugins.every(({ name }) => name !== 'listed-far'));
+  });
 
   it('tells of a plugin in a ConfigMap whether its manifest is there, and its version', async () => {
     await apply('map', {});
