@@ -49,6 +49,7 @@ export class App {
     this.#features = createFeatures({ ...options, metrics });
     const { apiServer, access, audit, authenticator, before } = this.#features;
     for (const check of this.#features.checks) this.#health.add(check);
+    this.#health.add({ name: 'trustedProxies', critical: false, failure: () => this.#frame.untrustedProxy() });
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
 
     const basePath = basePathOf(config);

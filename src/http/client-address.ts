@@ -1,7 +1,14 @@
 import { BlockList, isIPv6 } from 'node:net';
 
-/** Tells who is calling: the peer, or, when the peer is a proxy that the configuration trusts, whom it forwards for. */
-export function clientAddress(trustedProxies: readonly string[]): (peer: string, forwardedFor: string) => string {
+/**
+ * Tells who is calling: the peer, or, when the peer is a proxy that the configuration trusts, whom it forwards for.
+ *
+ * @param onUntrusted told of a peer that says whom it forwards for, and is not believed
+ */
+export function clientAddress(
+  trustedProxies: readonly string[],
+  onUntrusted: (peer: string) => void = () => undefined,
+): (peer: string, forwardedFor: string) => string {
   const trusted = new BlockList();
   for (const entry of trustedProxies) {
     const [address = '', prefix] = entry.split('/');
@@ -18,6 +25,7 @@ export function clientAddress(trustedProxies: readonly string[]): (peer: string,
       .split(',')
       .map((hop) => plain(hop.trim()))
       .filter(Boolean);
+    if (hops.length > 0 && !isTrusted(address)) onUntrusted(address);
     while (hops.length > 0 && isTrusted(address)) address = hops.pop() ?? address;
     return address;
   };

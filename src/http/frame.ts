@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { hasBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { isNotModified } from './conditional.ts';
@@ -10,8 +8,9 @@ import { answerError } from './error-answer.ts';
 import { checkHost } from './host.ts';
 import { indentJson } from './json.ts';
 import type { Metrics } from './metrics.ts';
+import { type Kind, RequestLifetime } from './request-lifetime.ts';
 import { type RequestState, stateOf } from './router.ts';
-import { headersTooLarge, methodNotAllowed, notReady, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
+import { headersTooLarge, methodNotAllowed, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
 import { UnfinishedBodies, type UnfinishedBody } from './unfinished-bodies.ts';
 
 export interface FrameOptions {
@@ -28,8 +27,6 @@ export interface FrameOptions {
 
 const maxHeaders = 200;
 const oneYear = 'max-age=31536000';
-/** A reader this much slower than the request's deadline is cut off; what it holds back is memory of everybody. */
-const slowReaderFactor = 2;
 /** Answered whatever the load is: a probe that gets 429 would make things worse. They come every few seconds, and would drown the log. */
 const isProbe = /\/(livez|readyz|healthz)$/;
 
@@ -42,11 +39,12 @@ export class Frame {
   readonly #addressOf: (peer: string, forwardedFor: string) => string;
   readonly #inFlight = { receiving: 0, short: 0, long: 0 };
   readonly #unfinished: UnfinishedBodies;
+  #untrustedProxy: string | undefined;
   readonly #lasting = new Set<RequestLifetime>();
 
   constructor(options: FrameOptions) {
     this.#options = options;
-    this.#addressOf = clientAddress(options.trustedProxies);
+    this.#addressOf = clientAddress(options.trustedProxies, (peer) => this.#distrust(peer));
     this.#unfinished = new UnfinishedBodies(options.maxInFlight);
   }
 
@@ -69,6 +67,11 @@ export class Frame {
       indentJson(ctx);
     }
   };
+
+  /** Which peer forwards for others and is not trusted, as a check of the service; undefined if none has. */
+  untrustedProxy(): string | undefined {
+    return this.#untrustedProxy && `${this.#untrustedProxy} sends X-Forwarded-For and is not in server.trustedProxies`;
+  }
 
   /** Moves a request to those that may outlive the deadline. @throws StatusError 429 */
   readonly onLongRunning = (ctx: Context): void => {
@@ -138,6 +141,14 @@ export class Frame {
     });
   }
 
+  /** All clients behind such a proxy share its address, and with it every limit. Told once: the header is anybody's to send. */
+  #distrust(peer: string): void {
+    if (this.#untrustedProxy !== undefined) return;
+    this.#untrustedProxy = peer;
+    const why = 'if it is your proxy, name it there: until then limits count all its clients as one';
+    this.#options.log.warn({ peer }, `X-Forwarded-For comes from an address that is not in server.trustedProxies; ${why}`);
+  }
+
   #admit(ctx: Context): void {
     if (ctx.req.rawHeaders.length > 2 * maxHeaders) throw headersTooLarge();
     checkHost(ctx.req);
@@ -182,81 +193,8 @@ export class Frame {
   }
 }
 
-/** A body that has not come yet, an answer being made, and one that may outlive the deadline. */
-type Kind = 'receiving' | 'short' | 'long';
-
 /** Hung on the request itself: out of a WeakMap nothing goes before a major collection, and every request would grow old. */
 const lifetimeOf = (ctx: Context): RequestLifetime | undefined => ctx.state.lifetime;
-
-/** One request from its first byte to the end of its answer: when it must stop, and why. */
-class RequestLifetime {
-  readonly #controller = new AbortController();
-  readonly #ctx: Context;
-  #deadline: NodeJS.Timeout | undefined;
-  #slowReader: NodeJS.Timeout | undefined;
-  /** Rejects at the deadline, so that a handler that does not look at its signal is left behind too. */
-  readonly cut: Promise<never>;
-  kind: Kind;
-  /** Whether it may take longer than others. */
-  isSlow = false;
-  /** Whether the caller went away before the answer was out: there is nobody to answer, and no failure to log. */
-  isAbandoned = false;
-
-  constructor(ctx: Context, timeoutMs: number) {
-    this.#ctx = ctx;
-    this.kind = hasBody(ctx.req) ? 'receiving' : 'short';
-    this.cut = new Promise((_resolve, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true }));
-    this.cut.catch(() => undefined);
-    this.#endAfter(timeoutMs);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  abort(reason: StatusError): void {
-    this.#controller.abort(reason);
-  }
-
-  becomeLong(): void {
-    this.#clearTimers();
-  }
-
-  becomeSlow(timeoutMs: number): void {
-    this.isSlow = true;
-    this.#clearTimers();
-    this.#endAfter(timeoutMs);
-  }
-
-  /** An answer under way ends as if nothing more had come, not as one that was cut. */
-  endAnswer(): void {
-    const { body, res } = this.#ctx;
-    if (!res.headersSent) {
-      this.#controller.abort(notReady([{ reason: 'shutdown', message: 'stopping' }]));
-      return;
-    }
-    if (body instanceof Readable) body.unpipe(res);
-    res.end();
-  }
-
-  /** The answer is out, or the caller is gone: whatever still runs for it stops. */
-  end(): void {
-    this.#clearTimers();
-    if (this.#ctx.res.writableFinished) return;
-    this.isAbandoned = !this.signal.aborted;
-    this.#controller.abort(new Error('the caller went away'));
-  }
-
-  #endAfter(timeoutMs: number): void {
-    this.#deadline = setTimeout(() => this.#controller.abort(timedOut('the request')), timeoutMs);
-    this.#slowReader = setTimeout(() => this.#ctx.req.socket.destroy(), timeoutMs * slowReaderFactor);
-  }
-
-  #clearTimers(): void {
-    clearTimeout(this.#deadline);
-    clearTimeout(this.#slowReader);
-  }
-}
 
 function requestId(ctx: Context): string {
   const given = ctx.get('X-Request-Id');
