@@ -7,7 +7,7 @@ import { IssuerFault, issuerUnavailable } from './issuer-errors.ts';
 /** Between two readings that a bearer token of an unknown key has caused: anybody can send one with a made-up name. */
 const coolDownMs = 30_000;
 /** Between two readings that other tokens have caused, which wait for the next one: what cannot be told must not end anything. */
-const pauseMs = 1_000;
+const pauseMs = 250;
 /** Keys that the issuer has withdrawn go on counting for so long; while it is down they all do. */
 const maxAgeMs = 600_000;
 const retryAfterMs = 10_000;
@@ -51,19 +51,29 @@ export class IssuerKeys {
       return await verifyWith(keys, token, options);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      if (whenUnread === 'fail') return verifyWith(await this.#newer(), token, options);
+      if (whenUnread === 'fail') return this.#verifyAgain(token, options);
       const newer = this.#mayReadAgain() ? await this.#read().catch(() => undefined) : undefined;
       if (newer === undefined) throw error;
       return verifyWith(newer, token, options);
     }
   }
 
-  /** Keys that were read after this call: those of a reading under way may be older than the token. @throws StatusError 503 */
-  async #newer(): Promise<KeySet> {
-    await this.#reading?.catch(() => undefined);
+  /**
+   * With the keys of a reading that is under way, and with those of one that has begun after this call: the first may be older than the
+   * token.
+   *
+   * @throws as `verify`
+   */
+  async #verifyAgain(token: string, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
+    const underWay = await this.#reading?.catch(() => undefined);
+    try {
+      if (underWay !== undefined) return await verifyWith(underWay, token, options);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    }
     const waitMs = this.#beganAt + pauseMs - this.#clock();
     if (waitMs > 0) await sleep(waitMs);
-    return this.#read();
+    return verifyWith(await this.#read(), token, options);
   }
 
   /** Old keys go on while newer ones are read. */

@@ -158,8 +158,10 @@ describe('the demo in a browser', () => {
     await page.locator('#password').waitFor();
   });
 
-  it('leaves the session to a person who stays logged in after all', async () => {
+  it('leaves the session to a person who stays logged in after all, from a deep link too', async () => {
+    await page.goto(`${info.url}/clusters/east`);
     await logIn(page, 'viewer');
+    expect(page.url()).to.equal(`${info.url}/clusters/east`);
     await press(page, 'Log out');
     await page.waitForURL(/\/identity\/session\/end/);
     await page.getByRole('link', { name: 'Stay logged in', exact: true }).click();

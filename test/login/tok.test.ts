@@ -3,7 +3,7 @@ import { expectOK } from './conformance/relying-party.ts';
 import { Browser, logIn, loginInfoOf, userInfoOf } from './provider/browser.ts';
 import { createSigningKey } from './provider/keys.ts';
 import { changePayload, dropSignature, flipSignature, type TokenChange } from './provider/tokens.ts';
-import { expectNoLogIn, expectRefusedEverywhere, logInWith, tokenWays } from './token-ways.ts';
+import { expectNoBearer, expectNoLogIn, expectRefusedEverywhere, logInWith, tokenWays } from './token-ways.ts';
 
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
@@ -124,9 +124,14 @@ describe('tokens that are not as they should be', () => {
     // Keys are read before, so that whatever is asked afterwards was asked for because of these tokens.
     await new Browser(ways().service.url).info('v2', provider.idToken());
     for (const header of headers) {
+      provider.forgetRequests();
       await expectRefusedEverywhere(ways(), { header, signer: 'unpublished RS256' });
       expect(provider.hits('elsewhere'), JSON.stringify(header)).to.equal(0);
+      // ID tokens at a callback have the keys read again, each once at most; bearers of all these headers, twice in all.
+      expect(provider.hits('jwks'), JSON.stringify(header)).to.be.at.most(6 + 2);
     }
+    provider.forgetRequests();
+    for (const header of headers) await expectNoBearer(ways(), provider.idToken({ header, signer: 'unpublished RS256' }));
     expect(provider.hits('jwks')).to.be.at.most(2);
   });
 
