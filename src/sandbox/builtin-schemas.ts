@@ -163,3 +163,11 @@ export const definitionSchema = kindSchema('Adds a resource to the API.', {
     conditions: list(open),
   }),
 });
+
+/** What is looked into is checked by the code that enforces it. */
+export const admissionPolicySchema = kindSchema('Refuses writes that an expression does not let through.', {
+  spec: open,
+  status: shape({ observedGeneration: { type: 'integer', format: 'int64' }, conditions: list(open), typeChecking: open }),
+});
+
+export const admissionPolicyBindingSchema = kindSchema('Puts a ValidatingAdmissionPolicy to work.', { spec: open });

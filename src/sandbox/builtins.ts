@@ -2,7 +2,10 @@
 
 import { type FieldError, invalidValue } from '../http/field-error.ts';
 import { dnsLabelProblems, subdomainProblems } from '../http/label-syntax.ts';
+import { validatePolicy, validatePolicyBinding } from './admission.ts';
 import {
+  admissionPolicyBindingSchema,
+  admissionPolicySchema,
   bindingSchema,
   certificateRequestSchema,
   clusterRoleSchema,
@@ -51,6 +54,13 @@ function builtin(given: Given): ResourceType {
     ...given,
   };
 }
+
+const admission = {
+  group: 'admissionregistration.k8s.io',
+  namespaced: false,
+  hasGeneration: true,
+  allowsUnconditionalUpdate: false,
+} as const;
 
 const rbac = { group: 'rbac.authorization.k8s.io', allowsCreateOnUpdate: true, nameProblems: pathSegmentProblems };
 
@@ -151,6 +161,23 @@ export function builtinTypes(definition: Pick<ResourceType, 'prepare' | 'validat
       columns: columnsOf('clusterrolebindings'),
       prepare: prepareBinding,
       validate: validateBinding,
+    }),
+    builtin({
+      ...admission,
+      resource: 'validatingadmissionpolicies',
+      kind: 'ValidatingAdmissionPolicy',
+      hasStatus: true,
+      openAPISchema: admissionPolicySchema,
+      columns: columnsOf('validatingadmissionpolicies'),
+      validate: validatePolicy,
+    }),
+    builtin({
+      ...admission,
+      resource: 'validatingadmissionpolicybindings',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      openAPISchema: admissionPolicyBindingSchema,
+      columns: columnsOf('validatingadmissionpolicybindings'),
+      validate: validatePolicyBinding,
     }),
     builtin({
       group: 'certificates.k8s.io',

@@ -67,6 +67,11 @@ const bindingColumns = [
   column('ServiceAccounts', subjectsOf('ServiceAccount'), wide),
 ];
 
+const listSize = (value: unknown, name: string) => {
+  const items = valueAt(value, [name]);
+  return Array.isArray(items) ? items.length : 0;
+};
+
 const builtinColumns: Readonly<Record<string, readonly Column[]>> = {
   namespaces: [nameColumn, column('Status', text('status', 'phase')), ageColumn],
   configmaps: [nameColumn, column('Data', ({ data, binaryData }) => size(data) + size(binaryData)), ageColumn],
@@ -99,6 +104,18 @@ const builtinColumns: Readonly<Record<string, readonly Column[]>> = {
       return typeof seconds === 'number' ? humanDuration(seconds * 1000) : '<none>';
     }),
     column('Condition', certificateRequestState),
+  ],
+  validatingadmissionpolicies: [
+    nameColumn,
+    column('Validations', ({ spec }) => listSize(spec, 'validations')),
+    column('ParamKind', () => '<unset>'),
+    ageColumn,
+  ],
+  validatingadmissionpolicybindings: [
+    nameColumn,
+    column('PolicyName', text('spec', 'policyName')),
+    column('ParamRef', () => '<unset>'),
+    ageColumn,
   ],
   customresourcedefinitions: [nameColumn, createdColumn],
 };

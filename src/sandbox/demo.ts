@@ -78,6 +78,8 @@ export async function startDemo({ host, users, dataDirectory, manifests, ...pass
     await cluster.apply(...objects, ...demoExtensions);
     await setPasswords(cluster, people, passwords);
   }
+  // Last, as it keeps everybody but the service from making users of a directory.
+  await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
   const signedIn = await signIn(cluster, people, passwords);
   const serviceToken = await cluster.issueToken(
     {
@@ -135,10 +137,11 @@ const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 /** The very files that an installation applies. */
 async function readManifests(directory: URL): Promise<KubernetesObject[]> {
   const crds = (await readdir(new URL('crds/', directory))).sort().map((name) => `crds/${name}`);
-  const texts = await Promise.all(
-    [...crds, 'rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'impersonation.yaml', 'roles.yaml'].map(
-      (file) => readFile(new URL(file, directory), 'utf8'),
-    ),
-  );
+  const rights = ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'impersonation.yaml', 'roles.yaml'];
+  return readFiles(directory, [...crds, ...rights]);
+}
+
+async function readFiles(directory: URL, files: readonly string[]): Promise<KubernetesObject[]> {
+  const texts = await Promise.all(files.map((file) => readFile(new URL(file, directory), 'utf8')));
   return texts.flatMap((text) => parseAllDocuments(text).map((document): KubernetesObject => document.toJS()));
 }

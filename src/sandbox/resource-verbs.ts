@@ -19,7 +19,7 @@ import { watchObjects } from './watch.ts';
 import { createObject, updateObject } from './write.ts';
 
 /** Upstream has these, we do not: said plainly instead of 404. */
-const notHere = new Set(['events.k8s.io/events', 'admissionregistration.k8s.io/validatingadmissionpolicies']);
+const notHere = new Set(['events.k8s.io/events']);
 
 /** Answers a request about a resource, which the caller is allowed to make. */
 export async function answerResource(exchange: Exchange): Promise<void> {
@@ -147,18 +147,18 @@ async function patch(exchange: Exchange, target: Target, subresource: string | u
 }
 
 async function remove(exchange: Exchange, target: Target): Promise<void> {
-  const { backend, info } = exchange;
+  const { backend, info, user } = exchange;
   const options = deleteOptions(info.query, await bodyObject(exchange, 'DeleteOptions'));
-  sendJson(exchange, 200, deletionAnswer(target.type, deleteObject(backend, target, options)));
+  sendJson(exchange, 200, deletionAnswer(target.type, deleteObject(backend, target, options, user)));
 }
 
 async function deleteCollection(exchange: Exchange, place: Omit<Target, 'name'>): Promise<void> {
-  const { backend, info } = exchange;
+  const { backend, info, user } = exchange;
   const { type, namespace } = place;
   const options = deleteOptions(info.query, await bodyObject(exchange, 'DeleteOptions'));
   const { matches } = matcherOf({ ...place, query: info.query });
   const items = (backend.store.list(collectionOf(type), { namespace }) ?? []).filter(matches);
-  for (const { metadata } of items) deleteObject(backend, { ...place, name: metadata.name }, options);
+  for (const { metadata } of items) deleteObject(backend, { ...place, name: metadata.name }, options, user);
   const metadata = { resourceVersion: String(backend.store.revision) };
   sendJson(exchange, 200, renderList({ items, metadata }, { view: 'Object', type, now: backend.now() }));
 }

@@ -9,6 +9,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { invalidValue } from '../http/field-error.ts';
 import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '../http/status.ts';
+import { type Admission, admitByPolicies } from './admission.ts';
 import { type Backend, findObject, getObject, type Target, type WriteContext } from './backend.ts';
 import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';
 import { refuseEscalation } from './escalation.ts';
@@ -33,11 +34,20 @@ export function createObject(context: WriteContext, { type, namespace }: Omit<Ta
   if (type.isCustom && type.hasStatus) delete stored.status;
   const request = writeRequest(context);
   finish(type, stored, undefined, request);
+  admitWrite(context, type, { operation: 'CREATE', object: stored, old: undefined });
   if (findObject(backend, { type, namespace, name: stored.metadata.name })) throw alreadyExists(type, stored.metadata.name);
   refuseEscalation(context, type, stored);
   type.admit?.(stored, undefined, request);
   if (context.isDryRun) return withoutVersion(stored);
   return backend.store.put(collectionOf(type), stored);
+}
+
+function admitWrite(
+  { backend, user, isDryRun }: WriteContext,
+  type: ResourceType,
+  write: Pick<Admission, 'operation' | 'subresource' | 'object' | 'old'>,
+): void {
+  admitByPolicies(backend, { ...write, type, user, isDryRun });
 }
 
 const writeRequest = ({ backend, user }: WriteContext, subresource?: string): WriteRequest => ({
@@ -85,6 +95,7 @@ export function updateObject(
   const updated = subresource ? withStatusOf(type, object, old) : withSpecOf(type, object, old);
   const request = writeRequest(context, subresource);
   attempt(() => finish(type, updated, old, request));
+  admitWrite(context, type, { operation: 'UPDATE', subresource, object: updated, old });
   refuseEscalation(context, type, updated, old);
   type.admit?.(updated, old, request);
   return { object: store(context, type, updated, old), isCreated: false };
