@@ -107,7 +107,8 @@ describe('deploy/manifests', () => {
     const object = { spec: { email: 'ada', state: null, mail: null } };
     schemaOf('User').applyDefaults(object);
 
-    expect(object).to.deep.equal({ spec: { email: 'ada', is_admin: false, is_disabled: false, state: 'active', valid: true } });
+    const source = { connector_type: '', connector_id: '', connector_name: '' };
+    expect(object).to.deep.equal({ spec: { ...source, email: 'ada', is_admin: false, is_disabled: false, state: 'active', valid: true } });
   });
 
   it('grants nothing to everybody, and impersonation in a file of its own only', () => {

@@ -79,6 +79,18 @@ export class ClusterAdmin {
     const crds = (await readdir(new URL('crds/', manifests))).map((name) => `crds/${name}`);
     for (const file of ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'roles.yaml', ...crds])
       await this.applyFile(file);
+    await this.applyFile('admission-policy.yaml');
+    await this.#untilAdmitting();
+  }
+
+  /** A policy counts a moment after it was made. */
+  async #untilAdmitting(): Promise<void> {
+    const spec = { email: 'probe', username: '', connector_type: '', connector_id: '', connector_name: '', is_admin: false, valid: false };
+    const probe = { apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: { name: 'probe' }, spec };
+    await eventually(
+      () => this.call('POST', `${pathOf(probe)}?dryRun=All`, probe),
+      ({ status }) => status === 403,
+    );
   }
 
   /** @param file below deploy/manifests */
@@ -101,30 +113,41 @@ export class ClusterAdmin {
 
   async #applyOne(object: Manifest): Promise<void> {
     const path = pathOf(object, object.metadata.name);
+    // Whatever a login or a directory has told stands on a record by the hand of the service: nobody else may write it.
+    const as = object.kind === 'User' ? asService : {};
     // A kind is served a moment after its definition was accepted, and its store is made anew while that settles.
     const created = await eventually(
-      () => this.call('POST', pathOf(object), object),
+      () => this.call('POST', pathOf(object), object, as),
       ({ status }) => status !== 404 && status !== 503,
     );
-    if (created.status === 409) await this.#merge(path, object);
+    if (created.status === 409) await this.#merge(path, object, as);
     else if (created.status !== 201) throw new Error(`${path}: ${JSON.stringify(created.body)}`);
     if (object.status !== undefined) await this.#merge(`${path}/status`, { status: object.status });
   }
 
-  async #merge(path: string, patch: unknown): Promise<void> {
+  async #merge(path: string, patch: unknown, as: Record<string, string> = {}): Promise<void> {
     const { status, body } = await eventually(
-      () => this.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' }),
+      () => this.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json', ...as }),
       (answer) => answer.status !== 503,
     );
     if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
   }
 }
 
+/** The name that the policies know, with the rights of an administrator. */
+export const asService = {
+  'impersonate-user': `system:serviceaccount:${serviceNamespace}:atrium`,
+  'impersonate-group': 'system:masters',
+};
+
 function pathOf({ apiVersion, kind, metadata }: Manifest, name?: string): string {
   const group = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
-  return [group, ...(metadata.namespace ? ['namespaces', metadata.namespace] : []), `${kind.toLowerCase()}s`, ...(name ? [name] : [])].join(
-    '/',
-  );
+  return [
+    group,
+    ...(metadata.namespace ? ['namespaces', metadata.namespace] : []),
+    `${kind.toLowerCase().replace(/y$/, 'ie')}s`,
+    ...(name ? [name] : []),
+  ].join('/');
 }
 
 /** Asks again until the answer is as wanted, for at most ten seconds. */
