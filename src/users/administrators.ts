@@ -1,23 +1,102 @@
-import type { Account } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type Account, accountOf } from '../accounts/account.ts';
+import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
+import { UserRecords } from '../accounts/user-records.ts';
 import { userResource } from '../accounts/user-resource.ts';
-import { conflict } from '../http/status.ts';
+import { conflict, serviceUnavailable } from '../http/status.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { type HeldLock, RunLock } from '../kubernetes/run-lock.ts';
 
-interface AdministratorRules {
+export interface AdministratorsOptions {
+  client: ServiceClient;
+  /** `kubernetes.namespace` */
+  namespace: string;
   accounts: AccountLookup;
   /** `users.idleDays` */
   idleDays: number;
-  now: Date;
+  log: Logger;
+  now: () => Date;
 }
 
-/** Somebody must be left who can let the others in again. @throws StatusError 409 for the last administrator who can log in */
-export function requireAnotherAdministrator(
-  { name, isAdmin }: Account,
-  what: string,
-  { accounts, idleDays, now }: AdministratorRules,
-): void {
-  if (!isAdmin) return;
-  const isLeft = (other: Account) => other.name !== name && phaseOf(other, now, idleDays).phase === 'Normal';
-  if (!accounts.administrators().some(isLeft)) throw conflict(userResource, name, `the last administrator cannot be ${what}`);
+/** More than a request may take; a replica that dies with the lock keeps others from it for so long. */
+const lockSeconds = 15;
+const waitMs = 8_000;
+const pauseMs = 50;
+
+/**
+ * Keeps one administrator who can let the others in again. Whoever takes one away holds a Lease for it, on all replicas, and sees the
+ * others as they are stored at that moment: two at once never take away the last two.
+ */
+export class Administrators {
+  readonly #options: AdministratorsOptions;
+  readonly #records: UserRecords;
+  readonly #lock: RunLock;
+  /** Of this replica, so that many at once do not contend for the Lease. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: AdministratorsOptions) {
+    const { client, namespace, log } = options;
+    this.#options = options;
+    this.#records = new UserRecords(client);
+    this.#lock = new RunLock({ client, namespace, log, name: 'atrium-administrators', durationSeconds: lockSeconds });
+  }
+
+  /** @throws StatusError 409 for the last administrator who can log in, 503, 504 */
+  async requireAnother({ name, isAdmin, isCanonical }: Account, what: string, signal: AbortSignal): Promise<void> {
+    const { accounts, idleDays, now } = this.#options;
+    if (!isAdmin || !isCanonical) return;
+    requireAccounts(accounts);
+    for (const other of accounts.administrators()) {
+      if (other.name === name) continue;
+      const found = await this.#records.read(other.name, signal);
+      if (found === undefined || found === 'not-installed') continue;
+      const account = accountOf(found);
+      if (account.isAdmin && phaseOf(account, now(), idleDays).phase === 'Normal') return;
+    }
+    throw conflict(userResource, name, `the last administrator cannot be ${what}`);
+  }
+
+  /**
+   * Does what takes somebody away from the administrators, if another one is left; anything at once for all others.
+   *
+   * @param act its signal aborts when the lock is lost
+   * @throws StatusError 409 for the last administrator who can log in, 503 while others are being taken away, 504
+   */
+  async leaving<T>(account: Account, what: string, act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (!account.isAdmin || !account.isCanonical) return act(signal);
+    const before = this.#turn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turn = before.then(() => promise);
+    try {
+      await before;
+      signal.throwIfAborted();
+      return await this.#locked(account, what, act, signal);
+    } finally {
+      resolve();
+    }
+  }
+
+  async #locked<T>(account: Account, what: string, act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const lock = await this.#take(signal);
+    const held = AbortSignal.any([signal, lock.signal]);
+    try {
+      await this.requireAnother(account, what, held);
+      return await act(held);
+    } finally {
+      await lock.end();
+    }
+  }
+
+  async #take(signal: AbortSignal): Promise<HeldLock> {
+    const until = performance.now() + waitMs;
+    for (;;) {
+      const taken = await this.#lock.take(signal);
+      if ('end' in taken) return taken;
+      if (performance.now() > until)
+        throw serviceUnavailable('kubernetes', { cause: new Error('another replica is taking an administrator away') });
+      await sleep(pauseMs * (1 + Math.random()), undefined, { signal });
+    }
+  }
 }

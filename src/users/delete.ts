@@ -13,7 +13,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { until } from '../kubernetes/until.ts';
-import { requireAnotherAdministrator } from './administrators.ts';
+import type { Administrators } from './administrators.ts';
 import { removeReferences } from './references.ts';
 import type { SubjectRights } from './subject-rights.ts';
 
@@ -22,6 +22,7 @@ export interface UserDeleterOptions {
   access: AccessReviews;
   accounts: AccountLookup;
   rights: SubjectRights;
+  administrators: Administrators;
   config: Pick<Config, 'login' | 'users'>;
   naming: SubjectNaming;
   now: () => Date;
@@ -61,7 +62,7 @@ export class UserDeleter {
    * @throws StatusError 403, 404, 409, 503, 504
    */
   async delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<Deleted> {
-    const { apiServer, access, accounts, rights, config, now } = this.#options;
+    const { access, rights, administrators } = this.#options;
     const { name } = deletion;
     if (deletion.asCaller) await access.require(caller, { ...userResource, verb: 'delete', name }, signal);
     const object = await this.#records.read(name, signal);
@@ -71,18 +72,31 @@ export class UserDeleter {
     const account = accountOf(object);
     const subjectName = account.subjectName || this.#localName(account);
     if (subjectName !== '' && subjectName === caller.identity.name) throw ownAccount(name);
-    if (account.isAdmin) await rights.requireImpersonation(caller, subjectName || account.email, signal);
-    requireAnotherAdministrator(account, 'deleted', { accounts, idleDays: config.users.idleDays, now: now() });
+    if (account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
+    await administrators.requireAnother(account, 'deleted', signal);
     const leftBindings = rights.bindingsOf(subjectName).filter(({ userBinding }) => userBinding === undefined).length;
     const { uid } = account;
     await this.#send({ ...deletion, isDryRun: true }, object, caller, signal);
     if (deletion.isDryRun) return { uid, leftBindings };
-    if (subjectName !== '') await this.#revoke(subjectName, account, signal);
-    // A record that is not canonical is nobody: what names it means somebody else.
-    if (account.isCanonical) await removeReferences(apiServer.asService, { name, subjectName }, signal);
-    await this.#send(deletion, object, caller, signal);
+    const remove = (held: AbortSignal) => this.#remove(deletion, { object, account, subjectName }, caller, held);
+    await administrators.leaving(account, 'deleted', remove, signal);
     await this.#whenGone(name, uid, signal);
     return { uid, leftBindings };
+  }
+
+  async #remove(
+    deletion: Deletion,
+    { object, account, subjectName }: { object: KubernetesObject; account: Account; subjectName: string },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { apiServer, accounts } = this.#options;
+    const { name } = account;
+    if (subjectName !== '') await this.#revoke(subjectName, account, signal);
+    // What names a record means that record, and a record that is not canonical is nobody: what names it means somebody else.
+    const isTaken = accounts.get(subjectName) !== undefined;
+    if (account.isCanonical) await removeReferences(apiServer.asService, { name, subjectName: isTaken ? '' : subjectName }, signal);
+    await this.#send(deletion, object, caller, signal);
   }
 
   async #send(

@@ -21,7 +21,7 @@ import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
-import { requireAnotherAdministrator } from './administrators.ts';
+import type { Administrators } from './administrators.ts';
 import { type UserPatch, userPatchBody } from './patch-body.ts';
 import { userRow } from './row.ts';
 import type { SubjectRights } from './subject-rights.ts';
@@ -31,6 +31,7 @@ export interface UserPatcherOptions {
   access: AccessReviews;
   accounts: AccountLookup;
   rights: SubjectRights;
+  administrators: Administrators;
   passwords: NewPasswords;
   passwordCheck: Pick<PasswordCheck, 'check' | 'isCurrent'>;
   passwordChange: PasswordChange;
@@ -102,13 +103,17 @@ export class UserPatcher {
     const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, wish);
     checkVersion(object, body, request.ifMatch);
     checkTests(JSON.parse(userRow(object).text), tests, { group: userResource.group, kind: 'User', name });
-    this.#requireAdministrator(account, body);
+    const leaving = leavingBy(body);
+    if (leaving !== undefined) await this.#options.administrators.requireAnother(account, leaving, signal);
     const attempt = { account, password, oldPassword, wish, origin: request.origin };
     const passwordChangedAt = await this.#checkPassword(attempt, signal);
     const spec = specChanges(object, body, this.#options.now());
     const isWritten = spec !== undefined;
     const isOfVersion = isOfOneVersion(body.metadata, request.ifMatch) || tests.length > 0;
-    const changed = isWritten ? await this.#write(object, spec, { caller, wish, isDryRun, signal, isOfVersion }) : object;
+    const write = (held: AbortSignal) => this.#write(object, spec, { caller, wish, isDryRun, signal: held, isOfVersion });
+    const changed = await (leaving === undefined || isDryRun
+      ? write(signal)
+      : this.#options.administrators.leaving(account, leaving, write, signal));
     if (isDryRun) return { user: changed, warnings, isProfileChanged: false };
     const user = await this.#entail(changed, { body, account, password, passwordChangedAt, wish }, signal);
     await this.#options.accounts.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
@@ -126,7 +131,8 @@ export class UserPatcher {
     if (wish.setsPassword) await access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
     if (account === undefined) return;
     if (wish.setsPassword) await rights.requireForPassword(caller, account, signal);
-    if (wish.switches && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
+    // As the admission policy has it, for the API server may have none.
+    if (wish.needsPatch && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
   }
 
   /** Every violation at once. */
@@ -152,13 +158,6 @@ export class UserPatcher {
     if (object.metadata?.name !== undefined && object.metadata.name !== name)
       throw badRequest(`metadata.name: must be ${name}, as in the path`);
     return { body: object, password: fresh?.password, oldPassword: old?.password ?? '', warnings };
-  }
-
-  #requireAdministrator(account: Account, { spec = {} }: UserPatch): void {
-    const { accounts, config, now } = this.#options;
-    const rules = { accounts, idleDays: config.idleDays, now: now() };
-    if (spec.is_disabled === true) requireAnotherAdministrator(account, 'disabled', rules);
-    if (spec.expired) requireAnotherAdministrator(account, 'made to expire', rules);
   }
 
   /** @returns which password it was that somebody has proved who changes their own */
@@ -187,7 +186,7 @@ export class UserPatcher {
   /** With the caller's rights where they have them; what everybody may change of oneself, with ours. */
   async #write(
     object: KubernetesObject,
-    changes: { spec: Record<string, unknown>; labels: Record<string, string> | undefined },
+    changes: { spec: Record<string, unknown>; labels: Record<string, string> | undefined } | undefined,
     {
       caller,
       wish,
@@ -196,6 +195,7 @@ export class UserPatcher {
       isOfVersion,
     }: { caller: Caller; wish: Wish; isDryRun: boolean; signal: AbortSignal; isOfVersion: boolean },
   ): Promise<KubernetesObject> {
+    if (changes === undefined) return object;
     const { apiServer } = this.#options;
     const { name, resourceVersion } = object.metadata;
     const client = wish.needsPatch ? apiServer.asCaller(caller) : apiServer.asService;
@@ -251,6 +251,12 @@ function wishOf(patch: unknown, account: Account | undefined, { identity }: Call
     needsPatch: beyond.length > 0 || (!isSelf && !setsPassword),
     switches: 'is_disabled' in spec || 'expired' in spec,
   };
+}
+
+/** What the patch makes of somebody who could log in before; undefined if they still can. */
+function leavingBy({ spec = {} }: UserPatch): string | undefined {
+  if (spec.is_disabled === true) return 'disabled';
+  return spec.expired ? 'made to expire' : undefined;
 }
 
 function checkVersion({ metadata }: KubernetesObject, { metadata: asked }: UserPatch, ifMatch: string | undefined): void {

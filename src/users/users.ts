@@ -23,6 +23,7 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import { BulkDeleter } from '../listing/bulk-delete.ts';
 import { Lister } from '../listing/lister.ts';
+import { Administrators } from './administrators.ts';
 import { UserCreator } from './create.ts';
 import { UserDeleter } from './delete.ts';
 import { userProperties } from './list-properties.ts';
@@ -116,9 +117,16 @@ export function createUsers(options: UsersOptions): Users {
   const envelopes = new PasswordEnvelopes({ keyRing, isEnabled: config.features.pubkey, now, clock });
   const passwords = new NewPasswords({ envelopes, passwords: options.passwords, policy: config.users.passwordPolicy });
   const rights = new SubjectRights(options);
+  const administrators = new Administrators({
+    ...options,
+    client: apiServer.asService,
+    accounts,
+    idleDays: config.users.idleDays,
+    now,
+  });
   const creator = new UserCreator({ ...options, accounts, rights, passwords, now });
-  const patcher = new UserPatcher({ ...options, accounts, rights, passwords, config: config.users, now });
-  const deleter = new UserDeleter({ ...options, accounts, rights, now });
+  const patcher = new UserPatcher({ ...options, accounts, rights, administrators, passwords, config: config.users, now });
+  const deleter = new UserDeleter({ ...options, accounts, rights, administrators, now });
   const bulkDeleter = new BulkDeleter({
     type: userResource,
     access,

@@ -67,6 +67,8 @@ const always = {
   'create leases.coordination.k8s.io in atrium-system': 'to be the replica that keeps the states of users',
   'get leases.coordination.k8s.io atrium-user-states in atrium-system': 'to see which replica keeps the states of users',
   'update leases.coordination.k8s.io atrium-user-states in atrium-system': 'to go on keeping the states of users',
+  'get leases.coordination.k8s.io atrium-administrators in atrium-system': 'to see whether somebody takes an administrator away',
+  'update leases.coordination.k8s.io atrium-administrators in atrium-system': 'to be the one who does, so that one is left',
   'get leases.coordination.k8s.io atrium-group-states in atrium-system': 'to see which replica keeps the states of groups',
   'update leases.coordination.k8s.io atrium-group-states in atrium-system': 'to go on keeping the states of groups',
   'get leases.coordination.k8s.io atrium-plugin-states in atrium-system': 'to see which replica keeps the states of plugins',
