@@ -20,13 +20,18 @@ export interface DeletedUsersOptions {
   now: () => Date;
 }
 
+interface Gone {
+  account: Account;
+  at: Date;
+}
+
 /**
  * Ends the tokens of users whose records were deleted past the API, with kubectl or by another program. Every replica remembers for a
  * while whom it saw go, and the one that keeps the states of users writes what ends them.
  */
 export class DeletedUsers {
   readonly #options: DeletedUsersOptions;
-  readonly #gone = new LRUCache<string, Account>({ max: maxRemembered, ttl: rememberedMs });
+  readonly #gone = new LRUCache<string, Gone>({ max: maxRemembered, ttl: rememberedMs });
   #wake: () => void = () => undefined;
 
   constructor(options: DeletedUsersOptions) {
@@ -37,7 +42,7 @@ export class DeletedUsers {
   see(account: Account): void {
     // A record that is not canonical is nobody.
     if (!account.isCanonical) return;
-    this.#gone.set(account.uid, account);
+    this.#gone.set(account.uid, { account, at: this.#options.now() });
     this.#wake();
   }
 
@@ -55,10 +60,11 @@ export class DeletedUsers {
 
   /** @returns false if some are left */
   async #endAll(signal: AbortSignal): Promise<boolean> {
-    for (const account of [...this.#gone.values()]) {
+    for (const gone of [...this.#gone.values()]) {
+      const { account } = gone;
       if (signal.aborted) return false;
       try {
-        await this.#end(account, signal);
+        await this.#end(gone, signal);
         this.#gone.delete(account.uid);
       } catch (error) {
         this.#options.log.debug({ user: account.name, err: error }, 'the tokens of a deleted user could not be ended yet');
@@ -68,9 +74,9 @@ export class DeletedUsers {
     return true;
   }
 
-  async #end(account: Account, signal: AbortSignal): Promise<void> {
+  /** As of the moment when it was seen: who gets the name later keeps what they open, however late this is. */
+  async #end({ account, at: now }: Gone, signal: AbortSignal): Promise<void> {
     const { client, config, naming } = this.#options;
-    const now = this.#options.now();
     const subjectName = account.subjectName || (account.connectorType === 'local' ? localSubjectName(account, naming) : undefined);
     if (!subjectName) return;
     const expiresAt = revocationEnd(now, config.login.session);
