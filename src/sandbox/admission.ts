@@ -175,12 +175,17 @@ function contextOf(backend: Backend, policy: Compiled, admission: Admission): Re
     authorizer: new Authorizer((access) => backend.rbac.authorize(user, access).allowed),
     variables,
   };
-  // Computed when one is asked for, and once.
-  for (const [key, program] of policy.named) {
-    let value: { is: unknown } | undefined;
-    Object.defineProperty(variables, key, { enumerable: true, get: () => (value ??= { is: program(context) }).is });
-  }
+  for (const [key, program] of policy.named) Object.defineProperty(variables, key, { enumerable: true, get: once(() => program(context)) });
   return context;
+}
+
+/** Computed when it is asked for. */
+function once(compute: () => unknown): () => unknown {
+  let known: { value: unknown } | undefined;
+  return () => {
+    known ??= { value: compute() };
+    return known.value;
+  };
 }
 
 type Refusal = { message: string; reason: keyof typeof codes };

@@ -24,12 +24,12 @@ const user = z.looseObject({
 
 /** Exactly what the command needs, and what the chart gives its Job. */
 const rights = (names: readonly string[]) => {
-  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'create-admin' } };
-  const subjects = [{ kind: 'ServiceAccount', name: 'create-admin', namespace }];
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', name: 'create-admin' };
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'atrium-first-admin' } };
+  const subjects = [{ kind: 'ServiceAccount', name: 'atrium-first-admin', namespace }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', name: 'atrium-first-admin' };
   const hashes = names.map((name) => `user-password-${recordName(name)}`);
   return [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'create-admin', namespace } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'atrium-first-admin', namespace } },
     {
       ...role,
       kind: 'ClusterRole',
@@ -42,13 +42,13 @@ const rights = (names: readonly string[]) => {
     {
       ...role,
       kind: 'Role',
-      metadata: { name: 'create-admin', namespace },
+      metadata: { name: 'atrium-first-admin', namespace },
       rules: [
         { apiGroups: [''], resources: ['secrets'], verbs: ['get'], resourceNames: ['first', 'second', 'third', 'fourth', ...hashes] },
         { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
       ],
     },
-    { ...role, kind: 'RoleBinding', metadata: { name: 'create-admin', namespace }, roleRef: { ...roleRef, kind: 'Role' }, subjects },
+    { ...role, kind: 'RoleBinding', metadata: { name: 'atrium-first-admin', namespace }, roleRef: { ...roleRef, kind: 'Role' }, subjects },
   ];
 };
 
@@ -94,7 +94,7 @@ describe('atrium create-admin', () => {
     await kubernetes.apply(...rights(people));
     const kubeconfig = join(directory, 'kubeconfig.yaml');
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
-    const { body } = await kubernetes.call('POST', `/api/v1/namespaces/${namespace}/serviceaccounts/create-admin/token`, review);
+    const { body } = await kubernetes.call('POST', `/api/v1/namespaces/${namespace}/serviceaccounts/atrium-first-admin/token`, review);
     const { token } = z.object({ status: z.object({ token: z.string() }) }).parse(body).status;
     await writeFile(kubeconfig, aKubeconfig(cluster, token));
     config = join(directory, 'config.yaml');

@@ -18,6 +18,8 @@ const created = (email: string, spec: Record<string, unknown> = {}, parts: UserP
 describe('the admission policy of users', () => {
   let cluster: OwnApiServer;
   let admin: ClusterAdmin;
+  /** Whose writes of Users go in the name of the service. */
+  let service: ClusterAdmin;
   /** May do all to users, and act as nobody. */
   let manager: ClusterAdmin;
   /** The same, and may act as the administrator `chief`. */
@@ -32,7 +34,8 @@ describe('the admission policy of users', () => {
   before(async () => {
     cluster = await apiServer();
     admin = await as('admin');
-    await admin.install();
+    service = await as('admin');
+    await service.install();
     manager = await as('manager');
     alice = await as('alice');
     const group = 'rbac.authorization.k8s.io';
@@ -106,7 +109,7 @@ describe('the admission policy of users', () => {
   });
 
   it('(2) lets nobody change where a user comes from', async () => {
-    await admin.apply(aUser('source@example.com'));
+    await service.apply(aUser('source@example.com'));
     const why = 'connector_type, connector_id, connector_name, ids and valid are kept by the service';
     for (const spec of [
       { connector_type: 'ldap' },
