@@ -67,9 +67,11 @@ interface DemoDirectory {
 const tokenSeconds = 12 * 3600;
 
 /** Starts the cluster and puts the demo into it, through the same checks that every client's objects go through. */
-export async function startDemo({ host, users, dataDirectory, manifests, ...passwords }: DemoOptions): Promise<Demo> {
-  const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
+export async function startDemo({ host, users, dataDirectory, manifests, hashPassword, passwordSecret }: DemoOptions): Promise<Demo> {
   const people = demoPeople(users);
+  // Hashing takes longest, and other threads do it: it goes on while the cluster starts.
+  const passwords = { passwordSecret, hashed: hashedPasswords(people, hashPassword), unknown: hashPassword(newPassword()) };
+  const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
   await cluster.apply(...(await readManifests(manifests)), webhookBinding);
   // What somebody has changed in a cluster that is kept stays as he left it.
   if (cluster.isNew) {
@@ -93,24 +95,37 @@ export async function startDemo({ host, users, dataDirectory, manifests, ...pass
   return { cluster, directory, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length };
 }
 
-type PasswordsOfDemo = Pick<DemoOptions, 'hashPassword' | 'passwordSecret'>;
+interface PasswordsOfDemo extends Pick<DemoOptions, 'passwordSecret'> {
+  /** Of those who have a role, by e-mail address. */
+  hashed: ReadonlyMap<string, { password: string; hash: Promise<string> }>;
+  /** Of a password that nobody knows. */
+  unknown: Promise<string>;
+}
+
+const hashedPasswords = (people: readonly DemoPerson[], hashPassword: DemoOptions['hashPassword']): PasswordsOfDemo['hashed'] =>
+  new Map(
+    people.flatMap(({ email, role }) => {
+      const password = newPassword();
+      return role === undefined ? [] : [[email, { password, hash: hashPassword(password) }]];
+    }),
+  );
 
 /** A password for each of those who have a role, and a token of the cluster. A kept cluster gets new ones at each start. */
-async function signIn(cluster: Cluster, people: readonly DemoPerson[], { hashPassword, passwordSecret }: PasswordsOfDemo) {
+async function signIn(cluster: Cluster, people: readonly DemoPerson[], { hashed, passwordSecret }: PasswordsOfDemo) {
   const signed = people.map(async ({ email, role, groups }): Promise<SignedIn | undefined> => {
     const user = recordOf(cluster, email);
-    if (role === undefined || user === undefined) return undefined;
-    const password = newPassword();
-    await cluster.apply(passwordSecret(user, await hashPassword(password)));
+    const own = hashed.get(email);
+    if (role === undefined || user === undefined || own === undefined) return undefined;
+    await cluster.apply(passwordSecret(user, await own.hash));
     const token = await cluster.issueToken({ username: email, groups: [...groups] }, tokenSeconds);
-    return { email, role, password, token };
+    return { email, role, password: own.password, token };
   });
   return (await Promise.all(signed)).filter((person) => person !== undefined);
 }
 
 /** The other local users have one, too, which nobody knows: hashing takes long, so that it is the same. */
-async function setPasswords(cluster: Cluster, people: readonly DemoPerson[], { hashPassword, passwordSecret }: PasswordsOfDemo) {
-  const hash = await hashPassword(newPassword());
+async function setPasswords(cluster: Cluster, people: readonly DemoPerson[], { unknown, passwordSecret }: PasswordsOfDemo) {
+  const hash = await unknown;
   const others = people.filter(({ connector = 'local', role }) => connector === 'local' && role === undefined);
   const records = others.flatMap(({ email }) => recordOf(cluster, email) ?? []);
   await cluster.apply(...records.map((user) => passwordSecret(user, hash)));

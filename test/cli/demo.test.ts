@@ -270,7 +270,7 @@ describe('atrium sandbox, the demo', () => {
       expect(subjects[1]).to.match(
         /^oncall-view +Group +oncall +namespace +view +Synced +\["Group oncall","User priya@example\.com"\] +\d+/,
       );
-      expect((await lines('at'))[1]).to.match(/ manager@example\.com +Nightly report /);
+      expect((await lines('at')).join('\n')).to.match(/ manager@example\.com +Nightly report /);
       expect(await lines('cp', '-o', 'name')).to.deep.equal(['consoleplugin.console.platform.io/cost-report']);
       expect(
         await lines('usr', '--field-selector', 'spec.email=jane@example.com', '-o', 'jsonpath={.items[*].spec.username}'),
