@@ -360,6 +360,20 @@ describe('tokens that the caller keeps', () => {
     expect((await browser.info('v2')).status).to.equal(401);
   });
 
+  it('REN-04 end when the same record comes back under another user name, as sessions do', async () => {
+    const named = await cluster.service({ provider, config: { login: { claims: { username: 'preferred_username' } } } });
+    provider.person = { ...provider.person, preferred_username: 'mine', email_verified: true };
+    const kept = await tokens(named);
+    const { browser, handle } = await session(named);
+    provider.misbehave({ refreshed: { claims: { preferred_username: 'theirs' } } });
+
+    expect((await refresh(kept.browser, kept.refreshToken)).status).to.equal(401);
+    expect((await refresh(browser, handle)).status).to.equal(401);
+    provider.misbehave({ keepsRefreshTokens: true });
+    expect((await refresh(kept.browser, kept.refreshToken)).status).to.equal(401);
+    await named.stop();
+  });
+
   it('are 401 when the issuer gives nothing that counts and the old token has ended', async () => {
     const { browser, refreshToken } = await tokens(service);
     provider.misbehave({ refreshed: 'absent' });
