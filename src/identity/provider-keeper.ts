@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { KeyRing } from '../kubernetes/key-ring.ts';
 import { clientsOf } from './clients.ts';
-import { createProvider, type ProviderParts } from './provider.ts';
+import { createProvider, nameFirstGrant, type ProviderParts } from './provider.ts';
 
 const refreshMs = 60_000;
 
@@ -108,7 +108,9 @@ export class ProviderKeeper {
       log.warn({ client: client.clientId, reason: error.message }, 'a relying party could not be told of a log-out');
     });
     // The log-out here ends what was issued to this browser, unless offline access was asked for and granted.
-    provider.on('authorization.success', ({ oidc }) => {
+    provider.on('authorization.success', (ctx) => {
+      nameFirstGrant(ctx);
+      const { oidc } = ctx;
       if (oidc.client === undefined || oidc.requestParamScopes.has('offline_access')) return;
       delete oidc.session?.authorizationFor(oidc.client.clientId).persistsLogout;
     });

@@ -148,22 +148,33 @@ function policy(): interactionPolicy.DefaultPolicy {
   return prompts;
 }
 
+/** Of authorizations under way: the grant that their session goes on naming. */
+const namedGrants = new WeakMap<object, string>();
+
 /**
  * The grant of this session and client, with the scopes that are asked for. Of the console each login has a grant of its own: with one,
- * the end of a login would end the refresh tokens of the others in that browser.
+ * the end of a login would end the refresh tokens of the others in that browser. The session names the first of them that lives.
  */
 async function grantOf({ oidc }: KoaContextWithOIDC, consoleClientID: string) {
   const { session, client, account, provider } = oidc;
   if (session === undefined || client === undefined || account === undefined) return undefined;
   const { accountId } = account;
-  const isShared = client.clientId !== consoleClientID;
-  const known = isShared ? await provider.Grant.find(session.grantIdFor(client.clientId) ?? '') : undefined;
-  const grant = known?.accountId === accountId ? known : new provider.Grant({ accountId, clientId: client.clientId });
+  const known = await provider.Grant.find(session.grantIdFor(client.clientId) ?? '');
+  const isShared = known?.accountId === accountId && client.clientId !== consoleClientID;
+  if (known?.accountId === accountId && !isShared) namedGrants.set(oidc, known.jti);
+  const grant = isShared ? known : new provider.Grant({ accountId, clientId: client.clientId });
   const granted = new Set(grant.getOIDCScope().split(' '));
   if ([...oidc.requestParamOIDCScopes].every((scope) => granted.has(scope)) && known === grant) return grant;
   grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '));
   await grant.save();
   return grant;
+}
+
+/** Once the code names its own: tabs that log in at the same time would write theirs over each other. */
+export function nameFirstGrant({ oidc }: KoaContextWithOIDC): void {
+  const { session, client } = oidc;
+  const first = namedGrants.get(oidc);
+  if (first !== undefined && client !== undefined) session?.grantIdFor(client.clientId, first);
 }
 
 /** @throws InvalidRequest 429 */
