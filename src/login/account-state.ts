@@ -177,7 +177,7 @@ export function sessionEnded(cause?: unknown): StatusError {
 }
 
 /** For the audit trail: who acts, and the User record that it is about. */
-export const whoseLogin = ({ subjectName, user, userUID = '' }: Pick<LoginFacts, 'subjectName' | 'user' | 'userUID'>) => ({
-  actor: { name: subjectName, uid: '' },
+export const whoseLogin = ({ subjectName, sub, user, userUID = '' }: LoginFacts) => ({
+  actor: { name: subjectName, uid: sub },
   target: { name: user, uid: userUID },
 });

@@ -133,7 +133,7 @@ export class AccessTokenVerifier {
     // Any version will do: it is seen with the first list. Where a resource is not installed there is nothing to wait for.
     if (!isKnown(tokens)) await tokens.waitFor('1', firstListMs, signal);
     if (!isKnown(accounts)) await accounts.waitFor('1', firstListMs, signal);
-    const isOutdated = tokens.isSynced && tokens.isStale() && tokens.ageSeconds() > maxAgeSeconds;
+    const isOutdated = [tokens, accounts].some((followed) => followed.isSynced && followed.ageSeconds() > maxAgeSeconds);
     if (!isKnown(tokens) || !isKnown(accounts) || isOutdated)
       throw serviceUnavailable('kubernetes', { cause: new Error('the access tokens and their owners are not known') });
     requireLocalGroups(localGroups);
