@@ -239,7 +239,7 @@ describe('a session', () => {
       const again = await log('deleted');
 
       expect((await sessionObject(cluster.kubernetes, again.path))?.spec.userUID).not.to.equal(uid);
-      await refusal(browser);
+      expect(await statusOf(browser)).to.equal(401);
       expect(await statusOf(again.browser)).to.equal(200);
     });
 

@@ -282,7 +282,9 @@ describe('the sessions of users', () => {
         await whenOut(one, other);
         expect(await sessionObject(cluster.kubernetes, one.path)).to.equal(undefined);
       }
-      expect(provider.hits('revocation')).to.equal(12);
+      const ended = provider.requests.filter(({ endpoint }) => endpoint === 'revocation').map(({ parameters }) => parameters.get('token'));
+      // Those that the provider did not take in the two tests before are sent again.
+      expect(new Set(ended).size).to.be.within(12, 14);
       for (const { url } of [service, other]) {
         await eventually(
           () => new Browser(url).info('v2', bearer),
