@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Browser, type Reply } from '../login/provider/browser.ts';
 import { cookieName } from '../login/session-support.ts';
 import { type ClusterAdmin, eventually } from '../support/cluster-admin.ts';
-import { nameOf } from '../users/a-user.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
 import { textOf } from './call-recorder.ts';
 import { namespace } from './chart.ts';
 import type { RecordedService } from './rbac-service.ts';
@@ -47,7 +47,7 @@ export const bind = (admin: ClusterAdmin, user: string, clusterRole: string) =>
   });
 
 /** Makes, changes and deletes users, with the rights that atrium-users-admin has just given. */
-export async function administer({ account: { admin, recorder } }: RecordedService, ask: Ask): Promise<void> {
+export async function administer({ account: { admin, recorder } }: RecordedService, ask: Ask, as: string): Promise<void> {
   const needs = () => recorder.needs.map(textOf);
   const create = (email: string) => ask('POST', users, { spec: { email, password } });
   await eventually(
@@ -70,9 +70,24 @@ export async function administer({ account: { admin, recorder } }: RecordedServi
   const selector = encodeURIComponent('spec.email=lee@example.com');
   expect((await ask('DELETE', `${users}?fieldSelector=${selector}`)).body).to.include({ total: 1, succeeded: 1 });
   expect(needs()).to.include(`delete users.auth.platform.io ${nameOf('lee@example.com')}`);
+  await disableAdministrator(admin, ask, as);
   for (const lease of ['atrium-user-states', 'atrium-group-states'])
     await eventually(needs, (all) => all.includes(`update leases.coordination.k8s.io ${lease} in atrium-system`));
   await eventually(needs, (all) => all.includes('patch groups.auth.platform.io/status crew'));
+}
+
+/** Of two, so that one is left; who does so may act as them. */
+async function disableAdministrator(admin: ClusterAdmin, ask: Ask, as: string): Promise<void> {
+  const role = 'act-as-administrators';
+  const emails = ['chief@example.com', 'deputy@example.com'];
+  const rules = [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'], resourceNames: emails }];
+  await admin.apply({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: role }, rules });
+  await bind(admin, as, role);
+  await admin.apply(...emails.map((email) => aUser(email, { is_admin: true })));
+  await eventually(
+    () => ask('PATCH', `${users}/${nameOf('chief@example.com')}`, { spec: { is_disabled: true } }),
+    ({ status }) => status === 200,
+  );
 }
 
 /** Somebody else's Secret has the name that the password would be kept under: the record, which is there by then, is taken back. */

@@ -144,7 +144,7 @@ describe('the rights of the service, with the embedded issuer', () => {
     await useCodeTwice(service);
     const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '' });
     await bind(service.account.admin, jane.email, 'atrium-users-admin');
-    await administer(service, ask);
+    await administer(service, ask, jane.email);
     await extend(service, ask);
     await askForSync(ask);
     await changeOwnPassword(ask, jane.email, jane.password);
@@ -173,7 +173,7 @@ describe('the rights of the service, with an issuer elsewhere, a directory and a
     await useConsole(service, (path) => browser.request(path).then(({ status }) => status));
     const ask = asker(service, { secret });
     for (const role of ['atrium-users-admin', 'atrium-certificates']) await bind(service.account.admin, jane.email, role);
-    await administer(service, ask);
+    await administer(service, ask, jane.email);
     await extend(service, ask);
     await bindUsers(service);
     await useAccessToken(service, ask);
