@@ -22,11 +22,8 @@ interface MergedPolicy {
   leftOut: number;
 }
 
-/** No quoted keyword, no separator, no wildcard for everything: an addition names hosts and schemes, it does not lift the policy. */
-const plainSource = /^(?!\*$)[!#-&(-+\-.-:<-~]+$/;
-
 /**
- * The policy with the additions merged in.
+ * The policy with the additions merged in. Each source is taken as it stands: what a plugin may not ask for is not among them.
  *
  * A directive that is not there yet begins with the sources of `default-src`, which it would otherwise no longer have (CSP 3, 6.8.3).
  */
@@ -40,9 +37,8 @@ export function mergePolicy(policy: string, additions: readonly PolicyAddition[]
     if (name && !directives.has(name.toLowerCase())) directives.set(name.toLowerCase(), sources);
   }
   // What is taken over from `default-src` is all of it.
-  for (const { directive, values } of [...additions.filter(isDefault), ...additions.filter((addition) => !isDefault(addition))]) {
+  for (const { directive, values: sources } of [...additions.filter(isDefault), ...additions.filter((addition) => !isDefault(addition))]) {
     const name = directiveNames.get(directive);
-    const sources = values.filter((value) => plainSource.test(value));
     if (name === undefined || sources.length === 0) continue;
     const present = directives.get(name) ?? directives.get('default-src') ?? [];
     const merged = [...new Set([...present.filter((source) => source !== "'none'"), ...sources])];

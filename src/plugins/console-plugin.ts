@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { choosePolicy, type PolicyChoice } from './policy-sources.ts';
 
 const defaultOrder = 1000;
 
@@ -63,7 +64,8 @@ export interface ConsolePlugin {
   readonly backend: ServiceReference | 'unfit' | undefined;
   /** By alias. */
   readonly proxies: ReadonlyMap<string, ProxyEntry>;
-  readonly policy: readonly z.output<typeof policyAddition>[];
+  /** What it asks of the policy of pages. */
+  readonly policy: PolicyChoice;
   readonly status: { readonly version: string | undefined; readonly conditions: readonly Condition[] };
 }
 
@@ -94,7 +96,7 @@ export function keepConsolePlugin({ metadata, spec, status }: KubernetesObject):
     integrity,
     backend: service && (service.success ? service.data : 'unfit'),
     proxies: new Map(fitting(proxyEntry, proxy).map((entry) => [entry.alias, entry])),
-    policy: fitting(policyAddition, contentSecurityPolicy),
+    policy: choosePolicy(fitting(policyAddition, contentSecurityPolicy)),
     status: { version, conditions: fitting(condition, conditions) },
   };
 }

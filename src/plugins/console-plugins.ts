@@ -6,6 +6,7 @@ import type { ResourceType } from '../kubernetes/resource.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import { type ConsolePlugin, keepConsolePlugin } from './console-plugin.ts';
 import { manifestName } from './plugin-manifest.ts';
+import type { PolicyAddition } from './policy-sources.ts';
 
 /** An enabled plugin. */
 interface EnabledPlugin {
@@ -85,7 +86,7 @@ export class ConsolePlugins {
   }
 
   /** What the enabled ones need beyond the console's own policy. */
-  policyAdditions(): ConsolePlugin['policy'][number][] {
-    return [...this.#cache.values()].filter(({ isEnabled }) => isEnabled).flatMap(({ policy }) => policy);
+  policyAdditions(): PolicyAddition[] {
+    return [...this.#cache.values()].filter(({ isEnabled }) => isEnabled).flatMap(({ policy }) => policy.taken);
   }
 }

@@ -92,7 +92,7 @@ export class PluginStates {
     for (let plugin = due.shift(); plugin !== undefined && !signal.aborted; plugin = due.shift()) {
       const of = this.#contentOf(plugin);
       try {
-        const finding = await this.#lookAt(plugin, signal);
+        const finding = withRefusals(await this.#lookAt(plugin, signal), plugin);
         await this.#keep(plugin, finding, signal);
         const pauseMs = finding.status === 'True' || finding.reason === 'Disabled' ? probeEveryMs : retryMs;
         this.#looks.set(plugin.name, { of, dueAt: this.#clock() + pauseMs });
@@ -187,3 +187,14 @@ export class PluginStates {
 }
 
 const unavailable = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
+
+/** Longer lists are cut. */
+const maxRefusals = 1_000;
+
+/** Says too what the plugin asks of the policy of pages and does not get: it will miss it. */
+function withRefusals(finding: Finding, { isEnabled, policy: { refused } }: ConsolePlugin): Finding {
+  if (!isEnabled || refused.length === 0) return finding;
+  const list = refused.join(', ').toWellFormed();
+  const told = list.length > maxRefusals ? `${list.slice(0, maxRefusals).toWellFormed()}…` : list;
+  return { ...finding, message: `${finding.message}; not taken into the policy of pages: ${told}` };
+}

@@ -11,7 +11,13 @@ const service = { name: 'shop', namespace: 'plugins', port: 443 };
 
 describe('what is kept of a ConsolePlugin', () => {
   it('is enabled and comes from ConfigMaps unless it says otherwise', () => {
-    expect(keep(undefined)).to.deep.include({ name: 'shop', generation: 2, isEnabled: true, backend: undefined, policy: [] });
+    expect(keep(undefined)).to.deep.include({
+      name: 'shop',
+      generation: 2,
+      isEnabled: true,
+      backend: undefined,
+      policy: { taken: [], refused: [] },
+    });
     expect(keep({ enabled: false }).isEnabled).to.equal(false);
     expect(keep({ backend: {} }).backend).to.equal(undefined);
   });
@@ -68,8 +74,17 @@ describe('what is kept of a ConsolePlugin', () => {
     expect(plugin.proxies.get('ok')).to.deep.include({ authorization: 'UserToken', caCertificate: 'x' });
     expect(plugin.proxies.get('none')).to.deep.include({ authorization: 'None' });
     expect(plugin.proxies.size).to.equal(2);
-    expect(plugin.policy).to.deep.equal([{ directive: 'ImgSrc', values: ['https://a.example'] }]);
+    expect(plugin.policy.taken).to.deep.equal([{ directive: 'ImgSrc', values: ['https://a.example'] }]);
     expect(plugin.status.version).to.equal(undefined);
     expect(plugin.status.conditions).to.have.length(1);
+  });
+
+  it('lets a policy be added to, not lifted: no keyword, no wildcard, no second directive', () => {
+    const values = ["'unsafe-inline'", '*', 'https://a.example; script-src *', 'a,b', 'a b', '"x"', "'none'", ''];
+    for (const directive of ['ScriptSrc', 'ImgSrc']) {
+      const { taken, refused } = keep({ contentSecurityPolicy: [{ directive, values }] }).policy;
+      expect(taken).to.deep.equal([{ directive, values: [] }]);
+      expect(refused).to.have.length(values.length);
+    }
   });
 });
