@@ -130,7 +130,7 @@ describe('atrium serve, the process', () => {
       silent = createServer().listen(0, '127.0.0.1');
       await once(silent, 'listening');
       asked = new Promise((resolve) => {
-        silent.on('request', ({ url }, answer) => url?.endsWith('/selfsubjectreviews') && resolve(answer));
+        silent.on('request', ({ url }, answer) => url?.endsWith('/secrets/atrium-keys') && resolve(answer));
       });
       kubeconfig = await kubeconfigFor({
         server: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
@@ -147,7 +147,7 @@ describe('atrium serve, the process', () => {
 
     it('ends at once on SIGINT, though a request is not answered yet', async () => {
       const { service, url } = await start(kubeconfig, forever);
-      const request = fetch(`${url}/api/v1/token/info`, { headers: { authorization: 'Bearer of-another-issuer' } }).catch(() => 'cut');
+      const request = fetch(`${url}/api/v2/token/login`).catch(() => 'cut');
       await asked;
       service.signal('SIGTERM');
       await isStopping(url);
@@ -159,15 +159,15 @@ describe('atrium serve, the process', () => {
 
     it('lets a request in flight end, though SIGTERM comes again', async () => {
       const { service, url } = await start(kubeconfig, forever);
-      const request = fetch(`${url}/api/v1/token/info`, { headers: { authorization: 'Bearer of-another-issuer' } });
+      const request = fetch(`${url}/api/v2/token/login`);
       const answer = await asked;
       service.signal('SIGTERM');
       await isStopping(url);
       service.signal('SIGTERM');
       service.signal('SIGHUP');
-      answer.writeHead(401, { 'content-type': 'application/json' }).end('{"kind":"Status","code":401,"reason":"Unauthorized"}');
+      answer.writeHead(403, { 'content-type': 'application/json' }).end('{"kind":"Status","code":403,"reason":"Forbidden"}');
 
-      expect((await request).status).to.equal(401);
+      expect((await request).status).to.equal(503);
       expect((await service.finished).code).to.equal(0);
     });
   });
