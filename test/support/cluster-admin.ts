@@ -85,7 +85,7 @@ export class ClusterAdmin {
     for (const file of ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'roles.yaml', ...crds])
       await this.applyFile(file);
     await this.applyFile('admission-policy.yaml');
-    await this.#untilAdmitting();
+    if (!this.#hasPolicies) await this.#untilAdmitting();
     this.#hasPolicies = true;
   }
 
