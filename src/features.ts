@@ -221,7 +221,6 @@ function createConsoles(base: Base, { environment, pluginSurroundings }: Feature
     apiServerURL: base.connection.server,
     consolePlugins,
     files: console.pluginFiles,
-    contentSecurityPolicy: console.contentSecurityPolicy,
     surroundings: pluginSurroundings,
   });
   return { console, plugins };

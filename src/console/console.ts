@@ -42,8 +42,6 @@ export interface Console {
   checks: Check[];
   /** Files of plugins that stand in ConfigMaps, for whoever serves them one by one. */
   pluginFiles: PluginFiles;
-  /** The policy of pages as it is now. */
-  contentSecurityPolicy(): string;
   /** The paths of the files in the static directory; none if it cannot be read. */
   staticPaths(): Promise<readonly string[]>;
   /** Reads the static files and starts the watches; does not wait for the API server. */
@@ -92,7 +90,6 @@ export function createConsole(options: ConsoleOptions): Console {
       { name: 'configmaps', critical: false, isAwaited: true, failure: () => configMaps.failure() },
     ],
     pluginFiles: plugins,
-    contentSecurityPolicy: policyText,
     staticPaths: () => staticPathsIn(config.console.static.directory).catch(() => []),
     async start() {
       await staticFiles.load();

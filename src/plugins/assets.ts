@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
-import { contentType } from 'mime-types';
 import { isNotModified } from '../http/conditional.ts';
 import { immutable, isHashedName } from '../http/hashed-name.ts';
 import type { Caller } from '../http/operation.ts';
 import { serviceUnavailable, unknownPath } from '../http/status.ts';
+import { typeHeaders } from './asset-type.ts';
 import type { ServiceReference } from './console-plugin.ts';
 import type { ConsolePlugins } from './console-plugins.ts';
 import { announcedLength, plainHeader } from './headers.ts';
@@ -36,8 +36,6 @@ export interface PluginAssetsOptions {
   consolePlugins: ConsolePlugins;
   files: PluginFiles;
   services: PluginServices;
-  /** Of the console's pages. */
-  contentSecurityPolicy(): string;
 }
 
 interface AssetRequest {
@@ -47,9 +45,6 @@ interface AssetRequest {
   caller: Caller | undefined;
   signal: AbortSignal;
 }
-
-/** An image that is opened as a page can run and load nothing. */
-const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /** The files of plugins, one by one: out of ConfigMaps, or from the Service that a ConsolePlugin names. */
 export class PluginAssets {
@@ -74,7 +69,7 @@ export class PluginAssets {
     if (found === undefined) throw unknownPath();
     const { file, isPublic, isStale } = found;
     if (isStale) ctx.set('Warning', '110 - "Response is Stale"');
-    this.#describe(ctx, path, file.contentType);
+    describe(ctx, path, file.contentType);
     const isPinned = isHashedName(path.decoded) || isDigest(ctx.query.v, file.sha256);
     ctx.set({ ETag: `"${file.sha256}"`, 'Cache-Control': isPublic ? (isPinned ? immutable : 'no-cache') : 'private, no-cache' });
     ctx.status = 200;
@@ -107,7 +102,7 @@ export class PluginAssets {
       throw serviceUnavailable('the plugin', { cause: new Error(`it answered ${statusCode}, ${length ?? 'any number of'} bytes`) });
     }
     const { 'content-type': type = '', 'cache-control': wish = '', ...rest } = { ...headers };
-    this.#describe(ctx, path, String(type));
+    describe(ctx, path, String(type));
     ctx.vary('Accept-Encoding');
     for (const name of ['ETag', 'Last-Modified', 'Content-Encoding']) ctx.set(plainHeader(rest, name));
     const mayBePinned = isHashedName(path.decoded) && !/no-store|no-cache|private/i.test(String(wish));
@@ -121,19 +116,11 @@ export class PluginAssets {
     ctx.body = body;
     if (length !== undefined) ctx.length = length;
   }
-
-  /** What browsers must know of a file: what it is by its name, and what it may do when it is opened as a page. */
-  #describe(ctx: Context, { decoded }: RestOfPath, given: string): void {
-    const name = decoded.slice(decoded.lastIndexOf('/') + 1);
-    const byName = name.includes('.') && contentType(name.slice(name.lastIndexOf('.')));
-    const type = byName || contentType(given) || 'application/octet-stream';
-    ctx.set({ 'Content-Type': type, 'Cross-Origin-Resource-Policy': 'same-origin' });
-    if (/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) {
-      ctx.set({ 'Content-Security-Policy': this.#options.contentSecurityPolicy(), 'X-Frame-Options': 'DENY' });
-    } else if (/[/+](xml|pdf)\b/i.test(type)) ctx.set('Content-Security-Policy', imagePolicy);
-  }
 }
 
 /** Whether `?v=` names these contents: the first digits of their SHA-256, at least eight. */
 const isDigest = (version: unknown, sha256: string) =>
   typeof version === 'string' && /^[0-9a-f]{8,64}$/.test(version) && sha256.startsWith(version);
+
+const describe = (ctx: Context, { decoded }: RestOfPath, given: string) =>
+  ctx.set({ ...typeHeaders(decoded, given), 'Cross-Origin-Resource-Policy': 'same-origin' });

@@ -31,8 +31,6 @@ export interface PluginsOptions {
   namespace: string;
   consolePlugins: ConsolePlugins;
   files: PluginFiles;
-  /** Of the console's pages. */
-  contentSecurityPolicy(): string;
   surroundings?: PluginSurroundings | undefined;
   metrics: Metrics;
   log: Logger;

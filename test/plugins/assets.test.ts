@@ -34,7 +34,13 @@ describe('GetPluginAsset', () => {
     before(async () => {
       await suite.server.kubernetes.apply(
         configMap('cost', ofPlugin('cost'), {
-          data: { 'entry.js': script, 'plugin-manifest.json': '{"name":"cost"}', 'page.html': '<p>hi</p>', 'app.3f6c0b1d.js': '1' },
+          data: {
+            'entry.js': script,
+            'plugin-manifest.json': '{"name":"cost"}',
+            'page.html': '<p>hi</p>',
+            'sheet.xsl': '<a/>',
+            'app.3f6c0b1d.js': '1',
+          },
           binaryData: { 'icon.png': 'iVBORw0KGgo=' },
         }),
         configMap('cost-locales', ofPlugin('cost'), { data: { 'de.json': '{}' }, annotations: { 'console.platform.io/path': 'locales' } }),
@@ -87,12 +93,12 @@ describe('GetPluginAsset', () => {
         expect(await cacheControl(`/plugins/cost/entry.js?v=${version}`), version).to.equal('no-cache');
     });
 
-    it('lets a page or picture of a plugin do no more than the console, when it is opened by itself', async () => {
-      const page = await get('/plugins/cost/page.html');
-      expect(page.headers.get('content-security-policy')).to.match(/^default-src 'self';.*frame-ancestors 'none'/);
-      expect(page.headers.get('x-frame-options')).to.equal('DENY');
-      const picture = await get('/plugins/cost/icon.svg');
-      expect(picture.headers.get('content-security-policy')).to.equal("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+    it('lets a page or picture of a plugin run nothing when it is opened by itself', async () => {
+      for (const path of ['/plugins/cost/page.html', '/plugins/cost/icon.svg', '/plugins/cost/sheet.xsl']) {
+        const { headers } = await get(path);
+        expect(headers.get('content-security-policy'), path).to.equal("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+        expect(headers.get('x-frame-options'), path).to.equal('DENY');
+      }
     });
 
     it('shows what is not public to who may get its ConfigMap, and is to others as if it were not there', async () => {
@@ -204,6 +210,48 @@ describe('GetPluginAsset', () => {
         vary: 'Authorization, Cookie, Accept-Encoding',
         'x-content-type-options': 'nosniff',
       });
+    });
+
+    it('IMG-02 lets no file of a Service run as a document in our origin, whatever type it claims', async () => {
+      const answerAs = async (type: string | undefined, path = '/plugins/both/file') => {
+        suite.service.handle = (_request, response) =>
+          response.writeHead(200, type === undefined ? {} : { 'Content-Type': type }).end('<script>alert(1)</script>');
+        const { status, headers } = await get(path);
+        expect(status, type).to.equal(200);
+        expect(headers.get('x-content-type-options'), type).to.equal('nosniff');
+        return {
+          type: headers.get('content-type'),
+          isSandboxed: headers.get('content-security-policy') === "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+          isAttached: headers.get('content-disposition') === 'attachment',
+        };
+      };
+      const shown = { isSandboxed: true, isAttached: false };
+      for (const type of ['text/html', 'application/xhtml+xml', 'image/svg+xml', 'text/xml', 'application/rdf+xml', 'application/pdf'])
+        expect(await answerAs(type.toUpperCase()), type).to.deep.include(shown);
+      const kept = { isSandboxed: true, isAttached: true };
+      for (const type of ['text/xsl', 'text/x-component', 'message/rfc822', 'application/x-shockwave-flash', 'application/hta'])
+        expect(await answerAs(type), type).to.deep.include(kept);
+      expect(await answerAs('application/xslt+xml')).to.deep.include({ isSandboxed: true });
+      const bytes = { type: 'application/octet-stream', ...kept };
+      const hostile = [
+        'multipart/x-mixed-replace; boundary=x',
+        'multipart/related',
+        'text/javascript, text/html',
+        'garbage',
+        '/',
+        ' ',
+        '\t;a',
+      ];
+      for (const type of hostile) expect(await answerAs(type), type).to.deep.equal(bytes);
+      expect(await answerAs('text/javascript;a=b, text/html;charset=utf-7')).to.deep.equal({
+        type: 'text/javascript; charset=utf-8',
+        isSandboxed: false,
+        isAttached: false,
+      });
+      expect(await answerAs(undefined)).to.deep.equal(bytes);
+      expect(await answerAs('text/html', '/plugins/both/entry.js')).to.deep.include({ type: 'text/javascript; charset=utf-8' });
+      for (const type of ['text/javascript', 'text/css', 'application/json', 'image/png', 'font/woff2', 'application/wasm'])
+        expect(await answerAs(type), type).to.deep.include({ isSandboxed: false, isAttached: false });
     });
 
     it('asks whether a known version still holds, keeps hashed names for good, and passes HEAD on', async () => {
