@@ -109,14 +109,20 @@ export class UserCreator {
     caller: Caller,
     { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
   ): Promise<KubernetesObject> {
-    const created = await this.#options.apiServer.asCaller(caller).request({
-      method: 'POST',
-      path: resourcePath(userResource),
-      query: new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) }),
-      body: manifest,
-      call: 'create users',
-      signal,
-    });
+    const created = await this.#options.apiServer
+      .asCaller(caller)
+      .request({
+        method: 'POST',
+        path: resourcePath(userResource),
+        query: new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) }),
+        body: manifest,
+        call: 'create users',
+        signal,
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof StatusError) || error.status.code !== 404) throw error;
+        throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed', { cause: error }) });
+      });
     // What is not stored has no version.
     const user =
       isDryRun && isRecord(created) && isRecord(created.metadata)

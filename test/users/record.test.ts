@@ -242,6 +242,12 @@ describe('users in a cluster without the resource', () => {
     expect(await gone.json()).to.deep.include({ kind: 'Status', reason: 'ServiceUnavailable' });
     expect((await server.request(`/auth/v1/users/${jane}`, { as: 'viewer' })).status).to.equal(503);
     expect((await server.request(native, { as: 'viewer' })).status).to.equal(404);
+    for (const query of ['', '?dryRun=All']) {
+      const spec = { email: 'new@example.com', password: 'correct horse battery staple' };
+      const made = await server.request(`/auth/v1/users${query}`, { as: 'admin', method: 'POST', body: { spec } });
+      expect(made.status, query).to.equal(503);
+      expect(await made.json()).to.deep.include({ kind: 'Status', reason: 'ServiceUnavailable' });
+    }
 
     const { spec } = z.object({ spec: z.record(z.string(), z.unknown()) }).parse(body);
     await server.kubernetes.apply({
