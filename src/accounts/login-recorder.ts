@@ -7,7 +7,7 @@ import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
 import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, phaseOf, phaseStatus } from './phase.ts';
-import { displayName, linkedIDs, recordedGroups } from './record-bounds.ts';
+import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from './record-bounds.ts';
 import { recordName, shortHash } from './record-name.ts';
 import { timestamp } from './timestamp.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from './user-labels.ts';
@@ -72,6 +72,8 @@ export class LoginRecorder {
     const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
     if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a log-in is not recorded');
+    const beyond = recorded.outcome === 'recorded' ? groupsBeyondRecord(login.groups) : undefined;
+    if (beyond) log.warn({ user: name, ...beyond }, `the record keeps ${beyond.kept} groups: access tokens of the user have no others`);
     if (recorded.outcome === 'recorded' && accounts.isSynced)
       await accounts.waitFor(recorded.account.resourceVersion, freshnessTimeoutMs, signal);
     return recorded;

@@ -1,4 +1,5 @@
 /** What others tell of a user, within the bounds of the custom resource definition. */
+import { fitsHeader } from '../kubernetes/impersonation.ts';
 import { isRecord } from '../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 
@@ -20,8 +21,17 @@ export function linkedIDs(old: unknown, { type, id }: { type: string; id: string
   return isKnown ? ids : [...ids, { type, id }].slice(-maxLinkedIDs);
 }
 
-/** Never one of Kubernetes' own or of those that are kept here, whoever tells it. */
-export const recordedGroups = (groups: readonly string[]): string[] => [...new Set(groups)].filter(isRecordable).slice(0, maxGroups);
+/** The groups that a record can have: never one of Kubernetes' own or of those that are kept here, and none that no header can carry. */
+const recordableGroups = (groups: readonly string[]): string[] => [...new Set(groups)].filter(isRecordable);
+
+/** As many of them as a record keeps. */
+export const recordedGroups = (groups: readonly string[]): string[] => recordableGroups(groups).slice(0, maxGroups);
+
+/** What has to be said of groups for which the record has no room: how many there are, and how many it keeps. */
+export function groupsBeyondRecord(groups: readonly string[]): { groups: number; kept: number } | undefined {
+  const count = recordableGroups(groups).length;
+  return count > maxGroups ? { groups: count, kept: maxGroups } : undefined;
+}
 
 const isRecordable = (group: string) =>
-  group !== '' && group.length <= maxGroupName && !group.startsWith('system:') && !isLocalGroupName(group);
+  fitsHeader(group) && group.length <= maxGroupName && !group.startsWith('system:') && !isLocalGroupName(group);

@@ -37,9 +37,12 @@ const isReserved = (name: string) => name.startsWith('system:');
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const unfitForHeader = /^$|^\s|\s$|[\u0000-\u001f\u007f-\u009f]/;
 
+/** Whether a header can say a name or a group exactly, so that calls can be made as it. */
+export const fitsHeader = (text: string): boolean => !unfitForHeader.test(text) && text.isWellFormed();
+
 /** The API server reads UTF-8, and a header is written byte for byte from code units. */
 function headerValue(text: string): string {
-  if (unfitForHeader.test(text) || !text.isWellFormed()) throw unauthorized({ tokenGiven: true });
+  if (!fitsHeader(text)) throw unauthorized({ tokenGiven: true });
   return Buffer.from(text).toString('latin1');
 }
 

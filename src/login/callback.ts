@@ -20,7 +20,7 @@ import {
   notAcceptedByCluster,
   phaseRefused,
 } from './callback-errors.ts';
-import { type ClaimRules, identityOf, loginOf, plainGroupsOf } from './claims.ts';
+import { type ClaimRules, identityOf, loginOf, plainGroupsOf, unusableGroupsOf } from './claims.ts';
 import { type ConnectorRules, connectorOf } from './connector.ts';
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
@@ -67,6 +67,10 @@ export interface LoggedIn {
 
 /** States used here that the watch may not have told of yet. */
 const maxUsed = 10_000;
+
+/** Of groups in one line of the log. */
+const maxTold = 10;
+const maxToldLength = 64;
 
 /** The end of a log-in (api.md 4.4): twelve checks in their order, of which each may be the last. */
 export class Callback {
@@ -220,7 +224,17 @@ export class Callback {
     );
     if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : nobodyToLogIn();
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
-    return { user: account?.name ?? recordName(login) ?? '', account };
+    const user = account?.name ?? recordName(login) ?? '';
+    this.#tellOfUnusableGroups(user, claims);
+    return { user, account };
+  }
+
+  #tellOfUnusableGroups(user: string, claims: VerifiedClaims): void {
+    const { log, rules } = this.#options;
+    const unusable = unusableGroupsOf(claims, rules);
+    if (unusable.length === 0) return;
+    const groups = unusable.slice(0, maxTold).map((group) => group.slice(0, maxToldLength).toWellFormed());
+    log.warn({ user, count: unusable.length, groups }, 'groups are left out that the API server cannot be told: rename them at the issuer');
   }
 }
 

@@ -4,6 +4,7 @@ import { recordName } from '../accounts/record-name.ts';
 import type { Config } from '../config/schema.ts';
 import type { Identity } from '../http/operation.ts';
 import { type StatusError, unauthorized } from '../http/status.ts';
+import { fitsHeader } from '../kubernetes/impersonation.ts';
 import type { VerifiedClaims } from './types.ts';
 
 /** How claims become a user. */
@@ -16,10 +17,6 @@ export interface ClaimRules extends Readonly<Pick<Config['login'], 'claims' | 'e
 /** `status.subjectName` of a User and the members of `status.groups` are no longer. */
 const maxNameLength = 512;
 const maxGroupLength = 253;
-/** What a record keeps. Groups only ever add rights, so that leaving the rest out is safe. */
-const maxGroups = 512;
-/** Names travel in headers when somebody is impersonated. */
-const hasControl = (text: string) => /\p{Cc}/u.test(text);
 
 const alwaysUsed = ['sid', 'auth_time', 'email', 'email_verified', 'name', 'preferred_username'];
 const maxClaimLength = 2048;
@@ -94,7 +91,8 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity 
   if (typeof value !== 'string' || value === '') throw unfit(`has no ${username} claim that names a user`);
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
   const name = prefixOf(usernamePrefix, username, rules.issuer) + value;
-  if (name.startsWith('system:') || name.length > maxNameLength || hasControl(name)) throw unfit('names nobody who may log in');
+  if (name.startsWith('system:') || name.length > maxNameLength || !fitsHeader(name)) throw unfit('names nobody who may log in');
+  if (claims.sub !== '' && !fitsHeader(claims.sub)) throw unfit('has a subject that no header can carry');
   return { name, uid: claims.sub, groups: groupsOf(claims[groups], groupsPrefix, rules.isEmbedded), extra: {} };
 }
 
@@ -107,13 +105,29 @@ function prefixOf(prefix: string | undefined, username: string, issuer: string):
   return username === 'email' ? '' : `${issuer}#`;
 }
 
-/** Groups that are kept here have no prefix, and no other can be called like one, not even by its prefix. */
-function groupsOf(value: unknown, prefix: string, areLocalKnown = false): string[] {
+/**
+ * The groups that the issuer tells and nobody gets: an empty one, one with a blank at its edge, with control characters, or too long. A
+ * header would carry another name, and the API server would refuse each call of their member.
+ */
+export const unusableGroupsOf = (claims: VerifiedClaims, { claims: { groups } }: ClaimRules): string[] =>
+  [...new Set(givenGroups(claims[groups]))].filter((group) => !isUsable(group));
+
+const isUsable = (group: string) => group.length <= maxGroupLength && fitsHeader(group);
+
+function givenGroups(value: unknown): string[] {
   const given = value === undefined || value === null ? [] : typeof value === 'string' ? [value] : value;
   if (!Array.isArray(given) || !given.every((group) => typeof group === 'string')) throw unfit('has groups that are no list of texts');
+  return given;
+}
+
+/**
+ * Groups that are kept here have no prefix, and no other can be called like one, not even by its prefix. What is left out is safe to
+ * leave out: groups only ever add rights. The size of a token bounds how many there are.
+ */
+function groupsOf(value: unknown, prefix: string, areLocalKnown = false): string[] {
+  const given = givenGroups(value).filter(isUsable);
   const local = areLocalKnown ? given.filter(isLocalGroupName) : [];
-  const foreign = given.filter((group) => group !== '' && !isLocalGroupName(group)).map((group) => prefix + group);
+  const foreign = given.filter((group) => !isLocalGroupName(group)).map((group) => prefix + group);
   const named = [...foreign.filter((group) => !isLocalGroupName(group)), ...local];
-  const fit = named.filter((group) => !group.startsWith('system:') && group.length <= maxGroupLength && !hasControl(group));
-  return [...new Set(fit)].slice(0, maxGroups);
+  return [...new Set(named.filter((group) => !group.startsWith('system:') && isUsable(group)))];
 }

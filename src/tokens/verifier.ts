@@ -7,6 +7,7 @@ import { noLongerCounts, phaseCause, revoked } from '../accounts/refused-credent
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { type StatusCause, serviceUnavailable, unauthorized } from '../http/status.ts';
+import { fitsHeader } from '../kubernetes/impersonation.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { AccessTokenRow } from './row.ts';
 import { isHashOf, readToken } from './token-text.ts';
@@ -120,7 +121,7 @@ export class AccessTokenVerifier {
     const key = local.join();
     const known = this.#identities.get(account);
     if (known?.local === key) return known;
-    const told = account.groups.map((group) => groupsPrefix + group).filter((group) => !isReserved(group) && !isLocalGroupName(group));
+    const told = account.groups.map((group) => groupsPrefix + group).filter(isUsable);
     const groups = [...new Set([...told, ...local])];
     const identity: Identity = { name: account.subjectName, uid: account.uid, groups, extra: {} };
     const made = { local: key, identity, fingerprint: JSON.stringify([identity.name, identity.uid, groups]) };
@@ -144,6 +145,9 @@ interface Followed {
   readonly isSynced: boolean;
   failure(): string | undefined;
 }
+
+/** A record may have been written by others: a group that no header can carry would have each call refused. */
+const isUsable = (group: string) => !isReserved(group) && !isLocalGroupName(group) && fitsHeader(group);
 
 const isKnown = (followed: Followed) => followed.isSynced || followed.failure()?.startsWith('404') === true;
 

@@ -98,9 +98,14 @@ describe('the groups that claims give', () => {
     expect(plainGroupsOf(claims(given), embedded())).to.deep.equal(['dev']);
   });
 
-  it('are left out where no header and no record could hold them', () => {
+  it('are left out where no header could carry them, with the prefix or without', () => {
     expect(groupsOf(['a\nb', 'x'.repeat(254), '', 'dev'])).to.deep.equal(['dev']);
-    expect(groupsOf(Array.from({ length: 600 }, (_, index) => `group-${index}`))).to.have.length(512);
+    expect(groupsOf([' dev', 'dev ', 'x\u0085', 'x\ud800', 'ops'])).to.deep.equal(['ops']);
+    expect(groupsOf([' ops'], { groupsPrefix: 'oidc:' })).to.deep.equal([]);
+  });
+
+  it('are all that the token tells, more than a record keeps', () => {
+    expect(groupsOf(Array.from({ length: 600 }, (_, index) => `group-${index}`))).to.have.length(600);
   });
 
   it('are refused if they are no list of texts', () => {

@@ -37,7 +37,7 @@ describe('an access token as credential', () => {
   const now = () => new Date(Date.now() + ahead * 1000);
 
   before(async () => {
-    const objects = [aPerson('alice', { groups: ['dev', 'al:viewers', 'local:viewers'] }), aPerson('bob'), aPerson('carol')];
+    const objects = [aPerson('alice', { groups: ['dev', 'dev ', 'al:viewers', 'local:viewers'] }), aPerson('bob'), aPerson('carol')];
     // With a prefix by which somebody could think to get into a group that is kept here, and decisions kept for long.
     const login = { claims: { groupsPrefix: 'loc' } };
     server = await startTokenServer({ objects, now, config: { login, kubernetes: { accessCache: '60s' }, users: { idleDays: 0 } } });
@@ -74,7 +74,7 @@ describe('an access token as credential', () => {
       (found) => found.join() === wanted.join(),
     );
 
-  it('acts as its owner, with the groups of the record, prefixed, and none of those that are kept here', async () => {
+  it('acts as its owner, with the groups of the record, prefixed, and none that are kept here or that no header carries', async () => {
     const { token } = await makeToken(server, 'alice');
 
     expect(await whoIs(server, token)).to.deep.equal({ name: 'alice', groups: ['locdev'] });

@@ -1,0 +1,80 @@
+import { expect } from 'chai';
+import { recordName } from '../../src/accounts/record-name.ts';
+import { expectOK, expectStatus, relyingParty } from './conformance/relying-party.ts';
+import { type Browser, logIn, userInfoOf } from './provider/browser.ts';
+
+const person = (name: string, differing: Record<string, unknown>) => ({
+  sub: `sub-of-${name}`,
+  email: `${name}@example.com`,
+  email_verified: true,
+  name,
+  ...differing,
+});
+const unusable = [' dev', 'dev ', '\tdev', '', 'a\nb', 'x\u0085', 'x\ud800', '\u00a0dev', 'x'.repeat(254)];
+
+async function mayListPods(browser: Browser): Promise<boolean> {
+  const reply = await browser.request('/auth/v1/selfsubjectaccessreviews', {
+    method: 'POST',
+    body: JSON.stringify({ spec: { resourceAttributes: { verb: 'list', resource: 'pods', namespace: 'default' } } }),
+    headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+  });
+  expect(reply.status, reply.text).to.equal(201);
+  return (reply.body as { status: { allowed: boolean } }).status.allowed;
+}
+
+describe('groups that an issuer tells', () => {
+  const party = relyingParty({ config: { login: { perMinute: 1_000_000 } } });
+
+  before(() =>
+    party().cluster.kubernetes.apply({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'last-view' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'last' }],
+    }),
+  );
+
+  const recordedGroups = async (email: string): Promise<string[]> => {
+    const { body } = await party().cluster.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${recordName(email)}`);
+    return (body as { status: { groups: string[] } }).status.groups;
+  };
+  const logged = (text: string): Record<string, unknown>[] =>
+    party()
+      .service.logLines.map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => String(msg).includes(text));
+
+  it('TOK-10 lock nobody out by a name that no header carries: it is dropped, with a line in the log', async () => {
+    const { provider, service } = party();
+    provider.person = person('edge', { groups: [...unusable, 'last'] });
+    const { browser, callback } = await logIn(service);
+    expectOK(callback);
+    expect(userInfoOf(callback).groups).to.deep.equal(['last']);
+    expect(await mayListPods(browser)).to.equal(true);
+    expect(userInfoOf(await browser.info('v2')).groups).to.deep.equal(['last']);
+    expect(await recordedGroups('edge@example.com')).to.deep.equal(['last']);
+    const [line] = logged('groups are left out');
+    expect(line).to.deep.include({ user: recordName('edge@example.com'), count: unusable.length });
+    expect(line?.groups).to.include.members([' dev', 'dev ']);
+  });
+
+  it('TOK-10 act all, however many they are; the record keeps 512, and the log says so', async () => {
+    const { provider, service } = party();
+    const groups = [...Array.from({ length: 699 }, (_, index) => `group-${index}`), 'last'];
+    provider.person = person('many', { groups });
+    const { browser, callback } = await logIn(service);
+    expectOK(callback);
+    expect(userInfoOf(callback).groups).to.have.length(700);
+    expect(await mayListPods(browser)).to.equal(true);
+    expect(await recordedGroups('many@example.com')).to.have.length(512);
+    expect(logged('keeps 512')).to.have.length(1);
+    expect(logged('keeps 512')[0]).to.deep.include({ user: recordName('many@example.com'), groups: 700 });
+  });
+
+  it('TOK-10 a user name or subject that no header carries is refused at login', async () => {
+    const { provider, service } = party();
+    provider.person = { ...person('odd', {}), sub: 'odd ' };
+    const { callback } = await logIn(service);
+    expectStatus(callback, 401);
+  });
+});
