@@ -47,6 +47,11 @@ describe('GET /auth/v1/usersroles', () => {
       binding('others', 'User', 'somebody', 'view'),
       binding('alice-edit', 'User', 'alice', 'edit', 'shop'),
     );
+    // The service has to see the user first, then the bindings.
+    await eventually(
+      () => get(`?name=${jane}`),
+      ({ status }) => status === 200,
+    );
     await eventually(
       () => ask(`?name=${jane}`),
       ({ total }) => total === 4,
