@@ -3,6 +3,12 @@ import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 import { recordName } from './record-name.ts';
 
+/** Who a user is at an issuer (OpenID Connect Core 2). */
+export interface Subject {
+  readonly issuer: string;
+  readonly sub: string;
+}
+
 /** A User record as log-in needs it. All times are Unix seconds; one that the record does not have is absent. */
 export interface Account {
   readonly name: string;
@@ -18,6 +24,8 @@ export interface Account {
   readonly isAdmin: boolean;
   /** The user name that Kubernetes sees; '' before the first login, and of a record that is not canonical, which is nobody. */
   readonly subjectName: string;
+  /** Who this is at each external issuer; absent before the first login that links one. */
+  readonly subjects?: readonly Subject[];
   /** As the issuer or directory told, without prefix; never one that is kept here. None of a record that is not canonical. */
   readonly groups: readonly string[];
   readonly mustChangePassword: boolean;
@@ -51,6 +59,7 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
   const validFrom = seconds(expired.begin);
   const validUntil = seconds(expired.end);
   const lockedUntil = seconds(status.lockedUntil);
+  const subjects = isCanonical ? subjectsOf(status.subjects) : [];
   const active = [metadata.creationTimestamp, status.lastLoginTime, status.activatedTime].map((time) => seconds(time) ?? 0);
   return {
     name: metadata.name,
@@ -62,6 +71,7 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
     connectorID: text(spec.connector_id),
     isAdmin: spec.is_admin === true,
     subjectName: isCanonical ? text(status.subjectName) : '',
+    ...(subjects.length > 0 && { subjects }),
     groups: groupsOf(isCanonical ? status.groups : []),
     mustChangePassword: status.mustChangePassword === true,
     ...(sessionsNotBefore !== undefined && { sessionsNotBefore }),
@@ -74,6 +84,24 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
     ...(lockedUntil !== undefined && { lockedUntil }),
     lastActive: Math.max(...active),
   };
+}
+
+const subjectsOf = (given: unknown): Subject[] =>
+  (Array.isArray(given) ? given : []).filter(isRecord).map(({ issuer, sub }) => ({ issuer: text(issuer), sub: text(sub) }));
+
+/** Whether the record belongs to another subject of that issuer. */
+export const belongsToAnother = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
+  subjects.some((known) => known.issuer === issuer && known.sub !== sub);
+
+/** A subject that logs in, and whether a record that belongs to none of the issuer yet may become its own. */
+export interface LinkingSubject extends Subject {
+  readonly mayLink: boolean;
+}
+
+/** Whether a login of that subject is one of this record, or may become one. */
+export function isOf(account: Pick<Account, 'subjects'>, subject: LinkingSubject): boolean {
+  const isLinked = account.subjects?.some(({ issuer }) => issuer === subject.issuer) ?? false;
+  return isLinked ? !belongsToAnother(account, subject) : subject.mayLink;
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import { type Account, accountOf } from './account.ts';
+import { type Account, accountOf, isOf, type LinkingSubject, type Subject } from './account.ts';
 import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, phaseOf, phaseStatus } from './phase.ts';
 import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from './record-bounds.ts';
@@ -27,13 +27,15 @@ export interface Login {
   groups: readonly string[];
   /** The user name that Kubernetes sees, with prefix. */
   subjectName: string;
+  /** Left out for the embedded issuer, whose `sub` names one record by itself. */
+  subject?: LinkingSubject | undefined;
 }
 
 export type Recorded =
   | { outcome: 'recorded'; account: Account }
   /** The resource is not installed: log-in works without records. */
   | { outcome: 'no-records' }
-  | { outcome: 'refused'; reason: 'NotALogin' | 'NoRecord' | 'EmailDiffers' | 'AdministratorIsLocal' }
+  | { outcome: 'refused'; reason: 'NotALogin' | 'NoRecord' | 'EmailDiffers' | 'AdministratorIsLocal' | 'SubjectDiffers' }
   | { outcome: 'refused'; reason: 'Phase'; phase: AccountPhase };
 
 export interface LoginRecorderOptions {
@@ -44,8 +46,9 @@ export interface LoginRecorderOptions {
   now?: () => Date;
 }
 
-/** Bound of the custom resource definition. */
+/** Bounds of the custom resource definition. */
 const maxSubjectName = 512;
+const maxSubjects = 16;
 
 const freshnessTimeoutMs = 2_000;
 
@@ -91,9 +94,11 @@ export class LoginRecorder {
     return created && this.#writeStatus(created, login, time, signal, { activatedTime: timestamp(time) });
   }
 
-  #refusal(object: KubernetesObject, { login, connector }: Login, time: Date): Recorded | undefined {
+  #refusal(object: KubernetesObject, { login, connector, subject }: Login, time: Date): Recorded | undefined {
     const account = accountOf(object);
     if (account.email.toLowerCase() !== login.toLowerCase()) return { outcome: 'refused', reason: 'EmailDiffers' };
+    // Before the phase: what it is of another person's account is not shown.
+    if (subject !== undefined && !isOf(account, subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const phase = phaseOf(account, time, this.#options.config.idleDays);
     if (phase.phase !== 'Normal') return { outcome: 'refused', reason: 'Phase', phase };
     // The definition says so too: an issuer that claims an administrator's address must not become one.
@@ -113,7 +118,7 @@ export class LoginRecorder {
 
   async #writeStatus(
     object: KubernetesObject,
-    { groups, subjectName }: Login,
+    { groups, subjectName, subject }: Login,
     time: Date,
     signal: AbortSignal,
     also: Record<string, unknown> = {},
@@ -122,6 +127,7 @@ export class LoginRecorder {
     const told = {
       groups: recordedGroups(groups),
       subjectName,
+      ...(subject && { subjects: linkedSubjects(old.subjects, subject) }),
       lastLoginTime: timestamp(time),
       ...also,
     };
@@ -130,6 +136,13 @@ export class LoginRecorder {
     const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
     return written && { outcome: 'recorded', account: accountOf(written) };
   }
+}
+
+/** With a new one among them; the oldest gives way where there are too many. */
+function linkedSubjects(given: unknown, { issuer, sub }: Subject): unknown[] {
+  const old = (Array.isArray(given) ? given : []).filter(isRecord);
+  if (old.some((known) => known.issuer === issuer)) return old;
+  return [...old.slice(1 - maxSubjects), { issuer, sub }];
 }
 
 function newUser(name: string, login: Login) {

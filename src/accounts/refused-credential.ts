@@ -5,6 +5,12 @@ import { phaseOf } from './phase.ts';
 /** The cause of a token or session that was ended before its time. */
 export const revoked: StatusCause = { reason: 'TokenRevoked', message: 'the token was revoked' };
 
+/** The record belongs to another subject of the issuer. */
+export const subjectDiffers: StatusCause = {
+  reason: 'SubjectDiffers',
+  message: 'the user record belongs to another account of the identity provider',
+};
+
 /** 401 for a token or session that was real and does not count. */
 export const noLongerCounts = (cause: StatusCause): StatusError =>
   unauthorized({ tokenGiven: true, message: cause.message ?? 'Unauthorized', causes: [cause] });

@@ -1,6 +1,6 @@
-import type { Account } from '../accounts/account.ts';
+import { type Account, belongsToAnother } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
-import { noLongerCounts, phaseCause, revoked } from '../accounts/refused-credential.ts';
+import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../accounts/refused-credential.ts';
 import { subjectOf } from '../accounts/subject-name.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
 import type { ClaimRules } from './claims.ts';
@@ -102,7 +102,10 @@ export class AccountState {
 
   /** The same of a login whose tokens are to be renewed. */
   refusalOfLogin(login: LoginFacts): StatusError | undefined {
-    return this.#options.revokedTokens.hasLogin(login.id) ? noLongerCounts(revoked) : this.#refusalOf(login);
+    if (this.#options.revokedTokens.hasLogin(login.id)) return noLongerCounts(revoked);
+    const account = this.accountOf(login.user);
+    if (account && belongsToAnother(account, { issuer: login.iss, sub: login.sub })) return noLongerCounts(subjectDiffers);
+    return this.#refusalOf(login);
   }
 
   /** Whether a login is over for good: neither time nor an administrator brings it back. */
@@ -119,6 +122,7 @@ export class AccountState {
     const account = this.find(login);
     // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
     if (this.#options.rules.isEmbedded && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
+    if (account && belongsToAnother(account, { issuer: claims.iss, sub: claims.sub })) return noLongerCounts(subjectDiffers);
     return account && this.#refusal(account, issuedAt);
   }
 

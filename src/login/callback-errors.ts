@@ -1,4 +1,5 @@
 import type { AccountPhase } from '../accounts/phase.ts';
+import { subjectDiffers } from '../accounts/refused-credential.ts';
 import { badRequest, type StatusCause, StatusError, unauthorized } from '../http/status.ts';
 import { UnfitClaims } from './claims.ts';
 
@@ -75,3 +76,7 @@ export const notAcceptedByCluster = () => {
   const message = 'the cluster does not accept the token';
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'NotAcceptedByCluster', message }] });
 };
+
+/** The record belongs to another account of this issuer: the answer tells nothing of it. */
+export const otherSubject = () =>
+  unauthorized({ tokenGiven: false, message: subjectDiffers.message ?? 'Unauthorized', causes: [subjectDiffers] });

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Account } from '../accounts/account.ts';
+import { type Account, isOf, type LinkingSubject } from '../accounts/account.ts';
 import type { LoginRecorder } from '../accounts/login-recorder.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
@@ -18,9 +18,10 @@ import {
   isRegisteredCode,
   nobodyToLogIn,
   notAcceptedByCluster,
+  otherSubject,
   phaseRefused,
 } from './callback-errors.ts';
-import { type ClaimRules, identityOf, loginOf, plainGroupsOf, unusableGroupsOf } from './claims.ts';
+import { type ClaimRules, identityOf, loginOf, mayLink, plainGroupsOf, unusableGroupsOf } from './claims.ts';
 import { type ConnectorRules, connectorOf } from './connector.ts';
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
@@ -170,6 +171,8 @@ export class Callback {
     const { accounts, idleDays, now } = this.#options;
     const login = this.#nameIn(claims);
     const account = accounts.find(login);
+    const subject = this.#subjectOf(claims);
+    if (account && subject && !isOf(account, subject)) throw otherSubject();
     const phase = account && phaseOf(account, now(), idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
     return login;
@@ -179,12 +182,16 @@ export class Callback {
     const { rules } = this.#options;
     try {
       identityOf(claims, rules);
-      const login = loginOf(claims, rules);
-      if (login !== undefined) return login;
+      return loginOf(claims, rules);
     } catch (error) {
       throw idTokenRefused(error);
     }
-    throw nobodyToLogIn();
+  }
+
+  /** Undefined at the embedded issuer, whose `sub` names one record by itself. */
+  #subjectOf(claims: VerifiedClaims): LinkingSubject | undefined {
+    const { rules } = this.#options;
+    return rules.isEmbedded ? undefined : { issuer: claims.iss, sub: claims.sub, mayLink: mayLink(claims, rules) };
   }
 
   /** Step 11. */
@@ -219,9 +226,11 @@ export class Callback {
         ...connectorOf(claims, source),
         groups: plainGroupsOf(claims, rules),
         subjectName: identity.name,
+        subject: this.#subjectOf(claims),
       },
       signal,
     );
+    if (recorded.outcome === 'refused' && recorded.reason === 'SubjectDiffers') throw otherSubject();
     if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : nobodyToLogIn();
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
     const user = account?.name ?? recordName(login) ?? '';

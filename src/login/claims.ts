@@ -64,19 +64,36 @@ export function unfit(message: string): StatusError {
   return refused;
 }
 
+/** Whether the email says whose record it is: the cluster knows the user by it anyway, or the issuer has verified it. */
+const isEmailTelling = (claims: VerifiedClaims, { claims: { username } }: ClaimRules): boolean =>
+  username === 'email' ? !isEmailDoubtful(claims) : claims.email_verified === true;
+
 /**
- * The login string that names a user's record: the email claim, else the username claim. An email that the issuer has not verified
- * could be anybody's: it stands for nobody.
+ * Whether a login may link a record that belongs to no subject of this issuer yet (api.md 4.5). What is found by `sub` is linked by it.
+ */
+export const mayLink = (claims: VerifiedClaims, rules: ClaimRules): boolean =>
+  isEmailTelling(claims, rules) || loginOf(claims, rules) === claims.sub;
+
+/**
+ * The login string that names a user's record: the email claim; where that is not verified, the username claim, unless it could be
+ * an address, else `sub`.
  *
- * @returns undefined if there is neither
  * @throws StatusError 401 for an unverified email that is to be the user name, and for what is no legal login string
  */
-export function loginOf(claims: VerifiedClaims, { claims: { username } }: ClaimRules): string | undefined {
+export function loginOf(claims: VerifiedClaims, rules: ClaimRules): string {
+  const { username } = rules.claims;
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
-  const login = (isEmailDoubtful(claims) ? undefined : emailOf(claims)) ?? claims[username];
-  if (login === undefined) return undefined;
-  if (typeof login !== 'string' || recordName(login) === undefined) throw unfit('names no legal login string');
+  const email = isEmailTelling(claims, rules) ? emailOf(claims) : undefined;
+  const login = email ?? nameOf(claims[username]) ?? claims.sub;
+  if (recordName(login) === undefined) throw unfit('names no legal login string');
   return login;
+}
+
+/** An address in another claim is not verified. */
+function nameOf(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') throw unfit('names no legal login string');
+  return value.includes('@') || value === '' ? undefined : value;
 }
 
 /**
@@ -92,7 +109,8 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity 
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
   const name = prefixOf(usernamePrefix, username, rules.issuer) + value;
   if (name.startsWith('system:') || name.length > maxNameLength || !fitsHeader(name)) throw unfit('names nobody who may log in');
-  if (claims.sub !== '' && !fitsHeader(claims.sub)) throw unfit('has a subject that no header can carry');
+  if (claims.sub !== '' && (claims.sub.length > maxNameLength || !fitsHeader(claims.sub)))
+    throw unfit('has a subject that no header can carry');
   return { name, uid: claims.sub, groups: groupsOf(claims[groups], groupsPrefix, rules.isEmbedded), extra: {} };
 }
 

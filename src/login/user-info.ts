@@ -54,7 +54,7 @@ export function userInfoOf(person: Person, { rules, idleDays, now }: UserInfoRul
 function claimsInfo(claims: VerifiedClaims, rules: ClaimRules): UserInfo['ext'] {
   const shown = rules.extClaims.filter((name) => claims[name] !== undefined).map((name) => [name, claims[name]]);
   const name = displayNameOf(claims);
-  const record = recordName(loginOf(claims, rules) ?? '');
+  const record = recordName(loginOf(claims, rules));
   return {
     ...(record !== undefined && { user: record }),
     ...(name !== undefined && { display_name: name }),

@@ -105,6 +105,20 @@ describe('the record of a log-in', () => {
     expect(new Set(recorded.map((one) => (one.outcome === 'recorded' ? one.account.uid : '')))).to.have.property('size', 1);
   });
 
+  it('REC-07 belongs to one of many subjects of an issuer that log in at once on two replicas', async () => {
+    const subjects = Array.from({ length: 12 }, (_, index) => ({ issuer: 'https://issuer.example.com', sub: `subject-${index}` }));
+    const recorded = await Promise.all(
+      subjects.map((subject, index) =>
+        (index % 2 ? first : second).recorder.record(aLogin('taken@example.com', { subject: { ...subject, mayLink: true } }), never),
+      ),
+    );
+
+    const reasons = recorded.map(reasonOf);
+    expect(reasons.filter((reason) => reason === 'SubjectDiffers')).to.have.length(11);
+    const winner = subjects[reasons.indexOf('recorded')];
+    expect(await replicas.userStatus(nameOf('taken@example.com'))).to.have.deep.property('subjects', [winner]);
+  });
+
   it('keeps sixteen linked identities, the newest', async () => {
     for (let count = 0; count < 18; count += 1)
       await first.recorder.record(aLogin('links@example.com', { linkedID: { type: 'oidc', id: `subject-${count}` } }), never);

@@ -28,9 +28,9 @@ describe('back-channel logout', () => {
   });
   beforeEach(() => {
     provider.misbehave();
-    // Somebody else each time, in a session of their own.
+    // Another person each time, with a record and a session of their own.
     const sub = randomUUID();
-    provider.person = { ...provider.person, sub, sid: `session-of-${sub}` };
+    provider.person = { ...provider.person, sub, email: `${sub}@example.com`, sid: `session-of-${sub}` };
   });
 
   const post = ({ url }: { url: string }, request: BrowserRequest): Promise<Reply> =>
@@ -85,15 +85,15 @@ describe('back-channel logout', () => {
     const first = await session(service);
     provider.person = { ...provider.person, sid: 'second' };
     const second = await session(other);
-    const { sub } = provider.person;
-    provider.person = { ...provider.person, sub: 'bystander' };
+    const { sub, email } = provider.person;
+    provider.person = { ...provider.person, sub: 'bystander', email: 'bystander@example.com' };
     const bystander = await session(service);
     const reply = await sendNew({ claims: { sub, sid: undefined } });
 
     expect(reply.status, reply.text).to.equal(200);
     for (const { browser } of [first, second]) expect(await isIn(at(service, browser))).to.equal(false);
     expect(await isIn(bystander.browser)).to.equal(true);
-    provider.person = { ...provider.person, sub };
+    provider.person = { ...provider.person, sub, email };
     cluster.clock.advance(2);
     expect(await isIn((await session(service)).browser), 'after another log-in').to.equal(true);
   });

@@ -121,7 +121,8 @@ describe('the login string that names a record', () => {
   it('is the email, else the user name', () => {
     expect(loginOf(claims(), rules({ username: 'sub' }))).to.equal('jane@example.com');
     expect(loginOf(claims({ email: undefined }), rules({ username: 'sub' }))).to.equal('jane-1');
-    expect(loginOf(claims({ email: undefined }), rules())).to.equal(undefined);
+    // Such a token names nobody (`identityOf`), and its sub is nobody else's.
+    expect(loginOf(claims({ email: undefined }), rules())).to.equal('jane-1');
   });
 
   it('is never an email that is not verified', () => {
