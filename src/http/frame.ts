@@ -141,7 +141,7 @@ export class Frame {
     });
   }
 
-  /** All clients behind such a proxy share its address, and with it every limit. Told once: the header is anybody's to send. */
+  /** All clients behind such a proxy share its address, and with it every limit. Told once: any client can send the header. */
   #distrust(peer: string): void {
     if (this.#untrustedProxy !== undefined) return;
     this.#untrustedProxy = peer;

@@ -14,7 +14,7 @@ export function wholeNumber({ max, cap = Number.MAX_SAFE_INTEGER }: { max?: numb
     .meta({ override: shownAs({ type: 'integer', minimum: 1, ...(max !== undefined && { maximum: max }) }) });
 }
 
-/** For the document alone: whoever reads the parameter decides what is true. */
+/** For the document alone: the reader of the parameter decides what is true. */
 export const shownAsBoolean = { override: shownAs({ type: 'boolean' }) };
 
 /** For the document alone. */

@@ -12,7 +12,7 @@ export interface UnfinishedBody {
   source: string;
   /** Whether the operation takes long bodies: then it is enough that it goes on coming. */
   isStreamed: () => boolean;
-  /** It is there, or somebody has begun to answer without it. */
+  /** It is there, or the answer has begun without it. */
   done(): void;
   /** It is taking too long, or others wait for its place. */
   cut(reason: 'slow' | 'crowded'): void;

@@ -143,7 +143,7 @@ export class AccountState {
     const { revokedTokens } = this.#options;
     if (issuerLogin !== undefined && revokedTokens.hasEndedLogin(issuerLogin, at * 1000)) return true;
     if (subjectName !== '' && revokedTokens.hasSubject(subjectName, at * 1000)) return true;
-    // A record made anew under the name of a deleted one does not inherit its logins.
+    // A new record under the name of a deleted one does not inherit its logins.
     return userUID !== undefined && this.accountOf(user)?.uid !== userUID;
   }
 

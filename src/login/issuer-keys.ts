@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Issuer } from './issuer.ts';
 import { IssuerFault, issuerUnavailable } from './issuer-errors.ts';
 
-/** Between two readings that a bearer token of an unknown key has caused: anybody can send one with a made-up name. */
+/** Between two readings that a bearer token of an unknown key has caused: any client can send one with a made-up name. */
 const coolDownMs = 30_000;
 /** Between two readings that other tokens have caused, which wait for the next one: what cannot be told must not end anything. */
 const pauseMs = 250;

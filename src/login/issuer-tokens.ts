@@ -115,7 +115,7 @@ export class IssuerTokens {
   }
 
   /**
-   * Undefined without a new ID token. Whose it is, is compared before anybody else is asked about it. While the userinfo endpoint is out
+   * Undefined without a new ID token. The subject is compared before the userinfo endpoint is asked. While the userinfo endpoint is out
    * of reach, the claims are not whole: the old refresh token may be worth nothing by now, so the new one must not be lost.
    *
    * @throws FatalRefresh, StatusError 503

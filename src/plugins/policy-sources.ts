@@ -36,7 +36,7 @@ export function choosePolicy(additions: readonly PolicyAddition[]): PolicyChoice
 const isTaken = (directive: string, value: string): boolean =>
   plainSource.test(value) && (!scriptDirectives.has(directive) || isNamedHost(value));
 
-/** Below a public suffix such as `co.uk` or `github.io` anybody can have a host. */
+/** Below a public suffix such as `co.uk` or `github.io` every customer can have a host. */
 function isNamedHost(value: string): boolean {
   const { wildcard, host } = hostSource.exec(value)?.groups ?? {};
   if (host === undefined) return false;

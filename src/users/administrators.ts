@@ -26,7 +26,7 @@ const waitMs = 8_000;
 const pauseMs = 50;
 
 /**
- * Keeps one administrator who can let the others in again. Whoever takes one away holds a Lease for it, on all replicas, and sees the
+ * Keeps one administrator who can let the others in again. The replica that takes one away holds a Lease for it, on all replicas, and sees the
  * others as they are stored at that moment: two at once never take away the last two.
  */
 export class Administrators {
@@ -59,7 +59,7 @@ export class Administrators {
   }
 
   /**
-   * Does what takes somebody away from the administrators, if another one is left; anything at once for all others.
+   * Runs a change that takes an administrator away, if another one is left; other changes run at once.
    *
    * @param act its signal aborts when the lock is lost
    * @throws StatusError 409 for the last administrator who can log in, 503 while others are being taken away, 504

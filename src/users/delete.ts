@@ -93,7 +93,7 @@ export class UserDeleter {
     const { apiServer, accounts } = this.#options;
     const { name } = account;
     if (subjectName !== '') await this.#revoke(subjectName, account, signal);
-    // What names a record means that record, and a record that is not canonical is nobody: what names it means somebody else.
+    // References by name mean the canonical record. They are kept when a record that is not canonical goes.
     const isTaken = accounts.get(subjectName) !== undefined;
     if (account.isCanonical) await removeReferences(apiServer.asService, { name, subjectName: isTaken ? '' : subjectName }, signal);
     await this.#send(deletion, object, caller, signal);

@@ -253,7 +253,7 @@ function wishOf(patch: unknown, account: Account | undefined, { identity }: Call
   };
 }
 
-/** What the patch makes of somebody who could log in before; undefined if they still can. */
+/** What the patch does to a user who could log in before; undefined if they still can. */
 function leavingBy({ spec = {} }: UserPatch): string | undefined {
   if (spec.is_disabled === true) return 'disabled';
   return spec.expired ? 'made to expire' : undefined;
