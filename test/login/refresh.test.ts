@@ -259,8 +259,8 @@ describe('refresh', () => {
       const { user } = userInfoOf(await browser.info('v2', bearer)).ext;
       await cluster.kubernetes.remove(`/apis/auth.platform.io/v1/users/${user}`);
       await eventually(
-        async () => userInfoOf(await browser.info('v2', bearer)).ext.phase,
-        (phase) => phase === undefined,
+        async () => (await browser.info('v2', bearer)).status,
+        (status) => status === 401,
       );
       const reply = await refresh(browser, refreshToken);
 
