@@ -91,7 +91,7 @@ export class LoginRecorder {
     if (found !== undefined) return this.#refusal(found, login, time) ?? this.#update(found, login, time, signal);
     if (!config.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
     const created = await this.#records.create(newUser(name, login), signal);
-    return created && this.#writeStatus(created, login, time, signal, { activatedTime: timestamp(time) });
+    return created && this.#writeStatus(created, login, time, signal);
   }
 
   #refusal(object: KubernetesObject, { login, connector, subject }: Login, time: Date): Recorded | undefined {
@@ -121,15 +121,16 @@ export class LoginRecorder {
     { groups, subjectName, subject }: Login,
     time: Date,
     signal: AbortSignal,
-    also: Record<string, unknown> = {},
   ): Promise<Recorded | undefined> {
     const old = isRecord(object.status) ? object.status : {};
+    // Not only right after the record was made: the first login may have failed between the two writes.
+    const isFirst = old.lastLoginTime === undefined && old.groups === undefined;
     const told = {
       groups: recordedGroups(groups),
       subjectName,
       ...(subject && { subjects: linkedSubjects(old.subjects, subject) }),
       lastLoginTime: timestamp(time),
-      ...also,
+      ...(isFirst && { activatedTime: timestamp(time) }),
     };
     const status = { ...old, ...told };
     const phase = phaseStatus({ ...object, status }, time, this.#options.config.idleDays);
