@@ -120,7 +120,8 @@ describe('FLT-09 an etcd that is killed and started again', () => {
       it(`FLT-09 when the write of ${what} is ${how}: 503 without a word of it, and the next log-in makes it whole`, async () => {
         const email = `half-${index}-${turn}@example.com`;
         const first = await begin(email);
-        proxy.inject(fault, isWrite, 2);
+        // As many as there may be: the controller writes the status of users, too.
+        proxy.inject(fault, isWrite, 20);
         expectRefused(await first.finish());
         expect((await first.browser.info('v2')).status).to.equal(401);
         proxy.mend();
