@@ -12,7 +12,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { IdentityCache } from '../kubernetes/identity.ts';
 import type { KeyRing } from '../kubernetes/key-ring.ts';
-import { redirectURLsOf } from '../oidc/redirect-urls.ts';
+import { homeOf, redirectURLsOf } from '../oidc/redirect-urls.ts';
 import { backchannelOperation, type ReceiveLogout } from './backchannel-routes.ts';
 import { Info } from './info.ts';
 import { createRelyingParty } from './relying-party.ts';
@@ -64,7 +64,7 @@ export function createLogin(options: LoginOptions): Login {
   const { config, issuerURL, identities, basePath, now = () => new Date(), clock = () => performance.now() } = options;
   const { publicURL } = config.server;
   const { externalURL, tokenStorage } = config.login;
-  const home = publicURL === undefined ? [] : [`${publicURL.replace(/\/{1,8}$/, '')}/`];
+  const home = publicURL === undefined ? [] : [homeOf(publicURL)];
   const { postLogoutRedirectURLs = home } = config.login;
   const redirectURLs = publicURL === undefined ? [] : redirectURLsOf(publicURL, config.login);
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
