@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../http/bound.ts';
 import type { Metrics } from '../http/metrics.ts';
+import { abortable } from './abortable.ts';
 
 export interface AnswerCacheOptions<T> {
   /** Label of the metrics. */
@@ -81,14 +82,10 @@ export class AnswerCache<T> {
   }
 
   async #wait(question: Question<T>, signal: AbortSignal): Promise<T> {
-    const { promise: gone, reject } = Promise.withResolvers<never>();
-    const leave = () => reject(signal.reason);
-    signal.addEventListener('abort', leave);
     question.waiting += 1;
     try {
-      return await Promise.race([question.answer, gone]);
+      return await abortable(question.answer, signal);
     } finally {
-      signal.removeEventListener('abort', leave);
       question.waiting -= 1;
       if (question.waiting === 0 && !question.isAnswered) question.controller.abort();
     }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Metrics } from '../http/metrics.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../http/status.ts';
+import { abortable } from './abortable.ts';
 import type { Connection, TlsOptions } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
@@ -148,7 +149,8 @@ export class Transport {
     const end = this.#metrics.upstream.startTimer({ call: call.call });
     this.#pending += 1;
     try {
-      const response = await agent.request({ ...options, signal: deadline.signal });
+      // undici hears an abort only once a connection stands, which a silent server may never let it have.
+      const response = await abortable(agent.request({ ...options, signal: deadline.signal }), deadline.signal);
       this.#failure = undefined;
       end({ outcome: response.statusCode });
       return response;

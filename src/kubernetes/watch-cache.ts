@@ -1,4 +1,5 @@
 import type { Metrics } from '../http/metrics.ts';
+import { abortable } from './abortable.ts';
 import { Deadline } from './deadline.ts';
 import type { Page, Selection, WatchEvent } from './list-watch.ts';
 import type { KubernetesObject } from './resource.ts';
@@ -74,16 +75,7 @@ export class WatchCache<Row> {
 
   /** @throws the signal's reason when it aborts before */
   async whenSynced(signal?: AbortSignal): Promise<void> {
-    if (signal === undefined) return this.#synced.promise;
-    signal.throwIfAborted();
-    const { promise: gone, reject } = Promise.withResolvers<never>();
-    const leave = () => reject(signal.reason);
-    signal.addEventListener('abort', leave);
-    try {
-      await Promise.race([this.#synced.promise, gone]);
-    } finally {
-      signal.removeEventListener('abort', leave);
-    }
+    await (signal === undefined ? this.#synced.promise : abortable(this.#synced.promise, signal));
   }
 
   /** `key` is the name; `namespace/name` where a resource with namespaces is watched in all of them. */

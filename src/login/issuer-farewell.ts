@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { stateOf } from '../http/router.ts';
-import { abortable } from './abortable.ts';
+import { abortable } from '../kubernetes/abortable.ts';
 import { issuerTimeoutMs } from './issuer-fetch.ts';
 import { newSecret } from './session-cookie.ts';
 import { FatalRefresh } from './types.ts';

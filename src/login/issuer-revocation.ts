@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { stateOf } from '../http/router.ts';
-import { abortable } from './abortable.ts';
+import { abortable } from '../kubernetes/abortable.ts';
 import { atATime } from './at-a-time.ts';
 import { type IssuerFarewell, issuerMs } from './issuer-farewell.ts';
 import type { SessionRow } from './session-record.ts';

@@ -5,7 +5,7 @@ import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
 import { StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
-import { abortable } from './abortable.ts';
+import { abortable } from '../kubernetes/abortable.ts';
 import { type AccountState, whoseLogin } from './account-state.ts';
 import { issuerTimeoutMs } from './issuer-fetch.ts';
 import type { TokenOwner } from './issuer-tokens.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
-import { abortable } from './abortable.ts';
+import { abortable } from '../kubernetes/abortable.ts';
 import { sessionEnded } from './account-state.ts';
 import { issuerTimeoutMs } from './issuer-fetch.ts';
 import type { RenewedLogins } from './renewed-logins.ts';

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { Metrics } from '../../src/http/metrics.ts';
 import { StatusError } from '../../src/http/status.ts';
@@ -200,6 +202,24 @@ describe('a call to the API server', () => {
     expect(client.failure()).to.equal(undefined);
     expect(await failureOf(client.asService.request(get({ signal: goingAway.signal })))).to.equal(goingAway.signal.reason);
     await client.close();
+  });
+
+  it('ends when the caller goes away while the TLS handshake goes unanswered', async () => {
+    const goingAway = new AbortController();
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => {
+      sockets.push(socket);
+      goingAway.abort(new Error('gone'));
+    });
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    // Without the abort the call would outlast this test.
+    const client = clientOf({ url: `https://127.0.0.1:${(silent.address() as AddressInfo).port}` }, 600_000);
+    const error = await failureOf(client.asService.request(get({ signal: goingAway.signal })));
+
+    expect(error).to.equal(goingAway.signal.reason);
+    await client.close();
+    for (const socket of sockets) socket.destroy();
+    silent.close();
   });
 
   for (const code of [429, 503]) {

@@ -1,10 +1,14 @@
-/** Waits for something that goes on by itself. @throws the signal's reason when that aborts before */
+/**
+ * Waits for work that goes on by itself, or that is slow to notice the signal.
+ *
+ * @throws the signal's reason when that aborts first; the result of the work is then dropped
+ */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: gone, reject } = Promise.withResolvers<never>();
   const leave = () => reject(signal.reason);
-  if (signal.aborted) leave();
-  else signal.addEventListener('abort', leave);
+  signal.addEventListener('abort', leave);
   try {
+    signal.throwIfAborted();
     return await Promise.race([work, gone]);
   } finally {
     signal.removeEventListener('abort', leave);
