@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+
+const page = readFileSync('docs/threat-model.md', 'utf8');
+const files = globSync('test/**/*.test.ts');
+/** Each mention of a test: the row ids before it, and the end of its path. */
+const mentions = [...page.matchAll(/((?:[A-Z]+-\d+ )*)`([a-z0-9/-]+\.test\.ts)`/g)].map(([, ids = '', path = '']) => ({
+  ids: ids.split(' ').filter(Boolean),
+  path,
+}));
+
+describe('docs/threat-model.md', () => {
+  it('names tests that exist', () => {
+    expect(mentions.length).to.be.greaterThan(80);
+    const missing = mentions.filter(({ path }) => !files.some((file) => `/${file}`.endsWith(`/${path}`)));
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('names rows that these tests carry in their titles', () => {
+    const wrong = mentions.flatMap(({ ids, path }) => {
+      const texts = files.filter((file) => `/${file}`.endsWith(`/${path}`)).map((file) => readFileSync(file, 'utf8'));
+      return ids.filter((id) => !texts.some((text) => text.includes(id))).map((id) => `${id} in ${path}`);
+    });
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it('gives a test with each line of what an attacker cannot do', () => {
+    const lines = page.split('\n').filter((line) => /^\| [^|]+ \| [^|]+ \| [^|]* \|$/.test(line));
+    const without = lines.filter((line) => !/^\| (Cannot|Reads|-)/.test(line) && !line.includes('.test.ts`'));
+    expect(without).to.deep.equal([]);
+  });
+});
