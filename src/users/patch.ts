@@ -105,7 +105,7 @@ export class UserPatcher {
     checkTests(JSON.parse(userRow(object).text), tests, { group: userResource.group, kind: 'User', name });
     const leaving = leavingBy(body);
     if (leaving !== undefined) await this.#options.administrators.requireAnother(account, leaving, signal);
-    const attempt = { account, password, oldPassword, wish, origin: request.origin };
+    const attempt = { account, password, oldPassword, wish, origin: request.origin, isDryRun };
     const passwordChangedAt = await this.#checkPassword(attempt, signal);
     const spec = specChanges(object, body, this.#options.now());
     const isWritten = spec !== undefined;
@@ -160,17 +160,25 @@ export class UserPatcher {
     return { body: object, password: fresh?.password, oldPassword: old?.password ?? '', warnings };
   }
 
-  /** @returns which password it was that somebody has proved who changes their own */
+  /**
+   * A dry run compares nothing with the stored password: it counts no attempt either, so that it could be asked without end.
+   *
+   * @returns which password it was that somebody has proved who changes their own
+   */
   async #checkPassword(
-    given: { account: Account; password: string | undefined; oldPassword: string; wish: Wish; origin: AuditOrigin },
+    given: { account: Account; password: string | undefined; oldPassword: string; wish: Wish; origin: AuditOrigin; isDryRun: boolean },
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { passwordCheck } = this.#options;
-    const { account, password, oldPassword, wish, origin } = given;
+    const { account, password, oldPassword, wish, origin, isDryRun } = given;
     if (password === undefined) return undefined;
     const { name, email, uid } = account;
     const refuse = (error: FieldError) => invalid({ group: userResource.group, kind: 'User', name }, [error]);
     const same = invalidValue('spec.password', '***', 'must be another one than before');
+    if (isDryRun) {
+      if (wish.isSelf && password === oldPassword) throw refuse(same);
+      return undefined;
+    }
     if (wish.isSelf) {
       const verdict = await passwordCheck.check({ email, password: oldPassword, ...origin }, signal, 'PasswordCheckFailed');
       if (verdict.outcome === 'refused' && verdict.retryAfterSeconds !== undefined)

@@ -278,6 +278,28 @@ describe('PATCH /auth/v1/users/{name}', () => {
     expect((await patch('missing@example.com', { spec: { username: 'X' } })).status).to.equal(404);
   });
 
+  it('LIM-09 compares no password on a dry run, and counts nothing', async () => {
+    await aPerson('probed@example.com', { subjectName: 'nobody' });
+    const dry = (spec: object, as: Person) => patch('probed@example.com', { spec }, { as, query: '?dryRun=All' });
+    const answer = async (response: Response) => [response.status, await response.text()];
+    const before = await read('probed@example.com');
+    const right = await answer(await dry({ password: fresh, old_password: old }, 'nobody'));
+    for (let time = 0; time < 6; time += 1)
+      expect(await answer(await dry({ password: fresh, old_password: `guess ${time}` }, 'nobody'))).to.deep.equal(right);
+    expect(right[0]).to.equal(200);
+    // Those who may set it, too: whether it is the current one is not told.
+    expect(await answer(await dry({ password: old }, 'manager'))).to.deep.equal(await answer(await dry({ password: fresh }, 'manager')));
+    expect(await read('probed@example.com')).to.deep.equal(before);
+
+    expect(await fieldsOf(await dry({ password: fresh }, 'nobody'))).to.deep.equal(['spec.old_password FieldValueRequired']);
+    expect(await fieldsOf(await dry({ password: 'brief!7', old_password: old }, 'nobody'))).to.deep.equal([
+      'spec.password FieldValueInvalid',
+    ]);
+    expect(await fieldsOf(await dry({ password: fresh, old_password: fresh }, 'nobody'))).to.deep.equal([
+      'spec.password FieldValueInvalid',
+    ]);
+  });
+
   it('leaves the passwords of users of other sources alone', async () => {
     await server.kubernetes.apply({
       ...aUser('ldap@example.com'),
