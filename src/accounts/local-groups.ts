@@ -1,6 +1,6 @@
 import { serviceUnavailable } from '../http/status.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
-import type { Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Change, WatchCache, WatchState } from '../kubernetes/watch-cache.ts';
 
 /** The custom resource Group; deploy/manifests holds its definition. */
 export const groupResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'groups' };
@@ -24,22 +24,21 @@ interface GroupMembers {
   readonly members: readonly string[];
 }
 
-type Groups = Pick<WatchCache<GroupMembers>, 'onChange' | 'isSynced' | 'failure' | 'isStale'>;
+type Groups = Pick<WatchCache<GroupMembers>, 'onChange' | 'state' | 'missing' | 'outdated'>;
 
 /** Which local groups a user is in, as far as this replica has seen the cluster. */
 export interface LocalGroupLookup {
   /** Names of the local groups that a User record is in, as Kubernetes sees them (`local:dev`), sorted. */
   of(userName: string): readonly string[];
-  /** Whether the first list is complete. */
-  readonly isSynced: boolean;
-  /** Why the last attempt to follow them failed, e.g. `404 NotFound` while the resource is not installed. */
-  failure(): string | undefined;
-  /** Whether what is known may be old. */
-  isStale(): boolean;
+  readonly state: WatchState;
+  /** Why they are not known; undefined if they are. */
+  missing(): string | undefined;
+  /** Why they may not be what there is now; undefined if they are. */
+  outdated(): string | undefined;
 }
 
 /** Where groups are turned off nobody is in one. */
-export const noLocalGroups: LocalGroupLookup = { of: () => [], isSynced: true, failure: () => undefined, isStale: () => false };
+export const noLocalGroups: LocalGroupLookup = { of: () => [], state: 'synced', missing: () => undefined, outdated: () => undefined };
 
 /**
  * To be called before they are relied on: who is left out of a group for not being known yet would lose rights for as long as a token
@@ -48,17 +47,13 @@ export const noLocalGroups: LocalGroupLookup = { of: () => [], isSynced: true, f
  * @throws StatusError 503 while they are not known
  */
 export function requireLocalGroups(groups: LocalGroupLookup): void {
-  const failure = groups.failure();
-  if (!groups.isSynced && !failure?.startsWith('404'))
-    throw serviceUnavailable('kubernetes', { cause: new Error(`groups: ${failure ?? 'not listed yet'}`) });
+  if (groups.state === 'pending') throw serviceUnavailable('kubernetes', { cause: new Error(`groups: ${groups.missing()}`) });
 }
 
 /** The same where a group too few would be a right too many: what may be old does not count. @throws StatusError 503 */
 export function requireCurrentGroups(groups: LocalGroupLookup): void {
-  requireLocalGroups(groups);
-  const failure = groups.failure();
-  if (groups.isStale() && !failure?.startsWith('404'))
-    throw serviceUnavailable('kubernetes', { cause: new Error(`groups: ${failure ?? 'nothing was heard for too long'}`) });
+  const outdated = groups.outdated();
+  if (outdated !== undefined) throw serviceUnavailable('kubernetes', { cause: new Error(`groups: ${outdated}`) });
 }
 
 /** Reads local groups out of a watch cache of Groups. To be made before the cache is started. */
@@ -71,16 +66,16 @@ export class LocalGroups implements LocalGroupLookup {
     groups.onChange((change) => this.#record(change));
   }
 
-  get isSynced(): boolean {
-    return this.#groups.isSynced;
+  get state(): WatchState {
+    return this.#groups.state;
   }
 
-  failure(): string | undefined {
-    return this.#groups.failure();
+  missing(): string | undefined {
+    return this.#groups.missing();
   }
 
-  isStale(): boolean {
-    return this.#groups.isStale();
+  outdated(): string | undefined {
+    return this.#groups.outdated();
   }
 
   of(userName: string): readonly string[] {

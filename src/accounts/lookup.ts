@@ -1,5 +1,5 @@
 import { serviceUnavailable } from '../http/status.ts';
-import type { Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Change, WatchCache, WatchState } from '../kubernetes/watch-cache.ts';
 import type { Account } from './account.ts';
 import { recordName } from './record-name.ts';
 
@@ -15,8 +15,9 @@ export interface AccountLookup {
   administrators(): readonly Account[];
   /** Whether the first list is complete. */
   readonly isSynced: boolean;
-  /** Why the last attempt to follow them failed, e.g. `404 NotFound` while the resource is not installed. */
-  failure(): string | undefined;
+  readonly state: WatchState;
+  /** Why what is known is not all that there is; undefined if it is. */
+  missing(): string | undefined;
   /** Seconds since the API server was last heard of on their watch. */
   ageSeconds(): number;
   /** Told of every record that comes, changes or goes. @returns a function that ends it */
@@ -26,11 +27,14 @@ export interface AccountLookup {
 }
 
 /** To be called before they are relied on. @throws StatusError 503 while they are not known */
-export function requireAccounts({ isSynced, failure }: Pick<AccountLookup, 'isSynced' | 'failure'>): void {
-  if (!isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${failure() ?? 'not listed yet'}`) });
+export function requireAccounts({ isSynced, missing }: Pick<AccountLookup, 'isSynced' | 'missing'>): void {
+  if (!isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${missing()}`) });
 }
 
-type Records = Pick<WatchCache<{ readonly account: Account }>, 'get' | 'isSynced' | 'failure' | 'ageSeconds' | 'onChange' | 'waitFor'>;
+type Records = Pick<
+  WatchCache<{ readonly account: Account }>,
+  'get' | 'isSynced' | 'state' | 'missing' | 'ageSeconds' | 'onChange' | 'waitFor'
+>;
 
 /** Reads accounts out of a watch cache of Users. To be made before the cache is started. */
 export function accountLookup(records: Records): AccountLookup {
@@ -67,7 +71,10 @@ export function accountLookup(records: Records): AccountLookup {
     get isSynced() {
       return records.isSynced;
     },
-    failure: () => records.failure(),
+    get state() {
+      return records.state;
+    },
+    missing: () => records.missing(),
     ageSeconds: () => records.ageSeconds(),
     onChange(listener) {
       listeners.add(listener);

@@ -43,10 +43,8 @@ export function watchUserBindings(parts: WatchCacheParts): WatchedUserBindings {
     cache,
     references,
     names(kind, name) {
-      const failure = cache.failure();
-      // Without the resource in the cluster there are none.
-      if ((!cache.isSynced || cache.isStale()) && !failure?.startsWith('404'))
-        throw serviceUnavailable('kubernetes', { cause: new Error(`userbindings: ${failure ?? 'not listed yet, or not heard of'}`) });
+      const outdated = cache.outdated();
+      if (outdated !== undefined) throw serviceUnavailable('kubernetes', { cause: new Error(`userbindings: ${outdated}`) });
       return references.of(kind, name).size > 0;
     },
   };

@@ -32,7 +32,7 @@ export interface BindingsControllerOptions {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
   /** Undefined where groups are turned off. */
-  groups: Pick<WatchCache<GroupRow>, 'get' | 'onChange' | 'isSynced' | 'failure'> | undefined;
+  groups: Pick<WatchCache<GroupRow>, 'get' | 'onChange' | 'state'> | undefined;
   hasRole: (name: string) => boolean;
   groupsPrefix: string;
   log: Logger;
@@ -127,7 +127,7 @@ class Watching {
     this.#made.start();
     this.#namespaces.start();
     await Promise.all([bindings.whenSynced(signal), this.#made.whenSynced(signal), this.#namespaces.whenSynced(signal)]);
-    while (!accounts.isSynced || !isKnown(groups)) await sleep(pollMs, undefined, { signal });
+    while (!accounts.isSynced || groups?.state === 'pending') await sleep(pollMs, undefined, { signal });
     for (const row of bindings.values()) this.#onBinding({ key: row.name, new: row });
   }
 
@@ -184,10 +184,6 @@ class Watching {
     if (name !== undefined) this.#queue.add(name);
   }
 }
-
-/** Without the resource in the cluster there are no Groups. */
-const isKnown = (groups: BindingsControllerOptions['groups']) =>
-  groups === undefined || groups.isSynced || (groups.failure()?.startsWith('404') ?? false);
 
 const isSameList = (left: readonly string[] = [], right: readonly string[] = []) =>
   left.length === right.length && left.every((one, index) => one === right[index]);

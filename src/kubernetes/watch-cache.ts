@@ -26,6 +26,12 @@ export interface Change<Row> {
   new?: Row;
 }
 
+/**
+ * `pending` until the first list is complete, `synced` from then on, `notInstalled` as long as the API server does not know the resource:
+ * then there are no objects.
+ */
+export type WatchState = 'pending' | 'synced' | 'notInstalled';
+
 interface Entry<Row> {
   readonly row: Row;
   readonly resourceVersion: string;
@@ -71,6 +77,17 @@ export class WatchCache<Row> {
   /** Whether the first list is complete. */
   get isSynced(): boolean {
     return this.#isSynced;
+  }
+
+  get state(): WatchState {
+    if (this.#loop.isNotInstalled) return 'notInstalled';
+    return this.#isSynced ? 'synced' : 'pending';
+  }
+
+  /** Why the rows may not be what there is now; undefined if they are. Of a resource that is not installed there is nothing. */
+  outdated(): string | undefined {
+    if (this.state === 'notInstalled' || (this.#isSynced && !this.isStale())) return undefined;
+    return this.missing() ?? 'nothing was heard for too long';
   }
 
   /** @throws the signal's reason when it aborts before */

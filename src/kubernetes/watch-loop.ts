@@ -77,6 +77,7 @@ export class WatchLoop {
   /** Whether it was listed anew because the version was refused, and no watch has gone well since. */
   #isListedAnew = false;
   #failure: string | undefined;
+  #isNotInstalled = false;
   #restarts = 0;
 
   constructor(
@@ -122,6 +123,11 @@ export class WatchLoop {
   /** Why the last attempt failed; undefined if it did not. Names no host. */
   failure(): string | undefined {
     return this.#failure;
+  }
+
+  /** Whether it failed because the API server does not know the resource. */
+  get isNotInstalled(): boolean {
+    return this.#isNotInstalled;
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -194,6 +200,7 @@ export class WatchLoop {
     if (this.#failure === undefined) return;
     this.#log.info({ watch: this.#options.name, restarts: this.#restarts }, 'the watch is back');
     this.#failure = undefined;
+    this.#isNotInstalled = false;
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
@@ -206,6 +213,7 @@ export class WatchLoop {
     const failure = describe(error);
     if (failure !== this.#failure) this.#log.warn({ watch: this.#options.name, failure, err: error }, 'a watch failed and is begun again');
     this.#failure = failure;
+    this.#isNotInstalled = upstreamErrorOf(error)?.status.code === 404;
     this.#failures += 1;
     this.#restarts += 1;
     const { minPauseMs, maxPauseMs } = this.#times;

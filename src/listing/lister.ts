@@ -20,7 +20,17 @@ export interface ListerOptions<Row> {
   /** All objects of the resource. Not started yet. */
   cache: Pick<
     WatchCache<Row>,
-    'values' | 'onChange' | 'resourceVersion' | 'isSynced' | 'whenSynced' | 'waitFor' | 'isStale' | 'ageSeconds' | 'failure'
+    | 'values'
+    | 'onChange'
+    | 'resourceVersion'
+    | 'isSynced'
+    | 'whenSynced'
+    | 'waitFor'
+    | 'isStale'
+    | 'ageSeconds'
+    | 'failure'
+    | 'missing'
+    | 'state'
   >;
   /** Of the resource: `users`. */
   name: string;
@@ -85,9 +95,9 @@ export class Lister<Row extends ListRow> {
       signal.throwIfAborted();
     }
     await keysSettled();
-    const isOutdated = cache.isStale() && (cache.ageSeconds() > maxAgeSeconds || isNotInstalled(cache.failure()));
-    if (!cache.isSynced || isOutdated)
-      throw serviceUnavailable('kubernetes', { cause: new Error(`${name}: ${cache.failure() ?? 'not listed yet'}`) });
+    const isOutdated = cache.isStale() && cache.ageSeconds() > maxAgeSeconds;
+    if (cache.state !== 'synced' || isOutdated)
+      throw serviceUnavailable('kubernetes', { cause: new Error(`${name}: ${cache.missing() ?? 'nothing was heard for too long'}`) });
   }
 
   async #page(parameters: ListParameters, scope: Scope<Row> | undefined): Promise<Page> {
@@ -129,9 +139,6 @@ export class Lister<Row extends ListRow> {
     return `${this.#options.name} ${fingerprint}`;
   }
 }
-
-/** Says that the API server does not know the resource. */
-const isNotInstalled = (failure: string | undefined) => failure?.startsWith('404') ?? false;
 
 interface Slice<Row> {
   items: readonly Row[];

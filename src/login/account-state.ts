@@ -3,6 +3,7 @@ import type { AccountLookup } from '../accounts/lookup.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../accounts/refused-credential.ts';
 import { subjectOf } from '../accounts/subject-name.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ClaimRules } from './claims.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
@@ -17,12 +18,7 @@ const youngMs = 30_000;
 const watchDelayMs = 2_000;
 
 /** What a watch follows. */
-interface Followed {
-  /** Why the last attempt failed; undefined if it did not. */
-  failure(): string | undefined;
-  /** Seconds since the API server was last heard of on it. */
-  ageSeconds(): number;
-}
+type Followed = Pick<WatchCache<unknown>, 'state' | 'ageSeconds'>;
 
 export interface AccountStateOptions {
   accounts: AccountLookup;
@@ -68,7 +64,7 @@ export class AccountState {
       throw serviceUnavailable('kubernetes', { cause: new Error('nothing was heard of users, sessions or revocations for a minute') });
     await revokedTokens.whenKnown(signal);
     // Where the resource is not installed, log-in works without records.
-    const isKnown = () => accounts.isSynced || accounts.failure()?.startsWith('404') === true;
+    const isKnown = () => accounts.state !== 'pending';
     // Any version will do: it is seen with the first list.
     if (isKnown() || (await accounts.waitFor('1', watchDelayMs, signal)) || isKnown()) return;
     throw serviceUnavailable('kubernetes', { cause: new Error('the users are not known yet') });
@@ -169,7 +165,7 @@ export class AccountState {
 }
 
 /** Where a resource is not installed there is nothing to hear. */
-const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && !watch.failure()?.startsWith('404');
+const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && watch.state !== 'notInstalled';
 
 const isSubjectOf = (account: Account | undefined, { sub }: VerifiedClaims) => account !== undefined && subjectOf(account) === sub;
 

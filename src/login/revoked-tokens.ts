@@ -7,7 +7,7 @@ import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
-import { WatchCache } from '../kubernetes/watch-cache.ts';
+import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
 import type { VerifiedClaims } from './types.ts';
 
@@ -131,6 +131,10 @@ export class RevokedTokens {
     return this.#cache.missing();
   }
 
+  get state(): WatchState {
+    return this.#cache.state;
+  }
+
   /** Seconds since the API server was last heard of on their watch. */
   ageSeconds(): number {
     return this.#cache.ageSeconds();
@@ -147,12 +151,12 @@ export class RevokedTokens {
    */
   async whenKnown(signal: AbortSignal): Promise<void> {
     // Where the resource is not installed nothing can have been revoked.
-    if (this.#cache.isSynced || this.#cache.failure()?.startsWith('404')) return;
+    if (this.#cache.state !== 'pending') return;
     try {
       await this.#cache.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)]));
     } catch (cause) {
       signal.throwIfAborted();
-      if (!this.#cache.failure()?.startsWith('404')) throw serviceUnavailable('kubernetes', { cause });
+      if (this.#cache.state === 'pending') throw serviceUnavailable('kubernetes', { cause });
     }
   }
 

@@ -132,24 +132,16 @@ export class AccessTokenVerifier {
   async #whenKnown(signal: AbortSignal): Promise<void> {
     const { tokens, accounts, localGroups } = this.#options;
     // Any version will do: it is seen with the first list. Where a resource is not installed there is nothing to wait for.
-    if (!isKnown(tokens)) await tokens.waitFor('1', firstListMs, signal);
-    if (!isKnown(accounts)) await accounts.waitFor('1', firstListMs, signal);
+    for (const followed of [tokens, accounts]) if (followed.state === 'pending') await followed.waitFor('1', firstListMs, signal);
     const isOutdated = [tokens, accounts].some((followed) => followed.isSynced && followed.ageSeconds() > maxAgeSeconds);
-    if (!isKnown(tokens) || !isKnown(accounts) || isOutdated)
+    if (tokens.state === 'pending' || accounts.state === 'pending' || isOutdated)
       throw serviceUnavailable('kubernetes', { cause: new Error('the access tokens and their owners are not known') });
     requireLocalGroups(localGroups);
   }
 }
 
-interface Followed {
-  readonly isSynced: boolean;
-  failure(): string | undefined;
-}
-
 /** A record may have been written by others: a group that no header can carry would have each call refused. */
 const isUsable = (group: string) => !isReserved(group) && !isLocalGroupName(group) && fitsHeader(group);
-
-const isKnown = (followed: Followed) => followed.isSynced || followed.failure()?.startsWith('404') === true;
 
 const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token has expired' };
 

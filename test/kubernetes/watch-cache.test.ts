@@ -169,5 +169,6 @@ describe('a watch cache', () => {
     expect(t.cache.isStale()).to.equal(false);
     now = 41_000;
     expect(t.cache.isStale()).to.equal(true);
+    expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['synced', 'nothing was heard for too long']);
   });
 });

@@ -192,14 +192,17 @@ describe('a watch', () => {
     t.server.answer((_request, response) => status(response, 404, 'NotFound'));
     expect(t.cache.isSynced).to.equal(false);
     expect(t.cache.isStale()).to.equal(true);
+    expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['pending', 'not listed yet']);
     t.cache.start();
     await until(() => t.cache.restarts > 3);
     expect(t.cache.failure()).to.equal('404 NotFound');
     expect(t.cache.isSynced).to.equal(false);
+    expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['notInstalled', undefined]);
     t.server.answer(t.resource.answer);
     await t.cache.whenSynced();
 
     expect(t.cache.failure()).to.equal(undefined);
+    expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['synced', undefined]);
     expect(t.rows()).to.deep.equal({ a: '1', b: '2', c: '3' });
   });
 
@@ -210,6 +213,7 @@ describe('a watch', () => {
     reset(watcher);
     await until(() => t.cache.failure() === '404 NotFound');
     expect(t.cache.isStale()).to.equal(true);
+    expect(t.cache.state).to.equal('notInstalled');
     t.resource = new FakeResource(path);
     for (const name of ['w', 'x', 'y', 'z']) t.resource.put(name, 'new');
     t.server.answer(t.resource.answer);
@@ -228,6 +232,7 @@ describe('a watch', () => {
     ] as const) {
       t.server.answer(answer);
       await until(() => t.cache.failure() === failure);
+      expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['pending', failure]);
     }
   });
 
