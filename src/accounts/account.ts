@@ -93,6 +93,10 @@ const subjectsOf = (given: unknown): Subject[] =>
 export const belongsToAnother = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
   subjects.some((known) => known.issuer === issuer && known.sub !== sub);
 
+/** Whether a login of that subject has linked the record. */
+export const isLinkedTo = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
+  subjects.some((known) => known.issuer === issuer && known.sub === sub);
+
 /** A subject that logs in, and whether a record that belongs to none of the issuer yet may become its own. */
 export interface LinkingSubject extends Subject {
   readonly mayLink: boolean;

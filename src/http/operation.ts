@@ -16,6 +16,8 @@ export interface Bearer {
   readonly session?: string;
   /** Name of the User record, when the token is one of the issuer that people log in at. */
   readonly user?: string;
+  /** Who the caller is at the external issuer that people log in at, when the token is one of it. */
+  readonly subject?: { readonly issuer: string; readonly sub: string };
   /** Id of the access token, when it is one: it makes no further credentials (`requireNoAccessToken`). */
   readonly accessToken?: string;
   /** The user's password is due: only what an operation declares `openToPasswordDue` is his until he has changed it. */

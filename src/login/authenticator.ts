@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { Account } from '../accounts/account.ts';
+import type { Account, Subject } from '../accounts/account.ts';
 import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { readBearer } from '../http/bearer.ts';
@@ -25,6 +25,8 @@ export interface LoginAuthenticatorOptions {
   verify: (token: string) => Promise<VerifiedToken | 'not ours'>;
   /** Who the claims say it is. @throws StatusError 401 */
   identityOf: (claims: VerifiedClaims) => Identity;
+  /** Undefined at the embedded issuer. */
+  subjectOf: (claims: VerifiedClaims) => Subject | undefined;
   /** Whether `kubernetes.credentials` is `impersonate`. */
   isImpersonated: boolean;
   /** Asks the API server. */
@@ -87,7 +89,13 @@ export class LoginAuthenticator implements Authenticator {
     await accountState.whenTokenCaughtUp(owner, signal);
     const refusal = accountState.refusalOfToken(owner);
     if (refusal !== undefined) throw refusal;
-    return { ...bearer, isVerified: true, ...(isImpersonated && { actAs: identity }), ...ofAccount(accountState.find(login)) };
+    return {
+      ...bearer,
+      isVerified: true,
+      ...(isImpersonated && { actAs: identity }),
+      ...this.#subjectOf(claims),
+      ...ofAccount(accountState.find(login)),
+    };
   }
 
   async #ofSession(ctx: Context, secret: string, isUse: boolean): Promise<Bearer> {
@@ -107,8 +115,14 @@ export class LoginAuthenticator implements Authenticator {
       session: row.name,
       isVerified: true,
       ...(isImpersonated && { actAs: this.#identityOf(secrets.tokens.claims) }),
+      ...this.#subjectOf(secrets.tokens.claims),
       ...ofAccount(accountState.accountOf(row.user)),
     };
+  }
+
+  #subjectOf(claims: VerifiedClaims): Pick<Bearer, 'subject'> {
+    const subject = this.#options.subjectOf(claims);
+    return { ...(subject && { subject }) };
   }
 
   #identityOf(claims: VerifiedClaims): Identity {

@@ -21,7 +21,7 @@ import {
   otherSubject,
   phaseRefused,
 } from './callback-errors.ts';
-import { type ClaimRules, identityOf, loginOf, mayLink, plainGroupsOf, unusableGroupsOf } from './claims.ts';
+import { type ClaimRules, identityOf, loginOf, mayLink, plainGroupsOf, subjectOf, unusableGroupsOf } from './claims.ts';
 import { type ConnectorRules, connectorOf } from './connector.ts';
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
@@ -188,10 +188,10 @@ export class Callback {
     }
   }
 
-  /** Undefined at the embedded issuer, whose `sub` names one record by itself. */
   #subjectOf(claims: VerifiedClaims): LinkingSubject | undefined {
     const { rules } = this.#options;
-    return rules.isEmbedded ? undefined : { issuer: claims.iss, sub: claims.sub, mayLink: mayLink(claims, rules) };
+    const subject = subjectOf(claims, rules);
+    return subject && { ...subject, mayLink: mayLink(claims, rules) };
   }
 
   /** Step 11. */

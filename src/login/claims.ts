@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Subject } from '../accounts/account.ts';
 import { isLocalGroupName } from '../accounts/local-groups.ts';
 import { recordName } from '../accounts/record-name.ts';
 import type { Config } from '../config/schema.ts';
@@ -113,6 +114,10 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity 
     throw unfit('has a subject that no header can carry');
   return { name, uid: claims.sub, groups: groupsOf(claims[groups], groupsPrefix, rules.isEmbedded), extra: {} };
 }
+
+/** Who somebody is at the issuer; undefined at the embedded one, whose `sub` names one record by itself. */
+export const subjectOf = ({ iss, sub }: VerifiedClaims, { isEmbedded }: ClaimRules): Subject | undefined =>
+  isEmbedded ? undefined : { issuer: iss, sub };
 
 /** The issuer's groups by the claim alone, without prefix, as the record keeps them: those that are kept here are not among them. */
 export const plainGroupsOf = (claims: VerifiedClaims, { claims: { groups } }: ClaimRules): string[] => groupsOf(claims[groups], '');

@@ -16,7 +16,7 @@ import { AccountState } from './account-state.ts';
 import { LoginAuthenticator } from './authenticator.ts';
 import { BackchannelLogout } from './backchannel-logout.ts';
 import type { ReceiveLogout } from './backchannel-routes.ts';
-import { type ClaimRules, identityOf, loginOf } from './claims.ts';
+import { type ClaimRules, identityOf, loginOf, subjectOf } from './claims.ts';
 import { crossSiteRule } from './cross-site.ts';
 import type { Issuer } from './issuer.ts';
 import { IssuerFarewell } from './issuer-farewell.ts';
@@ -129,6 +129,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
     discard,
     verify: (token: string) => verifier.bearer(token),
     identityOf: (claims: VerifiedClaims) => identityOf(claims, rules),
+    subjectOf: (claims: VerifiedClaims) => subjectOf(claims, rules),
     loginOf: (claims: VerifiedClaims) => loginOf(claims, rules),
   };
   const renewedLogins = new RenewedLogins(shared);

@@ -1,3 +1,4 @@
+import type { Subject } from '../accounts/account.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
 
@@ -19,6 +20,8 @@ export interface AccessTokenRow {
   readonly owner: string;
   /** Uid of that record when the token was made; '' in one that nobody here has made. */
   readonly ownerUID: string;
+  /** Who made it at an external issuer; absent of a token that another credential made, and of one older than the field. */
+  readonly subject?: Subject;
   readonly description: string;
   /** SHA-256 of the secret, in hexadecimal. */
   readonly tokenHash: string;
@@ -41,6 +44,7 @@ export function accessTokenRow(object: KubernetesObject): AccessTokenRow {
   const spec = isRecord(object.spec) ? object.spec : {};
   const status = isRecord(object.status) ? object.status : {};
   const owner = text(spec.owner);
+  const subject = isRecord(spec.subject) ? { issuer: text(spec.subject.issuer), sub: text(spec.subject.sub) } : undefined;
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -49,6 +53,7 @@ export function accessTokenRow(object: KubernetesObject): AccessTokenRow {
     text: servedText(object, spec),
     owner,
     ownerUID: ownerUIDOf(metadata.ownerReferences, owner),
+    ...(subject && { subject }),
     description: text(spec.description),
     tokenHash: text(spec.tokenHash),
     createdAt: Date.parse(metadata.creationTimestamp),

@@ -39,6 +39,10 @@ const accessTokenObject = z
     spec: z.object({
       owner: z.string().describe('Name of the User record.'),
       ownerEmail: z.string().optional().describe('E-mail address or login name of that record.'),
+      subject: z
+        .object({ issuer: z.string(), sub: z.string() })
+        .optional()
+        .describe('Who made it at an external issuer: it ends when the User belongs to that account no longer.'),
       description: z.string(),
       issuedAt: time,
       expiration: time.optional(),

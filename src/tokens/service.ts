@@ -1,4 +1,4 @@
-import type { Account } from '../accounts/account.ts';
+import { type Account, isLinkedTo, type Subject } from '../accounts/account.ts';
 import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { phaseCause } from '../accounts/refused-credential.ts';
 import { userResource } from '../accounts/user-resource.ts';
@@ -9,6 +9,7 @@ import { parseFieldSelector } from '../http/selectors.ts';
 import { badParameter, conflict, forbidden, notFound, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
+import { until } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Lister } from '../listing/lister.ts';
 import type { Page } from '../listing/page.ts';
@@ -61,13 +62,15 @@ export class AccessTokenService {
     requireAccounts(accounts);
     const time = now();
     const owner = this.#requireOwner(caller, time);
+    const { subject } = caller;
+    if (subject !== undefined) await this.#whenLinked(owner, subject, caller, signal);
     const expiration = this.#expirationOf(asked, time);
     await lister.whenUsable(signal);
     const { id, text, tokenHash } = newToken();
     return this.#oneOfFew(owner, id, async () => {
       const expiresAt = new Date(expiration * 1000);
       const { description } = asked;
-      const token = { id, owner, description, tokenHash, issuedAt: time, expiresAt };
+      const token = { id, owner, subject, description, tokenHash, issuedAt: time, expiresAt };
       const stored = await storeToken(this.#options.apiServer.asService, token, { isDryRun, signal });
       const timestamp = Math.floor(time.getTime() / 1000);
       if (isDryRun) return { made: { id, timestamp, expiration, description }, owner };
@@ -127,6 +130,18 @@ export class AccessTokenService {
     return account;
   }
 
+  /** The login that links the record may have been a moment ago, on another replica. @throws StatusError 403 */
+  async #whenLinked({ name, uid }: Account, subject: Subject, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { accounts } = this.#options;
+    const isLinked = () => {
+      const account = accounts.get(name);
+      return account?.uid === uid && isLinkedTo(account, subject);
+    };
+    await until(isLinked, (listener) => accounts.onChange(listener), seenWithinMs, signal);
+    if (!isLinked())
+      throw refused(caller, { reason: 'SubjectDiffers', message: 'the User record belongs to no account of the issuer yet: log in once' });
+  }
+
   /** Unix seconds. @throws StatusError 400 */
   #expirationOf({ expiration }: NewAccessToken, time: Date): number {
     const { defaultDays, maxDays } = this.#options.config.accessTokens;
@@ -156,14 +171,12 @@ export class AccessTokenService {
   /** So that whoever deleted does not see the token in the next list here, and nobody else uses it. */
   async #whenGone({ name, uid }: AccessTokenRow, signal: AbortSignal): Promise<void> {
     const { tokens } = this.#options;
-    const isGone = () => tokens.get(name)?.uid !== uid;
-    if (isGone()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const forget = tokens.onChange(() => isGone() && resolve());
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(seenWithinMs)]);
-    deadline.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    forget();
+    await until(
+      () => tokens.get(name)?.uid !== uid,
+      (listener) => tokens.onChange(listener),
+      seenWithinMs,
+      signal,
+    );
   }
 }
 

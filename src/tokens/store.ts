@@ -1,4 +1,4 @@
-import type { Account } from '../accounts/account.ts';
+import type { Account, Subject } from '../accounts/account.ts';
 import { timestamp } from '../accounts/timestamp.ts';
 import { userApiVersion } from '../accounts/user-resource.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
@@ -9,6 +9,8 @@ import { type AccessTokenRow, accessTokenApiVersion, accessTokenResource } from 
 interface StoredToken {
   id: string;
   owner: Account;
+  /** Who makes it, where that is somebody at an external issuer. */
+  subject: Subject | undefined;
   description: string;
   tokenHash: string;
   issuedAt: Date;
@@ -18,11 +20,12 @@ interface StoredToken {
 /** Writes a new token, owned by the user, who takes it along when deleted. @throws StatusError 503, 504 */
 export async function storeToken(
   client: ServiceClient,
-  { id, owner, description, tokenHash, issuedAt, expiresAt }: StoredToken,
+  { id, owner, subject, description, tokenHash, issuedAt, expiresAt }: StoredToken,
   { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
 ): Promise<KubernetesObject | undefined> {
   const { name, uid, email: ownerEmail } = owner;
-  const spec = { owner: name, ownerEmail, description, tokenHash, issuedAt: timestamp(issuedAt), expiration: timestamp(expiresAt) };
+  const times = { issuedAt: timestamp(issuedAt), expiration: timestamp(expiresAt) };
+  const spec = { owner: name, ownerEmail, ...(subject && { subject }), description, tokenHash, ...times };
   const ownerReferences = [{ apiVersion: userApiVersion, kind: 'User', name, uid }];
   const created = await client
     .request({

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Account } from '../accounts/account.ts';
+import { type Account, isLinkedTo } from '../accounts/account.ts';
 import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
-import { noLongerCounts, phaseCause, revoked } from '../accounts/refused-credential.ts';
+import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../accounts/refused-credential.ts';
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { type StatusCause, serviceUnavailable, unauthorized } from '../http/status.ts';
 import { fitsHeader } from '../kubernetes/impersonation.ts';
+import { until } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { AccessTokenRow } from './row.ts';
 import { isHashOf, readToken } from './token-text.ts';
@@ -17,6 +18,7 @@ const firstListMs = 2_000;
 const maxAgeSeconds = 60;
 /** So long a token may be on its way from the replica that made it. */
 const watchDelayMs = 500;
+const youngMs = 30_000;
 /** Ids can be made up. */
 const maxWaiting = 100;
 const maxGone = 10_000;
@@ -83,16 +85,28 @@ export class AccessTokenVerifier {
     const read = readToken(token);
     if (read === undefined) return undefined;
     await this.#whenKnown(signal);
-    const { accounts, idleDays } = this.#options;
+    const { idleDays } = this.#options;
     const row = await this.#find(read.id, signal);
     if (row === undefined || !isHashOf(row.tokenHash, read.secret)) return undefined;
     const now = this.#options.now();
     if (row.expiresAt !== undefined && row.expiresAt <= now.getTime()) return { cause: tokenExpired };
-    const account = accounts.get(row.owner);
+    const account = await this.#ownerOf(row, now, signal);
     // A record made anew under the name of a deleted one does not inherit its tokens.
     if (account === undefined || account.uid !== row.ownerUID) return { cause: revoked };
-    const cause = phaseCause(account, now, idleDays) ?? nameCause(account);
+    const cause = subjectCause(row, account) ?? phaseCause(account, now, idleDays) ?? nameCause(account);
     return cause ? { cause } : { row, account, ...this.#identityOf(account) };
+  }
+
+  /** The record of the owner. A token so young may be known before the login that linked it: the two watches run apart. */
+  async #ownerOf({ owner, subject, createdAt }: AccessTokenRow, now: Date, signal: AbortSignal): Promise<Account | undefined> {
+    const { accounts } = this.#options;
+    const isSeen = () => {
+      const account = accounts.get(owner);
+      return account !== undefined && (subject === undefined || isLinkedTo(account, subject));
+    };
+    if (now.getTime() - createdAt < youngMs) await until(isSeen, (listener) => accounts.onChange(listener), watchDelayMs, signal);
+    signal.throwIfAborted();
+    return accounts.get(owner);
   }
 
   /** One that is not known may have been made a moment ago, on another replica. */
@@ -142,6 +156,10 @@ export class AccessTokenVerifier {
 
 /** A record may have been written by others: a group that no header can carry would have each call refused. */
 const isUsable = (group: string) => !isReserved(group) && !isLocalGroupName(group) && fitsHeader(group);
+
+/** A token keeps the subject that made it, and ends when the record belongs to it no longer (api.md 4.5). */
+const subjectCause = ({ subject }: AccessTokenRow, account: Account): StatusCause | undefined =>
+  subject === undefined || isLinkedTo(account, subject) ? undefined : subjectDiffers;
 
 const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token has expired' };
 
