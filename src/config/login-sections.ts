@@ -112,6 +112,13 @@ export const loginSection = z.strictObject({
     .strictObject({
       idle: duration().prefault('12h').describe('A session ends when it was not used for so long.'),
       absolute: duration().prefault('7d').describe('A session ends after so long, whatever happens.'),
+      maxPerUser: z
+        .number()
+        .int()
+        .min(1)
+        .max(10_000)
+        .default(50)
+        .describe('Sessions that a user has at one time. A login beyond it ends the oldest.'),
     })
     .prefault({}),
   keysSecret: z

@@ -30,6 +30,7 @@ import { LocalRenewal } from './refresh-local.ts';
 import { RefreshSeals } from './refresh-seal.ts';
 import { RenewedLogins } from './renewed-logins.ts';
 import { RevokedTokens } from './revoked-tokens.ts';
+import { SessionBound } from './session-bound.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { sessionApiVersion, sessionProperties } from './session-list.ts';
 import { SessionRenewal } from './session-renewal.ts';
@@ -102,7 +103,13 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
   const cookie = sessionCookie({ isSecure: protocol === 'https:' });
   const crossSite = crossSiteRule(origin, options.corsOrigins);
   const store = new SessionStore(options);
-  const sessions = new Sessions({ ...options, store, cookie, times: login.session });
+  const sessions = new Sessions({
+    ...options,
+    store,
+    cookie,
+    times: login.session,
+    whenBegun: (ctx, row, signal) => bound.keep(ctx, row, signal),
+  });
   const revokedTokens = new RevokedTokens(options);
   const accountState = new AccountState({ ...options, revokedTokens, sessions: store.cache });
   const discard = discarding(issuer, log);
@@ -115,6 +122,8 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
     endToken,
     endSessionURL: async (parameters) => (await issuer.endSessionURL(parameters)) ?? login.logoutURL,
   });
+  const revocation = new IssuerRevocation({ sessions, farewell, log });
+  const bound = new SessionBound({ ...options, store, revocation, maxPerUser: login.session.maxPerUser });
   const sweeper = new SessionSweeper({ ...options, store, revokedTokens });
 
   const shared = {
@@ -163,7 +172,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
     seal: keyRing.sealFor('continue'),
     keysSettled: () => keyRing.settled(),
   });
-  const service = new SessionService({ ...shared, store, lister, revocation: new IssuerRevocation({ sessions, farewell, log }) });
+  const service = new SessionService({ ...shared, store, lister, revocation });
   const backchannelLogout = new BackchannelLogout({
     ...shared,
     store,

@@ -40,6 +40,8 @@ export interface SessionsOptions {
   seal: Seal;
   cookie: SessionCookie;
   times: Config['login']['session'];
+  /** What follows when a session has begun. Never throws. */
+  whenBegun: (ctx: Context, row: SessionRow, signal: AbortSignal) => Promise<void>;
   log: Logger;
   now: () => Date;
   /** Milliseconds that only ever grow. */
@@ -88,12 +90,13 @@ export class Sessions {
   }
 
   /**
-   * Begins a session under a new secret, and gives the browser its cookie. The session that this browser had before ends.
+   * Begins a session under a new secret, and gives the browser its cookie. The session that this browser had before ends, and the oldest
+   * of a user who has too many.
    *
    * @throws StatusError 503, 504
    */
   async create(ctx: Context, { tokens, login }: NewSession, signal: AbortSignal): Promise<Session | undefined> {
-    const { store, cookie, times } = this.#options;
+    const { store, cookie, times, whenBegun } = this.#options;
     const { user, userUID, subjectName, issuerLogin } = login;
     const secret = newSecret();
     const name = sessionName(secret);
@@ -125,6 +128,7 @@ export class Sessions {
     );
     await this.leave(ctx, signal);
     cookie.set(ctx, secret);
+    await whenBegun(ctx, row, signal);
     return this.open(row);
   }
 

@@ -1,0 +1,67 @@
+import type { Context } from 'koa';
+import type { Logger } from 'pino';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import { atATime } from './at-a-time.ts';
+import type { IssuerRevocation } from './issuer-revocation.ts';
+import { type SessionRow, whoseSession } from './session-record.ts';
+import type { SessionStore } from './session-store.ts';
+
+const deletionsAtOnce = 10;
+/** Beyond the bound there is one, unless the bound was lowered; the next login ends further ones. */
+const maxEnded = 100;
+
+export interface SessionBoundOptions {
+  store: SessionStore;
+  revocation: Pick<IssuerRevocation, 'revoke'>;
+  /** `login.session.maxPerUser` */
+  maxPerUser: number;
+  audit: Audit;
+  log: Logger;
+}
+
+/**
+ * Keeps the number of sessions of a user within a bound: a new one ends the oldest, as a logout does.
+ *
+ * It counts when the watch has told of the new session, and so of each that was made before it, on whatever replica. Of several at the
+ * same time the last one sees all, so that the number comes down to the bound however many there are.
+ */
+export class SessionBound {
+  readonly #options: SessionBoundOptions;
+
+  constructor(options: SessionBoundOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws: a login counts even if an older one cannot be ended. */
+  async keep(ctx: Context, newest: SessionRow, signal: AbortSignal): Promise<void> {
+    const { store, revocation, audit, log } = this.#options;
+    try {
+      await store.whenTold(() => store.cache.get(newest.name) !== undefined, signal);
+      const ended: SessionRow[] = [];
+      await atATime(deletionsAtOnce, this.#beyond(newest), async (row) => {
+        if (await store.remove(row, signal)) ended.push(row);
+      });
+      for (const row of ended)
+        audit.record({ ...auditOrigin(ctx), ...whoseSession(row), audit: 'LoggedOut', outcome: 'success', reason: 'TooManySessions' });
+      await revocation.revoke(ctx, ended);
+    } catch (error) {
+      log.warn({ user: newest.user, err: error }, 'the oldest sessions of a user with too many could not be ended');
+    }
+  }
+
+  #beyond(newest: SessionRow): SessionRow[] {
+    const { store, maxPerUser } = this.#options;
+    const others = [...store.values()].filter(
+      (row) => row.name !== newest.name && isOfSame(row, newest) && store.get(row.name) !== undefined,
+    );
+    const surplus = others.length + 1 - maxPerUser;
+    return surplus <= 0 ? [] : others.sort(byAge).slice(0, Math.min(surplus, maxEnded));
+  }
+}
+
+/** By the record, or, where there is none, by the name that Kubernetes sees. */
+const isOfSame = (row: SessionRow, { user, userUID, subjectName }: SessionRow): boolean =>
+  row.userUID === userUID && (userUID === undefined ? row.subjectName === subjectName : row.user === user);
+
+/** Times are in whole seconds; of one second, in any order that is the same on every replica. */
+const byAge = (left: SessionRow, right: SessionRow): number => left.createdAt - right.createdAt || (left.name < right.name ? -1 : 1);
