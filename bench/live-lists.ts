@@ -1,5 +1,5 @@
 /**
- * What 1,000 open live lists cost one replica (api.md 7.5), of 10,000 users: memory, how long a change takes to all of them, and what they
+ * What 1,000 open live lists cost one replica (docs/contract/users.md), of 10,000 users: memory, how long a change takes to all of them, and what they
  * cost while nothing happens; the readers are another process. Run: node --expose-gc bench/live-lists.ts
  */
 import { fork } from 'node:child_process';

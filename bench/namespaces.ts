@@ -1,5 +1,5 @@
 /**
- * How long it takes to tell people their namespaces, of 10,000 with 2,000 bindings, and what memory that costs one replica (api.md 7.9). The
+ * How long it takes to tell people their namespaces, of 10,000 with 2,000 bindings, and what memory that costs one replica (docs/contract/access.md). The
  * service, the load and the cluster are processes of their own where the cluster is a real one.
  *
  * node --expose-gc bench/namespaces.ts                      on the embedded cluster, in this process

@@ -1,5 +1,5 @@
 /**
- * What the session check adds to a request (api.md 1.3), for 10,000 sessions of which each request takes another: time, and calls to the
+ * What the session check adds to a request (docs/contract/conventions.md), for 10,000 sessions of which each request takes another: time, and calls to the
  * API server. Run: node bench/session-check.ts
  */
 import { IncomingMessage, ServerResponse } from 'node:http';

@@ -52,7 +52,7 @@ const maxSubjects = 16;
 
 const freshnessTimeoutMs = 2_000;
 
-/** Makes or updates the User of whoever logs in, with the service's account: it is what a log-in entails (api.md 4.4). */
+/** Makes or updates the User of whoever logs in, with the service's account: it is what a log-in entails (docs/contract/login.md). */
 export class LoginRecorder {
   readonly #options: LoginRecorderOptions;
   readonly #records: UserRecords;

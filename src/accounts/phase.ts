@@ -13,7 +13,7 @@ export interface AccountPhase {
 const daySeconds = 86_400;
 
 /**
- * The first phase that holds at that moment (crds.md).
+ * The first phase that holds at that moment (docs/contract/resources.md).
  *
  * @param idleDays `users.idleDays`; 0 is never
  */

@@ -1,5 +1,5 @@
 /**
- * The console operations (api.md 3): what the page needs before anybody has logged in, and more of it for who has. Which ConfigMaps a
+ * The console operations (docs/contract/console.md): what the page needs before anybody has logged in, and more of it for who has. Which ConfigMaps a
  * caller may see, the API server decides; the static files are nobody's secret.
  */
 import type { Context } from 'koa';

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { stateOf } from './router.ts';
 
-/** What is recorded (api.md 8); there are no others. */
+/** What is recorded (docs/contract/service.md); there are no others. */
 type AuditName =
   | 'LoginSucceeded'
   | 'LoginFailed'

@@ -3,7 +3,7 @@ import { readBearer } from './bearer.ts';
 import type { Bearer, Caller } from './operation.ts';
 import { unauthorized } from './status.ts';
 
-/** Who is calling (api.md 1.3), in two steps: what costs nothing is checked first, and always. */
+/** Who is calling (docs/contract/conventions.md), in two steps: what costs nothing is checked first, and always. */
 export interface Authenticator {
   /**
    * The credential of a request after every check that needs no call upstream: form of the header, session, cross-site rule,

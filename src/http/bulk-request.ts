@@ -1,4 +1,4 @@
-/** Requests about many objects: which ones, and what became of each (api.md 5.8). */
+/** Requests about many objects: which ones, and what became of each (docs/contract/users.md). */
 import { z } from 'zod';
 import { badParameter, badRequest, type StatusCause, StatusError } from './status.ts';
 import { dryRun } from './write-options.ts';

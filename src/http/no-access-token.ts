@@ -3,7 +3,7 @@ import { StatusError } from './status.ts';
 
 /**
  * Whoever has got hold of an access token must not be able to outlast it: it makes no further credential and changes no password
- * (api.md 7.2).
+ * (docs/contract/teams.md).
  *
  * @param what as in "an access token cannot …"
  * @throws StatusError 403, cause `AccessTokenNotAllowed`

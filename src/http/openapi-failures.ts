@@ -80,7 +80,7 @@ const failures: Record<number, StatusError> = {
   504: timedOut('kubernetes'),
 };
 
-/** Whatever an operation does, it may give these (api.md 1.2). */
+/** Whatever an operation does, it may give these (docs/contract/conventions.md). */
 const ofAny: Record<number, string> = {
   400: 'Parameters or body cannot be used.',
   405: 'The method is not allowed on this path.',

@@ -38,7 +38,7 @@ export interface Caller extends Bearer {
 }
 
 /**
- * What an operation does with credentials (api.md 1.3):
+ * What an operation does with credentials (docs/contract/conventions.md):
  * - `none`: never looks at them;
  * - `optional`: a bearer token that is given must be accepted, else 401; without one, or with a session that has ended, the caller is anonymous;
  * - `required`: 401 without an accepted bearer token or session;

@@ -16,7 +16,7 @@ export type { ApiCall } from './transport.ts';
 export class ApiServer {
   readonly #transport: Transport;
   readonly #connection: Connection;
-  /** Our own account: only for watches and for what api.md 1.4 names. */
+  /** Our own account: only for watches and for what docs/contract/conventions.md names. */
   readonly asService: ServiceClient;
 
   constructor(options: TransportOptions) {

@@ -46,7 +46,7 @@ export interface ListerOptions<Row> {
   now?: () => Date;
 }
 
-/** Lists objects out of a watch cache, filtered, sorted and in pages (api.md 5.2). Who may see them has been asked before. */
+/** Lists objects out of a watch cache, filtered, sorted and in pages (docs/contract/users.md). Who may see them has been asked before. */
 export class Lister<Row extends ListRow> {
   readonly #options: ListerOptions<Row>;
   readonly #index: ListIndex<Row>;

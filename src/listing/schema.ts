@@ -20,7 +20,7 @@ const resourceVersion = z
   .default('')
   .describe('Waits until this replica has seen at least that version, 3 s at most.');
 
-/** Query of a list (api.md 5.2). An empty value of anything but a number is as good as none. */
+/** Query of a list (docs/contract/users.md). An empty value of anything but a number is as good as none. */
 export const listQuery = (properties: ListProperties<never>) =>
   z.object({
     labelSelector: z.string().default('').describe('Kubernetes label selector.'),

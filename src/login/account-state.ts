@@ -11,7 +11,7 @@ import type { SessionRow } from './session-record.ts';
 import type { Session } from './sessions.ts';
 import type { VerifiedClaims } from './types.ts';
 
-/** What a replica has heard of no longer hides what was ended since (api.md 1.3). */
+/** What a replica has heard of no longer hides what was ended since (docs/contract/conventions.md). */
 const maxSilenceSeconds = 60;
 /** A session so young may be known before the record of its user, which was made a moment earlier: the two watches run apart. */
 const youngMs = 30_000;
@@ -49,7 +49,7 @@ interface Begun extends Pick<LoginFacts, 'user' | 'subjectName' | 'at'> {
   issuerLogin: LoginFacts['issuerLogin'] | undefined;
 }
 
-/** Whether users may go on with the tokens and sessions that they have (api.md 1.3), by what this replica has seen of the cluster. */
+/** Whether users may go on with the tokens and sessions that they have (docs/contract/conventions.md), by what this replica has seen of the cluster. */
 export class AccountState {
   readonly #options: AccountStateOptions;
 

@@ -34,7 +34,7 @@ export interface LoginAuthenticatorOptions {
   now: () => Date;
 }
 
-/** Who is calling (api.md 1.3): by a bearer token in the header, else by the session that the browser's cookie stands for. */
+/** Who is calling (docs/contract/conventions.md): by a bearer token in the header, else by the session that the browser's cookie stands for. */
 export class LoginAuthenticator implements Authenticator {
   readonly #options: LoginAuthenticatorOptions;
   /** By the claims object: made once for each version of a session. */

@@ -73,7 +73,7 @@ const maxUsed = 10_000;
 const maxTold = 10;
 const maxToldLength = 64;
 
-/** The end of a log-in (api.md 4.4): twelve checks in their order, of which each may be the last. */
+/** The end of a log-in (docs/contract/login.md): twelve checks in their order, of which each may be the last. */
 export class Callback {
   readonly #options: CallbackOptions;
   readonly #used = new LRUCache<string, true>({ ...atMost(maxUsed), ttl: flowSeconds * 1000 });

@@ -70,7 +70,7 @@ const isEmailTelling = (claims: VerifiedClaims, { claims: { username } }: ClaimR
   username === 'email' ? !isEmailDoubtful(claims) : claims.email_verified === true;
 
 /**
- * Whether a login may link a record that belongs to no subject of this issuer yet (api.md 4.5). What is found by `sub` is linked by it.
+ * Whether a login may link a record that belongs to no subject of this issuer yet (docs/contract/login.md). What is found by `sub` is linked by it.
  */
 export const mayLink = (claims: VerifiedClaims, rules: ClaimRules): boolean =>
   isEmailTelling(claims, rules) || loginOf(claims, rules) === claims.sub;

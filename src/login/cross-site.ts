@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { StatusError } from '../http/status.ts';
 
-/** What a request must show whose credential is the session cookie, which a browser sends along with the requests of any page (api.md 1.6). */
+/** What a request must show whose credential is the session cookie, which a browser sends along with the requests of any page (docs/contract/conventions.md). */
 export interface CrossSiteRule {
   /** The cookie alone is the credential. @throws StatusError 403 for a write, or a request that is passed on, from a page of another site */
   check(ctx: Context): void;

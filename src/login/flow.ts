@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Between the login request and the callback; nothing of it is stored here, it travels in a cookie (api.md 4.1). */
+/** Between the login request and the callback; nothing of it is stored here, it travels in a cookie (docs/contract/login.md). */
 export interface Flow {
   /** Each of the three holds 256 random bits. */
   readonly state: string;

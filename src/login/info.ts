@@ -20,7 +20,7 @@ export interface InfoOptions {
 
 const maxKept = 10_000;
 
-/** Who a caller is (api.md 4.6). */
+/** Who a caller is (docs/contract/login.md). */
 export class Info {
   readonly #options: InfoOptions;
   /** By the token's hash: what the userinfo endpoint has added to its claims. */

@@ -23,7 +23,7 @@ const passingErrors: readonly string[] = ['invalid_client', 'temporarily_unavail
 /** By that section, 401 is for a client that has not proved itself and for nothing else; Keycloak says so to a wrong secret. */
 const isWrongSecret = ({ status, error }: client.ResponseBodyError): boolean => status === 401 && error === 'unauthorized_client';
 
-/** Whether an answer of the token endpoint means that this refresh token will never work again (api.md 4.8). */
+/** Whether an answer of the token endpoint means that this refresh token will never work again (docs/contract/login.md). */
 export const isFinal = (error: unknown): boolean =>
   error instanceof client.ResponseBodyError &&
   (error.status === 400 || error.status === 401) &&

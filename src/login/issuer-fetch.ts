@@ -3,7 +3,7 @@ import { Agent, fetch } from 'undici';
 import { certificateAuthorities } from '../http/certificate-authorities.ts';
 import { IssuerFault } from './issuer-errors.ts';
 
-/** The contract gives the issuer ten seconds (api.md 1.5); the rest is for our own answer. */
+/** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for our own answer. */
 export const issuerTimeoutMs = 9_000;
 const maxBytes = 1024 * 1024;
 const maxConnections = 64;

@@ -174,7 +174,7 @@ export class IssuerTokens {
   }
 }
 
-/** Sealed, and as base64, they have to fit into a Session (crds.md) beside what else it holds. */
+/** Sealed, and as base64, they have to fit into a Session (docs/contract/resources.md) beside what else it holds. */
 const maxTokensLength = 90_000;
 
 const isTooLarge = (tokens: TokenSet): boolean => JSON.stringify(tokens).length > maxTokensLength;

@@ -13,7 +13,7 @@ export interface LoginEndsOptions {
   now: () => Date;
 }
 
-/** Ends logins whose tokens the caller keeps (api.md 4.9), and nothing of the next login of the same person. */
+/** Ends logins whose tokens the caller keeps (docs/contract/login.md), and nothing of the next login of the same person. */
 export class LoginEnds {
   readonly #options: LoginEndsOptions;
 

@@ -38,7 +38,7 @@ interface Ended {
   waitMs: number;
 }
 
-/** Logout (api.md 4.9). What is ours ends first; whatever the issuer says, or does not say, changes nothing about that. */
+/** Logout (docs/contract/login.md). What is ours ends first; whatever the issuer says, or does not say, changes nothing about that. */
 export class Logout {
   readonly #options: LogoutOptions;
 
@@ -88,7 +88,7 @@ export class Logout {
     return { storage: 'local', login, issuedAt, refreshToken, idToken, waitMs };
   }
 
-  /** The token that was sent along, if it is one of our issuer and verifies; whatever else is sent is not looked at (api.md 1.3). */
+  /** The token that was sent along, if it is one of our issuer and verifies; whatever else is sent is not looked at (docs/contract/conventions.md). */
   async #bearer(ctx: Context): Promise<(VerifiedToken & { token: string }) | undefined> {
     try {
       const token = readBearer(ctx.req)?.token;

@@ -13,7 +13,7 @@ const form = /^[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{40,}$/;
 /** Bearer tokens that are remembered until their end, the newest ones. */
 const maxRemembered = 4;
 
-/** What a caller keeps who keeps the tokens (api.md 4.7), and cannot read. */
+/** What a caller keeps who keeps the tokens (docs/contract/login.md), and cannot read. */
 export interface SealedLogin {
   readonly login: LoginFacts;
   /** Of the issuer; missing if it gave none. */

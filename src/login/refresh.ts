@@ -19,7 +19,7 @@ export interface RefreshOptions extends LoginProofOptions {
   audit: Audit;
 }
 
-/** Renewal on demand (api.md 4.8): of the session that the browser's cookie stands for, else of tokens that the caller keeps. */
+/** Renewal on demand (docs/contract/login.md): of the session that the browser's cookie stands for, else of tokens that the caller keeps. */
 export class Refresh {
   readonly #options: RefreshOptions;
 

@@ -10,7 +10,7 @@ const ofSession = {
   token_storage: 'cookie',
 };
 
-/** Tokens as the interface hands them out (api.md 4.7). */
+/** Tokens as the interface hands them out (docs/contract/login.md). */
 export const renewPayload = z
   .object({
     token_type: z.literal('Bearer'),

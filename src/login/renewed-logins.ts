@@ -25,7 +25,7 @@ interface Renewed {
 }
 
 /**
- * Whether renewed tokens are still those of the login (api.md 4.8). The issuer may give a person another name, and the `sub` stays; what
+ * Whether renewed tokens are still those of the login (docs/contract/login.md). The issuer may give a person another name, and the `sub` stays; what
  * ends the access of the one or the other person would then miss these tokens.
  */
 export class RenewedLogins {

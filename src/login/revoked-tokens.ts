@@ -11,7 +11,7 @@ import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
 import type { VerifiedClaims } from './types.ts';
 
-/** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (crds.md). */
+/** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (docs/contract/resources.md). */
 const leastBearerMs = 86_400_000;
 /** Bearer tokens are accepted that much longer than they say. */
 const leewayMs = 60_000;

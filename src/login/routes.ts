@@ -1,5 +1,5 @@
 /**
- * Logging people in: the relying party of an OpenID provider, embedded or not (api.md 4). It owns the flow, the sessions and what counts
+ * Logging people in: the relying party of an OpenID provider, embedded or not (docs/contract/login.md). It owns the flow, the sessions and what counts
  * as a credential. Who somebody is to Kubernetes, the API server says where it sees the token; what they may do, it says always. Passwords
  * are the issuer's business.
  */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 
-/** The reference to a session that a browser keeps (api.md 4.1). It holds a secret and nothing else. */
+/** The reference to a session that a browser keeps (docs/contract/login.md). It holds a secret and nothing else. */
 export interface SessionCookie {
   /** What the browser sent under the name of the cookie, whatever it is; undefined if it sent none. */
   read(ctx: Context): string | undefined;

@@ -1,4 +1,4 @@
-/** The operations by which people see and end sessions (api.md 7.3). */
+/** The operations by which people see and end sessions (docs/contract/teams.md). */
 import { z } from 'zod';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';

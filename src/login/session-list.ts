@@ -1,4 +1,4 @@
-/** How sessions are shown to people, and by what lists of them go (api.md 5.2, 7.3). Nothing that is sealed is among it. */
+/** How sessions are shown to people, and by what lists of them go (docs/contract/users.md and docs/contract/teams.md). Nothing that is sealed is among it. */
 import { z } from 'zod';
 import { objectMeta } from '../http/object-schemas.ts';
 import type { Page } from '../listing/page.ts';

@@ -71,7 +71,7 @@ type Claims = z.output<typeof claimsSchema>;
 /** What the issuer has ended: the session `sid`, or without one all of `sub`. */
 export type LogoutClaims = z.output<typeof logoutSchema>;
 
-/** Judges the tokens of the issuer that people log in at (api.md 1.3; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
+/** Judges the tokens of the issuer that people log in at (docs/contract/conventions.md; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
 export class TokenVerifier {
   readonly #options: TokenVerifierOptions;
   readonly #verified = new LRUCache<string, VerifiedToken>(atMost(maxVerified));

@@ -29,7 +29,7 @@ export interface UserInfoRules {
   now: Date;
 }
 
-/** UserInfo (api.md 4.5). What is not known of somebody is left out. */
+/** UserInfo (docs/contract/login.md). What is not known of somebody is left out. */
 export function userInfoOf(person: Person, { rules, idleDays, now }: UserInfoRules): UserInfo {
   const { identity, claims, account, tokenStorage, expiresAt, returnTo, token } = person;
   const email = claims && emailOf(claims);

@@ -12,7 +12,7 @@ import { assetOperations, proxyOperations } from './routes.ts';
 import { clusterNetwork, type PluginNetwork } from './service-address.ts';
 import { PluginServices } from './services.ts';
 
-/** api.md 7.8 */
+/** docs/contract/console.md */
 const proxyTimeoutMs = 60_000;
 
 /** What is otherwise in tests: nobody else has Services on loopback. */

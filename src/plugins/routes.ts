@@ -1,5 +1,5 @@
 /**
- * Console plugins at work (api.md 7.8): their files one by one, and the way from their pages to the Services that a ConsolePlugin names.
+ * Console plugins at work (docs/contract/console.md): their files one by one, and the way from their pages to the Services that a ConsolePlugin names.
  * Which files of ConfigMaps there are and who sees them is the console's; a Service decides for itself what it answers.
  */
 import { z } from 'zod';

@@ -10,7 +10,7 @@ import type { ServiceReference } from './console-plugin.ts';
 import { InFlight } from './in-flight.ts';
 import { forbiddenTarget, guardedLookup, type PluginNetwork } from './service-address.ts';
 
-/** Of a request and of an answer (api.md 7.8). */
+/** Of a request and of an answer (docs/contract/console.md). */
 export const maxBytes = 10 * 1024 * 1024;
 
 const maxConnections = 32;

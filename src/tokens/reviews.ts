@@ -8,7 +8,7 @@ const idKey = 'auth.platform.io/access-token';
 const passwordDue = 'the password of the account must be changed first';
 
 /**
- * Whose a token is, for the API server's token webhook (api.md 7.2). A token that is none of ours is no error: the API server asks for
+ * Whose a token is, for the API server's token webhook (docs/contract/teams.md). A token that is none of ours is no error: the API server asks for
  * every one that it does not know itself. No audience is named, which means that of the API server: who asks for another one must
  * not take the token.
  *

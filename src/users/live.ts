@@ -37,7 +37,7 @@ export const isLive = (ctx: Context): boolean => {
   return ctx.method === 'GET' && watch !== null && watch !== '0' && watch.toLowerCase() !== 'false';
 };
 
-/** Users as server-sent events (api.md 7.5), each caller's until the right or the credential is gone. */
+/** Users as server-sent events (docs/contract/users.md), each caller's until the right or the credential is gone. */
 export class LiveUsers {
   readonly #options: LiveUsersOptions;
   readonly #changes: ChangeLog<UserRow>;

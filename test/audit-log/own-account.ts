@@ -37,7 +37,7 @@ export const byItself: readonly string[] = [
   'create clusterrolebindings',
   'create events',
 ];
-/** What is not the caller's to read or write where they change users (api.md 1.4). */
+/** What is not the caller's to read or write where they change users (docs/contract/conventions.md). */
 export const forUsers: readonly string[] = [
   'get users',
   'get groups',
@@ -47,7 +47,7 @@ export const forUsers: readonly string[] = [
   'get certificatesigningrequests',
   'delete certificatesigningrequests',
 ];
-/** What a log-in entails (api.md 1.4). */
+/** What a log-in entails (docs/contract/conventions.md). */
 export const forLogIns: readonly string[] = [
   'get users',
   'create users',

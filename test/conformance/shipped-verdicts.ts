@@ -26,7 +26,7 @@ const policy = (...values: string[]) => ({ contentSecurityPolicy: [{ directive: 
 const subject = (name: string, kind = 'User') => ({ kind, name });
 const condition = { type: 'Ready', status: 'True', lastTransitionTime: early, reason: 'Fine', message: '' };
 
-/** Every rule of crds.md, from both sides. */
+/** Every rule of docs/contract/resources.md, from both sides. */
 export const shippedVerdicts: Verdicts[] = [
   {
     plural: 'users.auth.platform.io',

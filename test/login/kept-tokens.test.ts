@@ -87,7 +87,7 @@ describe('tokens that the caller keeps', () => {
     }
   });
 
-  it('END-03 end by what crds.md names: the login, the bearer tokens handed out last, and those of the session at the issuer', async () => {
+  it('END-03 end by what the contract names: the login, the bearer tokens handed out last, and those of the session at the issuer', async () => {
     const { bearer, refreshToken } = await tokens(service);
     const before = new Set((await revoked()).map(({ metadata }) => metadata.name));
     const begun = cluster.clock.now().getTime();

@@ -85,7 +85,7 @@ export const handleOf = (reply: Reply): string => renewPayloadOf(reply).refresh_
 export const exchanges = (provider: TestProvider): number =>
   provider.requests.filter(({ endpoint, parameters }) => endpoint === 'token' && parameters.get('grant_type') === 'refresh_token').length;
 
-/** Name of the RevokedToken that ends something (crds.md). */
+/** Name of the RevokedToken that ends something (docs/contract/resources.md). */
 export const revokedName = (kind: string, text: string) => `rt-${hash('sha256', `${kind}\0${text}`).slice(0, 40)}`;
 
 /** Whether a Set-Cookie line takes the session cookie away. */
