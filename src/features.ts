@@ -86,6 +86,7 @@ export function createFeatures(options: FeaturesOptions): Features {
     ...passwords,
     keepSession: login.keepSession,
     again: (ctx) => authenticator.again(ctx),
+    endAccessTokens: accessTokens?.endAll,
   });
   const { console, plugins } = createConsoles(base, options);
   const features: readonly Feature[] = [

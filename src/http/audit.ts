@@ -16,6 +16,7 @@ type AuditName =
   | 'PasswordCheckFailed'
   | 'UserLocked'
   | 'UserDeleted'
+  | 'UserSubjectsDeleted'
   | 'UsersSynced'
   | 'CertificateIssued'
   | 'AccessTokenCreated'

@@ -113,6 +113,21 @@ export class AccessTokenService {
     return row;
   }
 
+  /** Deletes all tokens of a User record, with our rights: what ends the user's access entails it. @throws StatusError 503, 504 */
+  async endAll({ uid }: { uid: string }, signal: AbortSignal): Promise<void> {
+    const { apiServer, lister, tokens } = this.#options;
+    if (tokens.state === 'notInstalled') return;
+    await lister.whenUsable(signal);
+    const owned = [...tokens.values()].filter(({ ownerUID }) => ownerUID === uid);
+    for (const row of owned) await removeToken(apiServer.asService, row, { signal });
+    await until(
+      () => owned.every((row) => tokens.get(row.name)?.uid !== row.uid),
+      (listener) => tokens.onChange(listener),
+      seenWithinMs,
+      signal,
+    );
+  }
+
   /** Whose tokens are the caller's own. */
   #accountOf({ user, identity }: Caller): Account | undefined {
     const { accounts } = this.#options;

@@ -42,6 +42,8 @@ export interface AccessTokensOptions {
 export interface AccessTokens {
   operations: Operation[];
   judge: JudgeAccessToken;
+  /** Deletes all tokens of a User record. @throws StatusError 503, 504 */
+  endAll(owner: { uid: string }, signal: AbortSignal): Promise<void>;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
@@ -72,6 +74,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const service = new AccessTokenService({ ...options, tokens, lister, config: config.users, now });
   return {
     operations: accessTokenOperations({ ...options, service, review: { verifier, lastUse } }),
+    endAll: (owner, signal) => service.endAll(owner, signal),
     async judge(bearer, ctx, isUse) {
       const judged = await verifier.bearer(bearer, stateOf(ctx).signal);
       if (isUse) lastUse.note(judged.row);

@@ -16,13 +16,15 @@ import { type NativeOperationsOptions, nativeUserOperations } from './native.ts'
 import { type OwnOperationsOptions, ownOperations } from './own-routes.ts';
 import { userListSchema, userName, userSchema } from './resource.ts';
 import type { UserService } from './service.ts';
+import { type SubjectOperationsOptions, subjectOperations } from './subject-routes.ts';
 import { type WriteOperationsOptions, writeOperations } from './write-routes.ts';
 
 export interface UserOperationsOptions
   extends NativeOperationsOptions,
     OwnOperationsOptions,
     WriteOperationsOptions,
-    DeleteOperationsOptions {
+    DeleteOperationsOptions,
+    SubjectOperationsOptions {
   service: UserService;
   /** Undefined where `features.watch` is off. */
   live: LiveUsers | undefined;
@@ -35,6 +37,7 @@ export const userOperations = (options: UserOperationsOptions): Operation[] => [
   getOperation(options.service),
   ...writeOperations(options),
   ...deleteOperations(options),
+  ...subjectOperations(options),
   ...ownOperations(options),
 ];
 

@@ -33,6 +33,7 @@ import { userOperations } from './routes.ts';
 import { storedObject, type UserRow, userRow } from './row.ts';
 import { UserService } from './service.ts';
 import { type NamingBindings, SubjectRights } from './subject-rights.ts';
+import { UserSubjects, type UserSubjectsOptions } from './subjects.ts';
 import type { WhileAllowedOptions } from './while-allowed.ts';
 import type { WriteOperationsOptions } from './write-routes.ts';
 
@@ -80,6 +81,7 @@ export interface UsersOptions {
   passwordChange: PasswordChange;
   keepSession: WriteOperationsOptions['keepSession'];
   again: WhileAllowedOptions['again'];
+  endAccessTokens: UserSubjectsOptions['endAccessTokens'];
   audit: Audit;
   /** `kubernetes.namespace` */
   namespace: string;
@@ -127,6 +129,7 @@ export function createUsers(options: UsersOptions): Users {
   const creator = new UserCreator({ ...options, accounts, rights, passwords, now });
   const patcher = new UserPatcher({ ...options, accounts, rights, administrators, passwords, config: config.users, now });
   const deleter = new UserDeleter({ ...options, accounts, rights, administrators, now });
+  const subjects = new UserSubjects({ ...options, accounts, rights });
   const bulkDeleter = new BulkDeleter({
     type: userResource,
     access,
@@ -154,6 +157,7 @@ export function createUsers(options: UsersOptions): Users {
       patcher,
       deleter,
       bulkDeleter,
+      subjects,
     }),
     checks: [
       {

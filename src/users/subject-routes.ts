@@ -1,0 +1,42 @@
+/** Which accounts of external issuers a User record belongs to. */
+import { z } from 'zod';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { dryRun } from '../http/write-options.ts';
+import { userName } from './resource.ts';
+import type { UserSubjects } from './subjects.ts';
+
+export interface SubjectOperationsOptions {
+  subjects: UserSubjects;
+  audit: Audit;
+}
+
+export const subjectOperations = ({ subjects, audit }: SubjectOperationsOptions): Operation[] => [
+  operation({
+    id: 'DeleteUserSubjects',
+    method: 'DELETE',
+    paths: ['/auth/v1/users/:name/subjects'],
+    tag: 'users',
+    summary: 'Forgets which accounts of the issuer a user belongs to',
+    description:
+      'For a person whose account was made again at the issuer: the next login links the new account. Ends the sessions, tokens and access tokens of the user. Needs `update users/password` and `impersonate users` on the name that Kubernetes sees.',
+    credential: 'required',
+    params: z.object({ name: userName }),
+    query: z.object({ dryRun }),
+    answers: {
+      204: { description: 'The user belongs to no account of an issuer.' },
+      403: { description: 'The API server denies it, or the caller uses an access token.' },
+      404: { description: 'There is no such user, or the user belongs to no account of an issuer.' },
+      409: { description: 'The user was deleted meanwhile, or is an administrator whose name is not known.' },
+    },
+    async handle({ ctx, caller, params: { name }, query, signal }) {
+      const isDryRun = query.dryRun !== undefined;
+      const { uid } = await subjects.forget(name, { isDryRun }, caller, signal);
+      const { identity } = caller;
+      const actor = { name: identity.name, uid: identity.uid };
+      const event = { ...auditOrigin(ctx), actor, target: { name, uid }, outcome: 'success', code: 204 } as const;
+      if (!isDryRun) audit.record({ audit: 'UserSubjectsDeleted', ...event });
+      ctx.status = 204;
+    },
+  }),
+];
