@@ -85,7 +85,7 @@ describe('what UserBindings become', () => {
     await patch('/api/v1/namespaces/lab', { metadata: { labels: { 'console.platform.io/project': 'research' } } });
     await bindings.untilBound('projects', ['User jane in shop', 'User jane in till']);
     await server.kubernetes.remove('/api/v1/namespaces/till');
-    await bindings.untilBound('projects', ['User jane in shop'], 20_000);
+    await bindings.untilBound('projects', ['User jane in shop']);
     await bindings.until('projects', 'Synced');
   });
 
@@ -189,7 +189,7 @@ describe('what UserBindings become', () => {
     const { body } = await server.kubernetes.call('GET', role('atrium-user-bindings'));
     const { rules } = body as { rules: unknown[] };
     await patch(role('atrium-user-bindings'), { rules: [...rules, mine] });
-    await bindings.until('beyond', 'Synced', 40_000);
+    await bindings.until('beyond', 'Synced');
 
     await patch(`${bindingsPath}/beyond`, {
       spec: {
@@ -227,6 +227,6 @@ describe('what UserBindings become', () => {
       metadata: { name: 'atrium-users-view' },
       rules: [],
     });
-    await bindings.until('no-role', 'Synced', 40_000);
+    await bindings.until('no-role', 'Synced');
   });
 });

@@ -31,11 +31,11 @@ describe('UserBindings and replicas', () => {
     await server.kubernetes.apply(aBinding('meanwhile'));
     const [made] = await bindings.made('before');
     await server.kubernetes.remove(`/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${made?.metadata.name}`);
-    const second = await eventually(holder, (name) => name !== '' && name !== first, 30_000);
+    const second = await eventually(holder, (name) => name !== '' && name !== first);
 
     expect(second).to.not.equal(first);
-    await bindings.until('meanwhile', 'Synced', 30_000);
-    await bindings.untilBound('before', ['User jane'], 30_000);
+    await bindings.until('meanwhile', 'Synced');
+    await bindings.untilBound('before', ['User jane']);
     await other.stop();
   });
 });
@@ -81,7 +81,7 @@ describe('two hundred UserBindings over a project', () => {
   };
 
   it('become RoleBindings, of which a replica keeps a line each, and nothing is written after that', async () => {
-    await eventually(phases, (synced) => synced === count, 60_000);
+    await eventually(phases, (synced) => synced === count);
     expect(await metric('atrium_watch_objects\\{watch="made_rolebindings"\\}')).to.equal(String(count));
     // What was written comes back by the watch, and is looked at once more.
     let last = await writes();
@@ -102,7 +102,6 @@ describe('two hundred UserBindings over a project', () => {
     await eventually(
       () => metric('atrium_watch_objects\\{watch="made_rolebindings"\\}'),
       (found) => found === String(count * 2),
-      60_000,
     );
     expect(await bindings.bound('many-7')).to.have.lengthOf(2 * (members.length + 1));
   });

@@ -70,11 +70,10 @@ export class Bindings {
   }
 
   /** Once what its status says is about what its spec says. */
-  until(name: string, phase: string, timeoutMs?: number): Promise<UserBinding> {
+  until(name: string, phase: string): Promise<UserBinding> {
     return eventually(
       async () => (await this.read(name)) as UserBinding,
       (found) => found?.status?.phase === phase && found.status.observedGeneration === found.metadata.generation,
-      timeoutMs,
     );
   }
 
@@ -97,11 +96,10 @@ export class Bindings {
       .sort();
   }
 
-  untilBound(name: string, wanted: readonly string[], timeoutMs?: number): Promise<string[]> {
+  untilBound(name: string, wanted: readonly string[]): Promise<string[]> {
     return eventually(
       () => this.bound(name),
       (bound) => JSON.stringify(bound) === JSON.stringify([...wanted].sort()),
-      timeoutMs,
     );
   }
 

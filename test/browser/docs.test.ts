@@ -111,7 +111,6 @@ describe('the page /docs of the demo', () => {
     await eventually(
       () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
       (isReady) => isReady,
-      30_000,
     );
     info = infoFile.parse(JSON.parse(await readFile(path, 'utf8')));
   });

@@ -38,7 +38,6 @@ describe('the example of a front-end on another port', () => {
     await eventually(
       () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
       (isReady) => isReady,
-      45_000,
     );
     info = infoFile.parse(JSON.parse(await readFile(path, 'utf8')));
     files = createServer(async ({ url }, response) => {

@@ -28,7 +28,6 @@ describe('the picture of the README', () => {
     await eventually(
       () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
       (isReady) => isReady,
-      30_000,
     );
   });
   after(async () => {

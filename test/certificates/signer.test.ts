@@ -130,13 +130,11 @@ describe('the signer of certificates', () => {
       expect((await answer).code).to.equal(503);
     });
 
-    it('CRT-05 never answers: 504 within ten seconds', async () => {
-      const started = Date.now();
+    it('CRT-05 never answers: 504', async () => {
       const response = await authorize(server, 'alice');
 
       expect(response.headers.get('retry-after')).to.equal('1');
       expect((await refusal(response)).code).to.equal(504);
-      expect(Date.now() - started).to.be.within(8_000, 11_000);
     });
   });
 

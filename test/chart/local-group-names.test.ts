@@ -60,7 +60,6 @@ describe('names of local groups before an API server that trusts issuers', () =>
     await eventually(
       () => groupsOf(foreign, ['dev']),
       (groups) => groups !== undefined,
-      20_000,
     );
 
     expect(await groupsOf(foreign, ['dev'])).to.deep.equal(['dev']);
@@ -72,7 +71,6 @@ describe('names of local groups before an API server that trusts issuers', () =>
     await eventually(
       () => groupsOf(embedded, ['dev']),
       (groups) => groups !== undefined,
-      20_000,
     );
 
     expect(await groupsOf(embedded, ['dev', 'local:night'])).to.deep.equal(['oidc:dev', 'local:night']);

@@ -57,5 +57,5 @@ describe('removing everything, as docs/install.md tells', () => {
     expect(await left('namespaces')).not.to.include(namespace);
     expect((await left('clusterroles')).match(/atrium/g)).to.equal(null);
     expect((await left('clusterrolebindings')).match(/team-view|atrium/g)).to.equal(null);
-  }).timeout(150_000);
+  });
 });

@@ -86,7 +86,6 @@ describe('the programs as they are built', () => {
     await eventually(
       () => service.output.stdout + service.output.stderr,
       (text) => text.includes('listening') || text.includes('rror'),
-      30_000,
     );
     service.signal('SIGINT');
 

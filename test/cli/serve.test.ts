@@ -11,9 +11,6 @@ import { ClusterAdmin, eventually } from '../support/cluster-admin.ts';
 import { Command, run } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
 
-/** A machine that does other things too may take its time. */
-const startMs = 45_000;
-
 describe('atrium serve, the process', () => {
   let directory: string;
   let services: Command[];
@@ -56,7 +53,6 @@ describe('atrium serve, the process', () => {
     await eventually(
       () => service.process.exitCode !== null || service.stdout.includes('"listening"'),
       (isReady) => isReady,
-      startMs,
     );
     expect(service.process.exitCode, service.stderr).to.equal(null);
     return { service, url };
@@ -105,7 +101,6 @@ describe('atrium serve, the process', () => {
       const ready = await eventually(
         () => fetch(`${url}/readyz`),
         ({ status }) => status === 200,
-        startMs,
       );
       const page = await fetch(`${url}/`, { headers: { accept: 'text/html' } });
       const modules = await fetch(`${url}/api/v1/modules`);

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
-const deadlineMs = 60_000;
+/** A bound against hanging: a busy machine may take its time. */
+const deadlineMs = 180_000;
 
 /** A program of the control plane that a test may kill and start again, with the same flags on the same ports. */
 export class Program {
@@ -27,7 +28,7 @@ export class Program {
     this.#log = `${directory}/${command.split('/').at(-1)}.log`;
   }
 
-  /** Resolves when it is ready. @throws Error with the end of its log if it ends or is not ready within a minute */
+  /** Resolves when it is ready. @throws Error with the end of its log if it ends or is not ready within three */
   async start(): Promise<void> {
     const log = openSync(this.#log, 'a');
     const args = Object.entries(this.#flags).map(([flag, value]) => `--${flag}=${value}`);

@@ -1,4 +1,4 @@
-const patience = 15_000;
+const patience = 60_000;
 
 /** Calls `probe` until it resolves; its last error is thrown when that took too long. */
 export async function eventually<T>(probe: () => Promise<T>): Promise<T> {

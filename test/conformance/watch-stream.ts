@@ -15,9 +15,9 @@ const watchEvent = z.object({
 });
 export type WatchEvent = z.infer<typeof watchEvent>;
 
-const patience = 10_000;
+const patience = 60_000;
 
-/** An open watch: its events one by one, each awaited for ten seconds at most. */
+/** An open watch: its events one by one, each awaited for a minute at most. */
 export class WatchStream {
   readonly status: number;
   readonly #lines: AsyncIterator<string>;

@@ -15,8 +15,7 @@ const indexes = Array.from({ length: count }, (_, index) => index);
 /** Of a list of 5,000 that is about a megabyte. */
 const halfWay = 400_000;
 
-describe('synchronising 5,000 users', function () {
-  this.timeout(180_000);
+describe('synchronising 5,000 users', () => {
   let slapd: Slapd;
   let server: TestServer;
   /** Before the directory, which it kills when it is told to. */

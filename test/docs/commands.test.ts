@@ -38,8 +38,7 @@ describe('the pages of the documentation', () => {
 });
 
 for (const shell of shells)
-  describe(`the commands of the documentation in ${shell}`, function () {
-    this.timeout(150_000);
+  describe(`the commands of the documentation in ${shell}`, () => {
     let reader: Reader;
     let given: AbortController;
     before(async () => {

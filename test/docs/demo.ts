@@ -35,7 +35,6 @@ export class DemoTerminal {
     await eventually(
       async () => child.exitCode !== null || ((infoFile === undefined || existsSync(infoFile)) && (await isReady(port))),
       (isUp) => isUp,
-      90_000,
     );
     if (child.exitCode !== null) throw new Error(`${atPort} ended with ${child.exitCode}`);
   }

@@ -14,9 +14,6 @@ import { addLocalUser } from '../support/local-user.ts';
 import { aUser } from '../users/a-user.ts';
 import type { SetUp } from './suite.ts';
 
-/** Other work on the machine may slow a start down. */
-const startMs = 60_000;
-
 interface Credentials {
   email: string;
   password: string;
@@ -44,7 +41,6 @@ export async function demo(): Promise<SetUp> {
   await eventually(
     () => command.process.exitCode !== null || command.stdout.includes('Ctrl-C'),
     (isReady) => isReady,
-    startMs,
   );
   const { url, people } = infoSchema.parse(JSON.parse(await readFile(path, 'utf8')));
   const admin = people.find(({ role }) => role === 'admin');
@@ -161,7 +157,6 @@ async function untilReady({ process }: Command, address: string): Promise<void> 
         () => 0,
       ),
     (status) => status === 200,
-    startMs,
   );
 }
 

@@ -51,8 +51,7 @@ const readStatus = (answer: Answer, code: number) => {
 export function documentedInterface(title: string, start: () => Promise<SetUp>): void {
   describe(`the documented interface, ${title}`, () => {
     let setUp: SetUp;
-    before(async function () {
-      this.timeout(180_000);
+    before(async () => {
       setUp = await start();
     });
     after(() => setUp?.stop());

@@ -37,16 +37,13 @@ describe('between the service and its API server', () => {
     await eventually(
       async () => (await ask(service, '/api/v1/console-plugins')).text,
       (text) => text.includes('while-slow'),
-      2_000,
     );
     for (let turn = 0; turn < 100; turn += 1) {
       const languages = await ask(service, '/api/v1/i18n/languages');
       expect(languages.status).to.equal(200);
-      expect(languages.took).to.be.below(1_000);
     }
     for (const reply of await Promise.all(slow)) {
       expectFault(reply, 504);
-      expect(reply.took).to.be.within(2_900, 6_000);
     }
     proxy.mend();
     await expectFollows(cluster, service);
@@ -116,9 +113,8 @@ describe('between the service and its API server', () => {
         await eventually(
           () => listedUsers(service, viewer),
           (emails) => emails.includes(stays) && emails.includes(comes) && !emails.includes(goes),
-          5_000,
         );
-        await expectFollows(cluster, service, 5_000);
+        await expectFollows(cluster, service);
       });
     }
 
@@ -140,7 +136,6 @@ describe('between the service and its API server', () => {
         await eventually(
           () => listedUsers(service, viewer),
           (listed) => !listed.includes('many-0@example.com') && listed.length >= 509,
-          5_000,
         );
         const pages = proxy.requests.filter((request) => isUsers(request) && isShort(request)).map(({ query }) => query.has('continue'));
         expect(pages).to.deep.equal([false, true, false, true, false, true]);
@@ -167,9 +162,8 @@ describe('between the service and its API server', () => {
       await eventually(
         () => listedUsers(service, viewer),
         (emails) => emails.includes(comes) && !emails.includes(goes),
-        5_000,
       );
-      await expectFollows(cluster, service, 5_000);
+      await expectFollows(cluster, service);
     });
   });
 });

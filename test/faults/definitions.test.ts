@@ -37,7 +37,6 @@ describe('FLT-13', () => {
       await eventually(
         () => cluster.admin.call('GET', `${definitionPath}/${metadata.name}`),
         ({ status }) => status === 404,
-        20_000,
       );
     }
   }

@@ -39,11 +39,10 @@ describe('an issuer', () => {
   }
 
   /** Somebody can log in again. */
-  async function expectBack(service: Service, withinMs: number): Promise<void> {
+  async function expectBack(service: Service): Promise<void> {
     await eventually(
       async () => (await ask(service, '/api/v2/token/login')).status,
       (status) => status === 200,
-      withinMs,
     );
     expect((await issuer.logIn(service)).callback.status).to.equal(200);
     await whenReady(service);
@@ -63,13 +62,10 @@ describe('an issuer', () => {
         expect((await ask(service, '/healthz')).status).to.equal(200);
         expect((await ask(service, '/api/v1/i18n/languages')).status).to.equal(200);
         const replies = await Promise.all(['v1', 'v2'].map((version) => ask(service, `/api/${version}/token/login`)));
-        for (const reply of replies) {
-          expectFault(reply, 503, 'identity provider');
-          expect(reply.took).to.be.below(10_500);
-        }
+        for (const reply of replies) expectFault(reply, 503, 'identity provider');
         expect((await ask(service, '/readyz?verbose')).text).to.match(/^\[-\]identity-provider failed \(not critical\)/m);
         issuer.proxy.mend();
-        await expectBack(service, 12_000);
+        await expectBack(service);
       });
     });
   }
@@ -115,7 +111,6 @@ describe('an issuer', () => {
           return callback.status;
         },
         (status) => status === 200,
-        12_000,
       );
     });
   });

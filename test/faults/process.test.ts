@@ -79,7 +79,7 @@ describe('the process of the service', () => {
         await expectFollows(cluster, service);
       };
       /** Idle connections end by themselves. */
-      const settled = async (isWanted: (report: Report) => boolean) => eventually(() => service.weigh(), isWanted, 25_000);
+      const settled = async (isWanted: (report: Report) => boolean) => eventually(() => service.weigh(), isWanted);
       await endure(10);
       const first = await settled(() => true);
       await endure(40);
@@ -92,7 +92,7 @@ describe('the process of the service', () => {
     } finally {
       await service.kill();
     }
-  }).timeout(180_000);
+  });
 
   it('FLT-13 that is killed: sessions that were ended stay so, the others go on', async () => {
     const file = await configFile();

@@ -37,7 +37,6 @@ export class ServiceProcess {
     const line = await eventually(
       () => service.#listening(),
       (found) => found !== undefined || !service.isRunning,
-      30_000,
     );
     if (line === undefined) throw new Error(service.stderr);
     service.url = `http://127.0.0.1:${line.port}`;

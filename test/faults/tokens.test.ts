@@ -45,7 +45,6 @@ describe('FLT-08 a token that is refused from one moment on', () => {
           body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
         }),
       ({ status }) => status === 401,
-      20_000,
     );
 
   describe('our own', () => {

@@ -106,14 +106,13 @@ describe('LIM-08 bodies that do not come', () => {
     await eventually(
       () => answered.length,
       (count) => count === 10,
-      20_000,
     );
     for (const text of answered) {
       expect(text).to.match(/^HTTP\/1\.1 504 .*Retry-After: 1/s);
       expect(text).to.include('"kind":"Status"');
     }
     expect(await inFlight('receiving')).to.equal(0);
-  }).timeout(30_000);
+  });
 
   it('count in flight once they are there', async () => {
     const late = announce('203.0.113.1', 'Content-Length: 15');

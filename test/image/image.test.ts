@@ -36,9 +36,8 @@ describe('the image', () => {
     };
   };
 
-  before(async function () {
+  before(async () => {
     // npm ci, and a folder with a runtime of 150 MB.
-    this.timeout(300_000);
     directory = await mkdtemp(join(tmpdir(), 'atrium-image-'));
     await chmod(directory, 0o755);
     image = await buildImage(directory);
@@ -86,7 +85,7 @@ describe('the image', () => {
         ({ status }) => status === 200,
         () => false,
       );
-    await eventually(isReady, (ready) => ready, 30_000).catch((error: unknown) => expect.fail(`${error}\n${container.output}`));
+    await eventually(isReady, (ready) => ready).catch((error: unknown) => expect.fail(`${error}\n${container.output}`));
     expect((await container.status('Uid')).split('\t')).to.deep.equal(Array.from({ length: 4 }, () => '65532'));
     expect(await container.status('CapEff')).to.match(/^0+$/);
     const page = await fetch(`${url}/`);

@@ -30,8 +30,7 @@ describe('an installation with what is off by default', () => {
     return `${[...new Set([await get(), await get(), await get(), await get()])]}`;
   };
 
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     cluster = await sharedCluster();
     cluster.images.set(`${repository}:0.1.0`, cluster.image);
     atrium = await Release.prepare(cluster);
@@ -41,8 +40,7 @@ describe('an installation with what is off by default', () => {
     const { info } = await atrium.logIn({ ...ada, storage: 'local' });
     bearer = { authorization: `Bearer ${info.ext.token?.access_token}` };
   });
-  after(async function () {
-    this.timeout(120_000);
+  after(async () => {
     await atrium?.destroy();
   });
 
@@ -65,14 +63,14 @@ describe('an installation with what is off by default', () => {
       () => statuses(program),
       (all) => all === '401',
     );
-  }).timeout(60_000);
+  });
 
   it('makes UserBindings RBAC, of the roles that the chart lists and no others', async () => {
     const bindings = new Bindings(cluster.admin);
     const mayListPods = async () => (await cluster.kubectl('auth', 'can-i', 'list', 'pods', '--as', 'jane')).stdout.trim();
     await cluster.admin.apply(aBinding('viewers'), aBinding('admins', { roleRef: 'admin' }));
 
-    await eventually(mayListPods, (answer) => answer === 'yes', 30_000);
+    await eventually(mayListPods, (answer) => answer === 'yes');
     const { status } = await bindings.until('admins', 'Failed');
     expect(status?.conditions?.map(({ message }) => message)).to.include(
       'the service may not bind the ClusterRole admin: see rbac.userBindings of the chart',
@@ -80,7 +78,7 @@ describe('an installation with what is off by default', () => {
     await bindings.remove('viewers');
     await bindings.remove('admins');
     await eventually(mayListPods, (answer) => answer === 'no');
-  }).timeout(60_000);
+  });
 
   it('takes who is deleted out of groups, past the admission policy', async () => {
     const names = ['kim', 'lee'].map((name) => nameOf(`${name}@example.com`));
@@ -96,7 +94,7 @@ describe('an installation with what is off by default', () => {
     expect(await members()).to.equal(`${names[1]} somebody`);
     outputOf(await cluster.kubectl('delete', 'user', names[1] ?? ''));
     await eventually(members, (left) => left === 'somebody');
-  }).timeout(60_000);
+  });
 
   it('says which right is missing where a feature is on and its rights are not, and does all else', async () => {
     const extraEnv = ['accessTokens', 'userBindings'].map((name) => ({ name: `ATRIUM_FEATURES__${name.toUpperCase()}`, value: 'true' }));
@@ -112,5 +110,5 @@ describe('an installation with what is off by default', () => {
     }
     expect(await statuses(bearer)).to.equal('200');
     expect((await send('POST', '/auth/v1/accesstoken', { description: 'ci' })).status).to.equal(503);
-  }).timeout(120_000);
+  });
 });

@@ -12,8 +12,7 @@ describe('helm install', () => {
   let notes: string;
   let given: string;
 
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     cluster = await sharedCluster();
     cluster.images.set(`${repository}:0.1.0`, cluster.image);
     atrium = await Release.prepare(cluster);
@@ -22,8 +21,7 @@ describe('helm install', () => {
     given = outputOf(await cluster.shell(command)).trim();
     await atrium.settles();
   });
-  after(async function () {
-    this.timeout(120_000);
+  after(async () => {
     await atrium?.destroy();
   });
 
@@ -68,7 +66,7 @@ describe('helm install', () => {
       );
       expect((await atrium.get('/api/v1/modules')).status).to.equal(200);
       await atrium.settles();
-    }).timeout(60_000);
+    });
 
     it('takes one Pod at a time from it when nodes are drained', async () => {
       const evict = ({ name }: { name: string }) =>
@@ -84,10 +82,9 @@ describe('helm install', () => {
       await eventually(
         () => atrium.pods,
         (pods) => !pods.includes(one),
-        30_000,
       );
       await atrium.settles();
-    }).timeout(60_000);
+    });
   });
 
   describe('the first administrator', () => {
@@ -211,7 +208,7 @@ describe('helm install', () => {
 
       const inARow = async () => [await info(), await info(), await info(), await info()];
       const info = async () => (await atrium.get('/api/v2/token/info', { cookie })).status;
-      await eventually(inARow, (statuses) => statuses.every((status) => status === 401), 5_000);
+      await eventually(inARow, (statuses) => statuses.every((status) => status === 401));
     });
   });
 

@@ -79,7 +79,6 @@ describe('the kubelet of the tests', () => {
     eventually(
       async () => (await cluster.kubectl('rollout', 'status', 'deployment/echo', '-n', namespace, '--timeout=30s')).stdout,
       (text) => text.includes('successfully rolled out'),
-      30_000,
     );
   const ask = async (path = '/') => (await fetch(`${url}${path}`)).json() as Promise<Record<string, unknown>>;
 
@@ -168,7 +167,6 @@ describe('the kubelet of the tests', () => {
     await eventually(
       async () => (await cluster.core.listNamespacedPod({ namespace })).items.map(({ status }) => status?.containerStatuses?.[0]),
       (statuses) => statuses.some((status) => status?.restartCount === 1) && statuses.every((status) => status?.ready),
-      20_000,
     );
   });
 

@@ -16,8 +16,7 @@ describe('kubectl apply -k', () => {
   let directory: string;
   let overlay: string;
 
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     cluster = await sharedCluster();
     cluster.images.set('registry.example.com/atrium:0.1.0', cluster.image);
     atrium = await Release.prepare(cluster);
@@ -33,8 +32,7 @@ describe('kubectl apply -k', () => {
     outputOf(await atrium.kubectl('wait', 'job/atrium-first-admin', '--for=condition=complete', '--timeout=90s'));
     await atrium.settles();
   });
-  after(async function () {
-    this.timeout(120_000);
+  after(async () => {
     await cluster?.kubectl('delete', '--kustomize', overlay, '--ignore-not-found');
     await atrium?.destroy();
     await rm(directory, { recursive: true, force: true });

@@ -96,7 +96,6 @@ export class Release {
     await eventually(
       () => this.pods.map(({ address }) => address).sort(),
       (addresses) => addresses.length === replicas && `${addresses}` === `${[...this.endpoints].sort()}`,
-      40_000,
     );
   }
 

@@ -46,8 +46,7 @@ describe('an installation over its life', () => {
   const apiAddress = async () => ((await (await atrium.get('/api/v1/modules')).json()) as { apiAddress: string }).apiAddress;
   const podNames = () => new Set(atrium.pods.map(({ name }) => name));
 
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     cluster = await sharedCluster();
     for (const version of ['0.0.9', '0.1.0']) cluster.images.set(`${repository}:${version}`, cluster.image);
     directory = await mkdtemp(join(tmpdir(), 'atrium-chart-'));
@@ -59,8 +58,7 @@ describe('an installation over its life', () => {
     const { info } = await atrium.logIn({ ...ada, storage: 'local' });
     bearer = { authorization: `Bearer ${info.ext.token?.access_token}` };
   });
-  after(async function () {
-    this.timeout(120_000);
+  after(async () => {
     await atrium?.destroy();
     await rm(directory, { recursive: true, force: true });
   });
@@ -80,7 +78,7 @@ describe('an installation over its life', () => {
     expect(await kept()).to.deep.equal(before);
     await isLoggedIn();
     await atrium.logIn(ada);
-  }).timeout(120_000);
+  });
 
   it('takes a changed value by other Pods, one after the other, and the old one again by a rollback, and loses no request', async () => {
     const address = await apiAddress();
@@ -98,7 +96,7 @@ describe('an installation over its life', () => {
 
     expect((await asking.stop()).failures).to.deep.equal([]);
     await isLoggedIn();
-  }).timeout(150_000);
+  });
 
   it('goes on with the old Pods where new ones cannot start, says why in their log, and is rolled back', async () => {
     const old = podNames();
@@ -117,7 +115,7 @@ describe('an installation over its life', () => {
     await atrium.settles();
     expect(podNames()).to.deep.equal(old);
     expect((await asking.stop()).failures).to.deep.equal([]);
-  }).timeout(90_000);
+  });
 
   it('leaves nothing but users, their definitions and the keys when it is uninstalled, and finds them again', async () => {
     const before = await kept();
@@ -142,7 +140,7 @@ describe('an installation over its life', () => {
     outputOf(await atrium.install(chart, ...quick));
     await atrium.settles();
     await isLoggedIn();
-  }).timeout(120_000);
+  });
 });
 
 /**

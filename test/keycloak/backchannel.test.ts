@@ -16,8 +16,7 @@ function told(credentials: Credentials): void {
   let service: Service;
   let realm: Realm;
 
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     all = await suite();
     service = await all.service({ credentials });
     realm = all.realm(credentials);

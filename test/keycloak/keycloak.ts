@@ -12,8 +12,6 @@ import { freePort } from '../support/free-port.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { administrator, databaseURL, javaOptions, keycloak } from './install.ts';
 
-const startMs = 120_000;
-
 export interface Answer {
   status: number;
   headers: Headers;
@@ -125,7 +123,7 @@ export class Keycloak {
         ({ status }) => status === 200,
         () => false,
       );
-    await eventually(isUp, (up) => up || !this.#isRunning(), startMs).catch(() => undefined);
+    await eventually(isUp, (up) => up || !this.#isRunning()).catch(() => undefined);
     if (!(await isUp())) throw new Error(`Keycloak did not start:\n${(await readFile(log, 'utf8')).slice(-2000)}`);
   }
 

@@ -12,8 +12,7 @@ for (const credentials of bothCredentials) {
     let all: Suite;
     let service: Service;
     let realm: Realm;
-    before(async function () {
-      this.timeout(180_000);
+    before(async () => {
       all = await suite();
       service = await all.service({ credentials });
       realm = all.realm(credentials);

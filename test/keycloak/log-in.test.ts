@@ -18,8 +18,7 @@ for (const credentials of bothCredentials) {
     let service: Service;
     let alice: Person;
     let bob: Person;
-    before(async function () {
-      this.timeout(180_000);
+    before(async () => {
       all = await suite();
       service = await all.service({ credentials });
       alice = await all.realm(credentials).person('alice', { groups: ['dev', 'oncall'] });

@@ -65,8 +65,7 @@ describe('kubectl with a kubeconfig of the service', () => {
   let service: EmbeddedLogin;
   let desk: Desk;
 
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     plugin = await buildPlugin();
     service = await startEmbeddedLogin({
       emails: [jane.email],
@@ -113,7 +112,6 @@ describe('kubectl with a kubeconfig of the service', () => {
     await eventually(
       async () => Date.now() - loggedInAt,
       (passed) => passed > (idTokenSeconds - 9) * 1000,
-      30_000,
     );
     const many = await Promise.all(Array.from({ length: 10 }, () => desk.kubectl('get', 'users', '--output=name')));
     for (const ran of many) expect(ran).to.deep.equal({ isDone: true, stdout: itself, stderr: '' });
@@ -125,7 +123,7 @@ describe('kubectl with a kubeconfig of the service', () => {
     const again = await desk.kubectl('atrium', 'login');
     expect(again.stderr).to.match(/\nLogged in as jane@example\.com\.\n$/);
     expect((await desk.kubectl('get', 'users', '--output=name')).stdout).to.equal(itself);
-  }).timeout(180_000);
+  });
 
   it('takes the one with a token', async () => {
     const answer = await service.request('/auth/v1/kubeconfig?mode=token', { headers: { authorization: `Bearer ${await bearer()}` } });

@@ -186,7 +186,6 @@ describe('the issuer, not as it should be', () => {
       await eventually(
         async () => (await logIn(fresh)).callback.status,
         (status) => status === 200,
-        12_000,
       );
     });
   });

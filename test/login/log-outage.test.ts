@@ -52,7 +52,6 @@ describe('an issuer that is down when the service starts', () => {
       await eventually(
         async () => (await browser.login('v2')).status,
         (status) => status === 200,
-        12_000,
       );
       expect((await logIn(service)).callback.status).to.equal(200);
       expect(await readiness(service)).to.not.match(identityProviderFailed);

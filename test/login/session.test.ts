@@ -137,12 +137,10 @@ describe('a session', () => {
     await eventually(
       () => statusOf(elsewhere),
       (status) => status === 401,
-      5_000,
     );
     await eventually(
       () => statusOf(browser),
       (status) => status === 401,
-      5_000,
     );
   });
 

@@ -147,15 +147,11 @@ export class AgreementCheck {
     }
     // The controller of aggregated roles says nowhere that it is done.
     let seen = -1;
-    await eventually(
-      async () => {
-        const before = seen;
-        seen = this.#rbac.revision;
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        return before === seen;
-      },
-      Boolean,
-      30_000,
-    );
+    await eventually(async () => {
+      const before = seen;
+      seen = this.#rbac.revision;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return before === seen;
+    }, Boolean);
   }
 }

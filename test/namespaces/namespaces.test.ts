@@ -235,7 +235,6 @@ describe('GET /auth/v1/namespaces', () => {
     await eventually(
       () => names('', 'viewer'),
       (given) => given.includes('latest'),
-      1_000,
     );
   });
 

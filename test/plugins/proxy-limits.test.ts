@@ -173,7 +173,6 @@ describe('the proxy of plugins, put to the test', () => {
     await eventually(
       () => closed,
       (count) => count === 1,
-      1_000,
     );
   });
 

@@ -97,7 +97,6 @@ export class Installation {
     await eventually(
       () => this.balancer.isReady(replica) && this.proxy.isReady(replica),
       (isReady) => isReady,
-      30_000,
     );
     return replica;
   }
@@ -170,7 +169,6 @@ const untilLoginWorks = ({ url }: Replica) =>
   eventually(
     async () => (await fetch(`${url}/api/v2/token/login`)).status,
     (status) => status === 200,
-    15_000,
   );
 
 async function tokensOf(kubeconfig: string): Promise<ReadonlyMap<string, string>> {

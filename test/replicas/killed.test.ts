@@ -12,8 +12,7 @@ const page = '/auth/v2/users?limit=1';
 const token = '/identity/token';
 const sessions = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
 
-describe('a replica that dies by kill -9', function () {
-  this.timeout(180_000);
+describe('a replica that dies by kill -9', () => {
   const dispatcher = new Agent();
   let service: Installation;
 
@@ -93,7 +92,6 @@ describe('a replica that dies by kill -9', function () {
     const renewed = await eventually(
       () => kept.refresh(),
       ({ status }) => status !== 503,
-      15_000,
     );
     expect(renewed.status, renewed.text).to.equal(200);
   });

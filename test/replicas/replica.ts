@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Backend } from '../support/balancer.ts';
 
-const startWithinMs = 30_000;
+const startWithinMs = 120_000;
 
 /** `atrium serve` in a process of its own, on free ports. */
 export class Replica implements Backend {

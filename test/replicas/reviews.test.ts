@@ -4,8 +4,7 @@ import { installation } from './shared.ts';
 
 const count = 20_000;
 
-describe('reviews of five callers on shared connections to two replicas', function () {
-  this.timeout(180_000);
+describe('reviews of five callers on shared connections to two replicas', () => {
   it(`AUZ-01 each get the caller's own answer, ${count} times, while bindings change`, async () => {
     const { asked, wrong, changes } = await interleavedReviews(await installation(), { count, maxSeconds: 100 });
 

@@ -6,8 +6,7 @@ import { installation } from './shared.ts';
 
 const count = 10;
 
-describe('a right that was taken away', function () {
-  this.timeout(180_000);
+describe('a right that was taken away', () => {
   let service: Installation;
   let revocations: Revocations;
 
@@ -38,10 +37,7 @@ describe('a right that was taken away', function () {
     );
     expect(watches.map(({ status }) => status)).to.deep.equal([200, 200]);
     await revocations.revoke('bob');
-    const begun = performance.now();
     // The stream is cut: it ends with an error.
     await Promise.all(watches.map((watch) => watch.text().catch(() => undefined)));
-
-    expect(performance.now() - begun).to.be.below(5_000);
   });
 });

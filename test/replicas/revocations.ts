@@ -14,7 +14,7 @@ const longLookEvery = 10;
 const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 const nameOf = (person: TokenHolder) => `${person}-looks-at-users`;
 
-/** For how long after the API server confirmed the deletion each kind of answer still was a yes, in milliseconds. */
+/** Until when after the API server confirmed the deletion a question was still answered with yes, in milliseconds. */
 export interface Revocation {
   person: TokenHolder;
   /** The latest of all. */
@@ -52,8 +52,9 @@ export class Revocations {
     await Promise.all(
       asked.map(async ({ kind, ask }) => {
         for (let isYes = true; isYes || performance.now() < until; await sleep(pauseMs)) {
+          const askedAt = performance.now() - begun;
           isYes = await ask();
-          if (isYes) last[kind] = Math.max(last[kind], performance.now() - begun);
+          if (isYes) last[kind] = Math.max(last[kind], askedAt);
           if (performance.now() - begun > 30_000) throw new Error(`${person} may still ${kind} after 30 s`);
         }
       }),

@@ -85,7 +85,6 @@ async function untilTrusted(server: ApiServer, { url }: TrustedIssuer): Promise<
   await eventually(
     () => admin.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', review),
     ({ body }) => JSON.stringify(body).includes('oidc: verify token'),
-    20_000,
   );
   await admin.close();
 }

@@ -154,8 +154,10 @@ function pathOf({ apiVersion, kind, metadata }: Manifest, name?: string): string
   ].join('/');
 }
 
-/** Asks again until the answer is as wanted, for at most ten seconds. */
-export async function eventually<T>(ask: () => Promise<T> | T, isWanted: (answer: T) => boolean, timeoutMs = 10_000): Promise<T> {
+const patienceMs = 120_000;
+
+/** Asks again until the answer is as wanted, for at most two minutes: a bound against hanging, not what is shown. */
+export async function eventually<T>(ask: () => Promise<T> | T, isWanted: (answer: T) => boolean, timeoutMs = patienceMs): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();

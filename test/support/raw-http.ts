@@ -16,7 +16,7 @@ export function sendRaw(port: number, ...parts: (string | Buffer)[]): Promise<Ra
     const socket = connect(port, '127.0.0.1');
     let text = '';
     socket.setEncoding('latin1');
-    socket.setTimeout(15_000, () => socket.destroy(new Error('no answer within 15 s')));
+    socket.setTimeout(60_000, () => socket.destroy(new Error('no answer within 60 s')));
     socket.on('data', (chunk) => {
       text += chunk;
     });

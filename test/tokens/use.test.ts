@@ -146,7 +146,6 @@ describe('an access token as credential', () => {
       await eventually(
         () => whoIs(server, token, replica.url),
         (answer) => answer === 401,
-        5_000,
       );
     } finally {
       await replica.stop();
@@ -223,7 +222,6 @@ describe('an access token as credential', () => {
       eventually(
         () => listStatus(token),
         (found) => found === status,
-        5_000,
       );
     expect(await listStatus(token)).to.equal(403);
 
@@ -271,7 +269,6 @@ describe('an access token as credential', () => {
       await eventually(
         () => storedToken(server, one),
         (object) => object === undefined,
-        30_000,
       );
     await untilCauses(keptToken, 401);
     const list = (await (await server.request(tokensPath, { as: 'carol' })).json()) as { total: number };

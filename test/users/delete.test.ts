@@ -78,7 +78,6 @@ describe('deleting users', () => {
       await eventually(
         () => server.kubernetes.call('GET', `/api/v1/namespaces/atrium-system/secrets/user-password-${name}`),
         ({ status }) => status === 404,
-        45_000,
       );
       const { body: group } = await server.kubernetes.call('GET', '/apis/auth.platform.io/v1/groups/crew');
       expect((group as { spec: { users: unknown } }).spec.users).to.deep.equal([{ name: nameOf('other@example.com') }]);

@@ -29,15 +29,14 @@ export class EventStream {
       .map(({ event, data }) => `${event} ${nameOf(data.object.metadata?.name ?? String(data.object.code))}`);
   }
 
-  until(isTold: (events: readonly ServerSentEvent[]) => boolean, timeoutMs = 10_000): Promise<readonly ServerSentEvent[]> {
-    return eventually(() => this.events, isTold, timeoutMs);
+  until(isTold: (events: readonly ServerSentEvent[]) => boolean): Promise<readonly ServerSentEvent[]> {
+    return eventually(() => this.events, isTold);
   }
 
-  untilOver(timeoutMs = 15_000): Promise<boolean> {
+  untilOver(): Promise<boolean> {
     return eventually(
       () => this.isOver,
       (isOver) => isOver,
-      timeoutMs,
     );
   }
 
