@@ -73,6 +73,7 @@ const side = createSessionSide({
     administrators: () => [],
     isSynced: true,
     state: 'synced',
+    whenSynced: async () => undefined,
     missing: () => undefined,
     ageSeconds: () => 0,
     onChange: () => () => undefined,

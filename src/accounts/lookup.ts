@@ -16,6 +16,8 @@ export interface AccountLookup {
   /** Whether the first list is complete. */
   readonly isSynced: boolean;
   readonly state: WatchState;
+  /** @throws the signal's reason when it aborts before */
+  whenSynced(signal: AbortSignal): Promise<void>;
   /** Why what is known is not all that there is; undefined if it is. */
   missing(): string | undefined;
   /** Seconds since the API server was last heard of on their watch. */
@@ -33,7 +35,7 @@ export function requireAccounts({ isSynced, missing }: Pick<AccountLookup, 'isSy
 
 type Records = Pick<
   WatchCache<{ readonly account: Account }>,
-  'get' | 'isSynced' | 'state' | 'missing' | 'ageSeconds' | 'onChange' | 'waitFor'
+  'get' | 'isSynced' | 'state' | 'whenSynced' | 'missing' | 'ageSeconds' | 'onChange' | 'waitFor'
 >;
 
 /** Reads accounts out of a watch cache of Users. To be made before the cache is started. */
@@ -74,6 +76,7 @@ export function accountLookup(records: Records): AccountLookup {
     get state() {
       return records.state;
     },
+    whenSynced: (signal) => records.whenSynced(signal),
     missing: () => records.missing(),
     ageSeconds: () => records.ageSeconds(),
     onChange(listener) {

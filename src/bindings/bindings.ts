@@ -18,7 +18,7 @@ import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import { BulkDeleter } from '../listing/bulk-delete.ts';
 import { Lister } from '../listing/lister.ts';
-import { BindingsController, type BindingsControllerOptions } from './controller.ts';
+import { type BindingsControllerOptions, bindingsController } from './controller.ts';
 import { UserBindingCreator } from './create.ts';
 import { UserBindingDeleter } from './delete.ts';
 import { bindingProperties } from './list-properties.ts';
@@ -100,7 +100,7 @@ export function createBindings(options: BindingsOptions): Bindings {
     return cache.values();
   };
   const deleter = new UserBindingDeleter({ apiServer, access, cache });
-  const controller = new BindingsController({
+  const controller = bindingsController({
     ...options,
     client: apiServer.asService,
     bindings: cache,

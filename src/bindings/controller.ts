@@ -4,7 +4,7 @@ import { type LocalGroupLookup, localGroupOf } from '../accounts/local-groups.ts
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { Lease } from '../kubernetes/lease.ts';
+import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
 import { madeName } from './made-binding.ts';
 import { MadeBindings } from './made-bindings.ts';
@@ -14,11 +14,9 @@ import type { ReferenceIndex } from './reference-index.ts';
 import { bindingFinalizer } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
 import { type KnownGroup, stateOf } from './subjects.ts';
-import { WorkQueue } from './work-queue.ts';
 
 /** UserBindings worked on at one time. */
-const atOnce = 4;
-const maxRetryMs = 30_000;
+const workers = 4;
 const pollMs = 100;
 
 type GroupRow = KnownGroup & { readonly name: string };
@@ -45,53 +43,24 @@ export interface BindingsControllerOptions {
 /**
  * Makes UserBindings RBAC, and keeps it so whatever changes: the UserBinding, its users and groups, namespaces and their labels, or what
  * was made. One replica does it at a time, and only that one follows namespaces and what was made. Looks are cheap where nothing has
- * changed; a UserBinding is in the queue once, so that memory goes by how many there are.
+ * changed.
  */
-export class BindingsController {
-  readonly #options: BindingsControllerOptions;
-  readonly #lease: Lease;
+export const bindingsController = (options: BindingsControllerOptions): Controller =>
+  new Controller({ ...options, name: 'atrium-user-bindings', workers, begin: () => new Watching(options) });
 
-  constructor(options: BindingsControllerOptions) {
-    this.#options = options;
-    this.#lease = new Lease({ ...options, name: 'atrium-user-bindings' });
-  }
-
-  start(): void {
-    this.#lease.start((signal) => this.#work(signal));
-  }
-
-  stop(): Promise<void> {
-    return this.#lease.stop();
-  }
-
-  async #work(signal: AbortSignal): Promise<void> {
-    const { log } = this.#options;
-    log.info('this replica makes UserBindings RBAC');
-    const watching = new Watching(this.#options);
-    try {
-      await watching.start(signal);
-      await watching.run(signal);
-    } catch (error) {
-      if (!signal.aborted) log.error({ err: error }, 'UserBindings are not looked after');
-    } finally {
-      await watching.stop();
-    }
-  }
-}
-
-/** What is followed, and what is to be done, while this replica is the one. */
-class Watching {
+/** What is followed while this replica is the leader. */
+class Watching implements Term, Source {
+  readonly sources = [this];
   readonly #options: BindingsControllerOptions;
   readonly #made: MadeBindings;
   readonly #namespaces: WatchCache<NamespaceRow>;
   readonly #projects = new Map<string, Map<string, NamespaceRow>>();
-  readonly #queue = new WorkQueue({ atOnce, maxRetryMs });
   readonly #reconciler: Reconciler;
   /** What users came to when a UserBinding asked for them; a log-in that changes none of it is nobody's business here. */
   readonly #users = new Map<string, string>();
   /** Names of UserBindings, by the name of what is made for them. */
   readonly #owners = new Map<string, string>();
-  #forget: (() => unknown)[] = [];
+  #enqueue: (name: string) => void = () => undefined;
 
   constructor(options: BindingsControllerOptions) {
     const { accounts, groups, groupsPrefix, hasRole, now = () => new Date() } = options;
@@ -114,34 +83,45 @@ class Watching {
     });
   }
 
-  /** @throws the signal's reason when it aborts before everything is known */
-  async start(signal: AbortSignal): Promise<void> {
+  onChange(enqueue: (name: string) => void): () => void {
     const { bindings, accounts, groups, references } = this.#options;
-    this.#forget = [
-      bindings.onChange((change) => this.#onBinding(change)),
-      accounts.onChange((name) => this.#onUser(name)),
-      groups?.onChange((change) => this.#onGroup(change)) ?? (() => undefined),
-    ];
-    this.#made.onChange((name) => this.#add(this.#owners.get(name)));
+    this.#enqueue = enqueue;
+    this.#made.onChange((name) => this.#onMade(name));
     this.#namespaces.onChange((change) => this.#onNamespace(change, references));
     this.#made.start();
     this.#namespaces.start();
-    await Promise.all([bindings.whenSynced(signal), this.#made.whenSynced(signal), this.#namespaces.whenSynced(signal)]);
-    while (!accounts.isSynced || groups?.state === 'pending') await sleep(pollMs, undefined, { signal });
-    for (const row of bindings.values()) this.#onBinding({ key: row.name, new: row });
+    const forget = [
+      bindings.onChange((change) => this.#onBinding(change)),
+      accounts.onChange((name) => this.#onUser(name)),
+      groups?.onChange((change) => this.#onGroup(change)),
+    ];
+    return () => {
+      for (const end of forget) end?.();
+    };
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    const { log } = this.#options;
-    return this.#queue.run(
-      (name) => this.#reconciler.reconcile(name, signal),
-      (name, error) => log.warn({ userBinding: name, err: error }, 'a UserBinding could not be made RBAC yet'),
-      signal,
-    );
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    const { bindings, accounts, groups } = this.#options;
+    await Promise.all([bindings, this.#made, this.#namespaces, accounts].map((followed) => followed.whenSynced(signal)));
+    while (groups?.state === 'pending') await sleep(pollMs, undefined, { signal });
   }
 
-  async stop(): Promise<void> {
-    for (const forget of this.#forget) forget();
+  *keys(): Iterable<string> {
+    for (const row of this.#options.bindings.values()) {
+      this.#owners.set(madeName(row), row.name);
+      yield row.name;
+    }
+  }
+
+  reconcile(name: string, signal: AbortSignal): Promise<'done' | 'again'> {
+    return this.#reconciler.reconcile(name, signal);
+  }
+
+  onFailure(name: string, error: unknown): void {
+    this.#options.log.warn({ userBinding: name, err: error }, 'a UserBinding could not be made RBAC yet');
+  }
+
+  async end(): Promise<void> {
     await Promise.all([this.#made.stop(), this.#namespaces.stop()]);
   }
 
@@ -152,7 +132,7 @@ class Watching {
     // Its status is our own doing.
     const isHeld = current.finalizers.includes(bindingFinalizer);
     if (old?.uid !== current.uid || old.generation !== current.generation || old.isDeleted !== current.isDeleted || !isHeld)
-      this.#queue.add(current.name);
+      this.#enqueue(current.name);
   }
 
   #onUser(name: string): void {
@@ -160,14 +140,14 @@ class Watching {
     const known = this.#users.get(name);
     const account = accounts.get(name);
     if (known === undefined || known === stateOf(account?.isCanonical ? account : undefined)) return;
-    for (const binding of references.of('User', name)) this.#queue.add(binding);
-    for (const group of localGroups.of(name)) for (const binding of references.of('Group', localGroupOf(group))) this.#queue.add(binding);
+    for (const binding of references.of('User', name)) this.#enqueue(binding);
+    for (const group of localGroups.of(name)) for (const binding of references.of('Group', localGroupOf(group))) this.#enqueue(binding);
   }
 
   #onGroup({ key, old, new: current }: Change<GroupRow>): void {
     const { references } = this.#options;
     if (old?.uid === current?.uid && old?.isLocal === current?.isLocal && isSameList(old?.members, current?.members)) return;
-    for (const binding of references.of('Group', key)) this.#queue.add(binding);
+    for (const binding of references.of('Group', key)) this.#enqueue(binding);
   }
 
   #onNamespace({ key, old, new: current }: Change<NamespaceRow>, references: ReferenceIndex): void {
@@ -176,12 +156,13 @@ class Watching {
     if (current?.project) this.#projects.set(current.project, (this.#projects.get(current.project) ?? new Map()).set(key, current));
     if (old?.project === current?.project && old?.isEnding === current?.isEnding) return;
     const projects = new Set([old?.project ?? '', current?.project ?? '']);
-    for (const binding of references.of('namespace', key)) this.#queue.add(binding);
-    for (const project of projects) for (const binding of references.of('project', project)) this.#queue.add(binding);
+    for (const binding of references.of('namespace', key)) this.#enqueue(binding);
+    for (const project of projects) for (const binding of references.of('project', project)) this.#enqueue(binding);
   }
 
-  #add(name: string | undefined): void {
-    if (name !== undefined) this.#queue.add(name);
+  #onMade(name: string): void {
+    const binding = this.#owners.get(name);
+    if (binding !== undefined) this.#enqueue(binding);
   }
 }
 
