@@ -78,6 +78,7 @@ const side = createSessionSide({
     ageSeconds: () => 0,
     onChange: () => () => undefined,
     waitFor: async () => true,
+    until: async () => true,
   },
   identify: () => Promise.reject(new Error('nobody asks')),
   limit: new RateLimit({ limit: 600 }),

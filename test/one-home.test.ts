@@ -4,6 +4,16 @@ import { expect } from 'chai';
 /** What is written once, and where: everywhere else the one home is used. Paths are those in `src`. */
 const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   { what: 'whether a resource is installed: `WatchCache.state`', pattern: /startsWith\('404/, home: [] },
+  {
+    what: 'waits until a cache shows something: `WatchCache.until`',
+    pattern: /onChange\([^\n]*\bresolve\(|\buntil\([^\n]*\.onChange\(/,
+    home: [],
+  },
+  {
+    what: 'the time that such a wait takes',
+    pattern: /\b(seenWithinMs|listedWithinMs|madeWithinMs|toldWithinMs|watchDelayMs) = /,
+    home: ['kubernetes/until.ts'],
+  },
 ];
 
 const source = new URL('../src/', import.meta.url);

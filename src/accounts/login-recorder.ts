@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import { type Account, accountOf, isOf, type LinkingSubject, type Subject } from './account.ts';
 import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, phaseOf, phaseStatus } from './phase.ts';
@@ -50,8 +51,6 @@ export interface LoginRecorderOptions {
 const maxSubjectName = 512;
 const maxSubjects = 16;
 
-const freshnessTimeoutMs = 2_000;
-
 /** Makes or updates the User of whoever logs in, with the service's account: it is what a log-in entails (docs/contract/login.md). */
 export class LoginRecorder {
   readonly #options: LoginRecorderOptions;
@@ -78,7 +77,7 @@ export class LoginRecorder {
     const beyond = recorded.outcome === 'recorded' ? groupsBeyondRecord(login.groups) : undefined;
     if (beyond) log.warn({ user: name, ...beyond }, `the record keeps ${beyond.kept} groups: access tokens of the user have no others`);
     if (recorded.outcome === 'recorded' && accounts.isSynced)
-      await accounts.waitFor(recorded.account.resourceVersion, freshnessTimeoutMs, signal);
+      await accounts.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);
     return recorded;
   }
 

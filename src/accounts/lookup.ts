@@ -26,6 +26,8 @@ export interface AccountLookup {
   onChange(listener: (name: string) => void): () => void;
   /** Whether that version is seen in time. @throws the signal's reason when it aborts */
   waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+  /** Whether something is true of them, or becomes so in time. */
+  until(isTrue: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
 /** To be called before they are relied on. @throws StatusError 503 while they are not known */
@@ -35,7 +37,7 @@ export function requireAccounts({ isSynced, missing }: Pick<AccountLookup, 'isSy
 
 type Records = Pick<
   WatchCache<{ readonly account: Account }>,
-  'get' | 'isSynced' | 'state' | 'whenSynced' | 'missing' | 'ageSeconds' | 'onChange' | 'waitFor'
+  'get' | 'isSynced' | 'state' | 'whenSynced' | 'missing' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
 >;
 
 /** Reads accounts out of a watch cache of Users. To be made before the cache is started. */
@@ -84,5 +86,6 @@ export function accountLookup(records: Records): AccountLookup {
       return () => listeners.delete(listener);
     },
     waitFor: (resourceVersion, timeoutMs, signal) => records.waitFor(resourceVersion, timeoutMs, signal),
+    until: (isTrue, timeoutMs, signal) => records.until(isTrue, timeoutMs, signal),
   };
 }

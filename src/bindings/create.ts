@@ -6,6 +6,7 @@ import { invalid, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { bindingErrors, type NewBinding, newBindingBody } from './binding-body.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingResource } from './resource.ts';
@@ -26,7 +27,6 @@ interface CreateRequest {
 }
 
 const clusterRoles: ResourceType = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' };
-const seenWithinMs = 2_000;
 
 /** Makes UserBindings with the caller's rights. */
 export class UserBindingCreator {

@@ -2,7 +2,6 @@ import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, resourcePath } from '../kubernetes/resource.ts';
-import { until } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Deletion } from '../listing/bulk-delete.ts';
 import { userBindingResource } from './resource.ts';
@@ -11,7 +10,7 @@ import type { UserBindingRow } from './row.ts';
 export interface UserBindingDeleterOptions {
   apiServer: ApiServer;
   access: AccessReviews;
-  cache: Pick<WatchCache<UserBindingRow>, 'get' | 'onChange'>;
+  cache: Pick<WatchCache<UserBindingRow>, 'get' | 'until'>;
 }
 
 /** The controller removes the RBAC first. */
@@ -27,7 +26,7 @@ export class UserBindingDeleter {
 
   /** Waits for a moment until it is gone, with what was made for it. @throws StatusError 403, 404, 409, 503, 504 */
   async delete({ name, preconditions = {}, isDryRun, asCaller }: Deletion, caller: Caller, signal: AbortSignal): Promise<{ uid: string }> {
-    const { apiServer, access } = this.#options;
+    const { apiServer, access, cache } = this.#options;
     if (asCaller) await access.require(caller, { ...userBindingResource, verb: 'delete', name }, signal);
     const client = asCaller ? apiServer.asCaller(caller) : apiServer.asService;
     const answer = await client.request({
@@ -45,18 +44,8 @@ export class UserBindingDeleter {
       signal,
     });
     const uid = uidOf(answer);
-    if (!isDryRun) await this.#whenGone(name, uid, signal);
+    if (!isDryRun) await cache.until(() => cache.get(name)?.uid !== uid, goneWithinMs, signal);
     return { uid };
-  }
-
-  async #whenGone(name: string, uid: string, signal: AbortSignal): Promise<void> {
-    const { cache } = this.#options;
-    await until(
-      () => cache.get(name)?.uid !== uid,
-      (listener) => cache.onChange(listener),
-      goneWithinMs,
-      signal,
-    );
   }
 }
 

@@ -2,6 +2,7 @@ import type { Metrics } from '../http/metrics.ts';
 import { StatusError } from '../http/status.ts';
 import type { ApiCall, ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import {
   clusterRoleBindings,
@@ -20,9 +21,6 @@ import {
   wantedDigest,
 } from './made-binding.ts';
 import { bindingLabel } from './resource.ts';
-
-/** How long to wait until the watch has told of what was written. */
-const seenWithinMs = 2_000;
 
 export type Outcome =
   | 'kept'

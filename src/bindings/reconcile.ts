@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Owner, Subject } from './made-binding.ts';
 import type { MadeBindings, Outcome } from './made-bindings.ts';
@@ -111,7 +112,7 @@ export class Reconciler {
     if (Object.keys(status).length === 0) return;
     const written = await this.#patch(object, { status }, 'status', signal);
     // So that the next look does not go by the status of before.
-    await this.#options.bindings.waitFor(written.metadata.resourceVersion, 2_000, signal);
+    await this.#options.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);
   }
 
   /** Only if nobody has changed it since it was read. */

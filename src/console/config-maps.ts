@@ -103,7 +103,7 @@ export class ConfigMaps {
   async firstList(namespace: string, signal: AbortSignal): Promise<void> {
     const cache = this.#cache(namespace);
     if (cache.isSynced || cache.failure() !== undefined) return;
-    await cache.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)])).catch(() => undefined);
+    await cache.until(() => cache.isSynced, firstListMs, signal);
     signal.throwIfAborted();
   }
 

@@ -11,6 +11,7 @@ import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 import { changeOf, isOf, type Outcome, type Refusal, type UserChange } from './user-change.ts';
@@ -35,8 +36,6 @@ export interface Membership {
   person: Person;
   groups: readonly string[];
 }
-
-const seenWithinMs = 3_000;
 
 /**
  * The User records of directories, written with the service's own account. `lastSyncTime` is written with what else changes and not by

@@ -9,6 +9,7 @@ import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { groupObjectOf, isLocalGroup, isRefusal, type Member, membersOf, readGroup } from './group-records.ts';
 import { requireGroupRight, requireMembersRight } from './rights.ts';
@@ -41,8 +42,6 @@ interface MembersChanged {
   /** Of what was written; undefined if nothing was. */
   resourceVersion?: string;
 }
-
-const seenWithinMs = 2_000;
 
 /** Adds users to local groups and takes them out, with the caller's rights. */
 export class GroupMembers {

@@ -11,7 +11,7 @@ import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
-import { until } from '../kubernetes/until.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { groupObjectOf, readGroup } from './group-records.ts';
 import { requireGroupRight, requireMembersRight } from './rights.ts';
@@ -53,7 +53,6 @@ export interface Written {
 }
 
 const kind = { group: groupResource.group, kind: 'Group' };
-const seenWithinMs = 2_000;
 
 /** Makes, changes and deletes Groups with the caller's rights; who is in one, members.ts changes. */
 export class GroupWriter {
@@ -116,7 +115,7 @@ export class GroupWriter {
 
   /** @returns the uid of what was deleted; @throws StatusError 403, 404, 409, 503, 504 */
   async delete({ name, preconditions, isDryRun }: DeleteRequest, caller: Caller, signal: AbortSignal): Promise<string> {
-    const { apiServer, access } = this.#options;
+    const { apiServer, access, cache } = this.#options;
     await requireGroupRight(access, caller, 'delete', name, signal);
     const answer = await apiServer.asCaller(caller).request({
       method: 'DELETE',
@@ -127,7 +126,8 @@ export class GroupWriter {
       signal,
     });
     const uid = uidOf(answer);
-    if (!isDryRun) await this.#whenGone(name, uid, signal);
+    // So that the next list here does not show the group.
+    if (!isDryRun) await cache.until(() => cache.get(name)?.uid !== uid, seenWithinMs, signal);
     return uid;
   }
 
@@ -142,17 +142,6 @@ export class GroupWriter {
       accounts.get(name) === undefined ? [notFoundValue(`spec.users[${index}].name`, name)] : [],
     );
     if (unknown.length > 0) throw invalid({ ...kind, name: metadata.name }, unknown);
-  }
-
-  /** So that whoever deleted does not see the group in the next list here. */
-  async #whenGone(name: string, uid: string, signal: AbortSignal): Promise<void> {
-    const { cache } = this.#options;
-    await until(
-      () => cache.get(name)?.uid !== uid,
-      (listener) => cache.onChange(listener),
-      seenWithinMs,
-      signal,
-    );
   }
 }
 

@@ -7,6 +7,7 @@ import { subjectOf } from '../accounts/subject-name.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
 import { methodNotAllowed, StatusError } from '../http/status.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import { errors } from './oidc-provider.ts';
 import { consentPage, type LockRule, type LogInProblem, logInPage, type NewPasswordProblem, newPasswordPage } from './pages.ts';
 import type { PasswordDue } from './password-due.ts';
@@ -15,8 +16,6 @@ import { checkSameOrigin } from './same-origin.ts';
 import { originsOf, type Views } from './views.ts';
 
 const readForm = formReader(8 * 1024);
-/** How long a record that was just written may take to arrive by the watch. */
-const seenWithinMs = 2_000;
 
 export interface LogInParts {
   views: Views;

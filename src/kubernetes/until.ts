@@ -1,19 +1,45 @@
+import { Deadline } from './deadline.ts';
+
+/** How long a request waits until the watch of this replica shows what was written. */
+export const seenWithinMs = 2_000;
+
+/** How long a request waits for a first list that is under way. */
+export const listedWithinMs = 2_000;
+
+/** How long a request waits for an object that is not known: another replica may have made it a moment ago. */
+export const madeWithinMs = 500;
+
 /**
- * Resolves when something is true of what is watched, at the latest after that time or when the signal aborts.
+ * Waits until something is true of what is watched, at the latest for that time or until the signal aborts. Does not throw at either.
  *
- * @param onChange tells of changes; gives a function that ends it
+ * @param isTrue asked now and with every change
+ * @param onChange calls with every change from now on; returns a function that ends it
+ * @returns whether it is true
  */
 export async function until(
   isTrue: () => boolean,
   onChange: (listener: () => void) => () => unknown,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<void> {
-  if (isTrue()) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const forget = onChange(() => isTrue() && resolve());
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  deadline.addEventListener('abort', () => resolve(), { once: true });
-  await promise;
-  forget();
+): Promise<boolean> {
+  if (isTrue()) return true;
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  // What is wrong with the question must not keep others from hearing of the change.
+  const forget = onChange(() => {
+    try {
+      if (isTrue()) resolve(true);
+    } catch (error) {
+      reject(error);
+    }
+  });
+  const deadline = new Deadline(signal, timeoutMs);
+  const leave = () => resolve(false);
+  if (deadline.signal.aborted) leave();
+  else deadline.signal.addEventListener('abort', leave);
+  try {
+    return await promise;
+  } finally {
+    forget();
+    deadline.end();
+  }
 }

@@ -1,9 +1,9 @@
 import type { Metrics } from '../http/metrics.ts';
 import { abortable } from './abortable.ts';
-import { Deadline } from './deadline.ts';
 import type { Page, Selection, WatchEvent } from './list-watch.ts';
 import type { KubernetesObject } from './resource.ts';
 import { compareResourceVersions } from './resource-version.ts';
+import { until } from './until.ts';
 import { WatchLoop, type WatchLoopParts } from './watch-loop.ts';
 
 /** What every watch cache of a service shares. */
@@ -140,20 +140,17 @@ export class WatchCache<Row> {
    */
   async waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    if (this.#hasSeen(resourceVersion)) return true;
-    const deadline = new Deadline(signal, timeoutMs);
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const look = () => this.#hasSeen(resourceVersion) && resolve(true);
-    deadline.signal.addEventListener('abort', () => resolve(false));
-    this.#waiting.add(look);
-    try {
-      const isSeen = await promise;
-      signal.throwIfAborted();
-      return isSeen;
-    } finally {
-      this.#waiting.delete(look);
-      deadline.end();
-    }
+    const isSeen = await this.until(() => this.#hasSeen(resourceVersion), timeoutMs, signal);
+    signal.throwIfAborted();
+    return isSeen;
+  }
+
+  /**
+   * Whether something is true of the rows, or becomes so in time. Does not throw when the signal aborts: a write that its caller no longer
+   * waits for is done all the same.
+   */
+  until(isTrue: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    return until(isTrue, (look) => this.#onLook(look), timeoutMs, signal);
   }
 
   /** Seconds since the API server was last heard of on this watch; before that, since the start. */
@@ -250,6 +247,12 @@ export class WatchCache<Row> {
       this.#log.error({ watch: this.#options.name, key, err: error }, 'an object could not be taken in');
       return undefined;
     }
+  }
+
+  /** Calls after every list, change and bookmark. */
+  #onLook(look: () => void): () => void {
+    this.#waiting.add(look);
+    return () => this.#waiting.delete(look);
   }
 
   #look(): void {

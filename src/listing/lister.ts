@@ -11,7 +11,8 @@ import { parseQuery, queryKey, type Scope } from './query.ts';
 import { defaultLimit, type ListParameters, maxItems } from './schema.ts';
 import { indexAfter, type Position, positionOf } from './sort.ts';
 
-const freshnessTimeoutMs = 3_000;
+/** How long a request waits for the `resourceVersion` that it names: another replica may have told of it. */
+export const freshnessTimeoutMs = 3_000;
 const firstListMs = 1_000;
 /** A watch that is cut is back sooner; one that is not (its rights were taken away) must not leave an old list standing for ever. */
 const maxAgeSeconds = 60;
@@ -24,8 +25,8 @@ export interface ListerOptions<Row> {
     | 'onChange'
     | 'resourceVersion'
     | 'isSynced'
-    | 'whenSynced'
     | 'waitFor'
+    | 'until'
     | 'isStale'
     | 'ageSeconds'
     | 'failure'
@@ -91,7 +92,7 @@ export class Lister<Row extends ListRow> {
     const { cache, name, keysSettled } = this.#options;
     // Who asks right after the start need not try again while the first list is under way.
     if (!cache.isSynced && cache.failure() === undefined) {
-      await cache.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)])).catch(() => undefined);
+      await cache.until(() => cache.isSynced, firstListMs, signal);
       signal.throwIfAborted();
     }
     await keysSettled();

@@ -3,6 +3,7 @@ import type { AccountLookup } from '../accounts/lookup.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../accounts/refused-credential.ts';
 import { subjectOf } from '../accounts/subject-name.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
+import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ClaimRules } from './claims.ts';
 import type { LoginFacts } from './login-facts.ts';
@@ -15,7 +16,6 @@ import type { VerifiedClaims } from './types.ts';
 const maxSilenceSeconds = 60;
 /** A session so young may be known before the record of its user, which was made a moment earlier: the two watches run apart. */
 const youngMs = 30_000;
-const watchDelayMs = 2_000;
 
 /** What a watch follows. */
 type Followed = Pick<WatchCache<unknown>, 'state' | 'ageSeconds'>;
@@ -65,8 +65,8 @@ export class AccountState {
     await revokedTokens.whenKnown(signal);
     // Where the resource is not installed, log-in works without records.
     const isKnown = () => accounts.state !== 'pending';
-    // Any version will do: it is seen with the first list.
-    if (isKnown() || (await accounts.waitFor('1', watchDelayMs, signal)) || isKnown()) return;
+    if (await accounts.until(isKnown, listedWithinMs, signal)) return;
+    signal.throwIfAborted();
     throw serviceUnavailable('kubernetes', { cause: new Error('the users are not known yet') });
   }
 
@@ -145,14 +145,7 @@ export class AccountState {
 
   /** Resolves when something is true of the users, at the latest after the time that the watch may be behind. */
   async #until(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
-    if (isTrue()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, watchDelayMs);
-    const forget = this.#options.accounts.onChange(() => isTrue() && resolve());
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    clearTimeout(timer);
-    forget();
+    await this.#options.accounts.until(isTrue, seenWithinMs, signal);
     signal.throwIfAborted();
   }
 

@@ -6,6 +6,7 @@ import type { Metrics } from '../http/metrics.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
@@ -15,8 +16,6 @@ import type { VerifiedClaims } from './types.ts';
 const leastBearerMs = 86_400_000;
 /** Bearer tokens are accepted that much longer than they say. */
 const leewayMs = 60_000;
-const seenWithinMs = 2_000;
-const firstListMs = 2_000;
 
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const spec = z.object({
@@ -151,13 +150,9 @@ export class RevokedTokens {
    */
   async whenKnown(signal: AbortSignal): Promise<void> {
     // Where the resource is not installed nothing can have been revoked.
-    if (this.#cache.state !== 'pending') return;
-    try {
-      await this.#cache.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)]));
-    } catch (cause) {
-      signal.throwIfAborted();
-      if (this.#cache.state === 'pending') throw serviceUnavailable('kubernetes', { cause });
-    }
+    if (await this.#cache.until(() => this.#cache.state !== 'pending', listedWithinMs, signal)) return;
+    signal.throwIfAborted();
+    throw serviceUnavailable('kubernetes', { cause: new Error(`revokedtokens: ${this.#cache.missing()}`) });
   }
 
   /** Whether a bearer token was revoked. */

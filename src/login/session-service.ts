@@ -7,6 +7,7 @@ import { notFound, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Lister } from '../listing/lister.ts';
 import type { Page } from '../listing/page.ts';
 import type { Scope } from '../listing/query.ts';
@@ -117,7 +118,7 @@ export class SessionService {
     const { accounts, endAccess } = this.#options;
     try {
       const { metadata } = await endAccess({ name, uid });
-      await accounts.waitFor(metadata.resourceVersion, 2_000, signal);
+      await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
     } catch (error) {
       // Nothing of a user who was deleted meanwhile counts either.
       if (!(error instanceof StatusError && error.status.code === 409)) throw error;

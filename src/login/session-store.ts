@@ -7,7 +7,7 @@ import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import { until } from '../kubernetes/until.ts';
+import { listedWithinMs, madeWithinMs, seenWithinMs, until } from '../kubernetes/until.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './session-record.ts';
@@ -19,9 +19,6 @@ const readsPerSource = 60;
 const readsInAll = 1_200;
 /** Beyond these, nobody waits for the watch instead. */
 const maxWaiting = 100;
-const watchDelayMs = 500;
-const firstListMs = 2_000;
-const toldWithinMs = 2_000;
 
 export interface SessionStoreOptions {
   client: ServiceClient;
@@ -100,8 +97,8 @@ export class SessionStore {
   }
 
   /** Resolves when the watch has told so, or after a moment: what was written here then shows in lists. */
-  whenTold(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
-    return until(isTrue, (listener) => this.#cache.onChange(listener), toldWithinMs, signal);
+  async whenTold(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
+    await this.#cache.until(isTrue, seenWithinMs, signal);
   }
 
   /** As far as this replica knows, without asking. */
@@ -122,14 +119,14 @@ export class SessionStore {
    * @throws StatusError 503, 504
    */
   async find(name: string, source: string, signal: AbortSignal): Promise<SessionRow | undefined> {
-    if (!this.#cache.isSynced) await this.#whenSynced(signal);
+    await this.#whenSynced(signal);
     const known = this.get(name);
     if (known !== undefined || this.#gone.has(name)) return known;
     const reading = this.#reading.get(name);
     if (reading !== undefined) return reading;
     if (this.#readsOf.take(source) === undefined && this.#reads.take('') === undefined) return this.#read(name);
     if (this.#waiting.size >= maxWaiting) return undefined;
-    await this.changed(name, watchDelayMs, signal);
+    await this.changed(name, madeWithinMs, signal);
     return this.get(name);
   }
 
@@ -212,16 +209,23 @@ export class SessionStore {
   /** Resolves when something is heard of a session, or after that time. @throws the signal's reason when it aborts */
   async changed(name: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, timeoutMs);
-    const waiting = this.#waiting.get(name) ?? new Set();
-    this.#waiting.set(name, waiting.add(resolve));
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    clearTimeout(timer);
-    waiting.delete(resolve);
-    if (waiting.size === 0) this.#waiting.delete(name);
+    let isHeard = false;
+    const onWake = (look: () => void) =>
+      this.#onWake(name, () => {
+        isHeard = true;
+        look();
+      });
+    await until(() => isHeard, onWake, timeoutMs, signal);
     signal.throwIfAborted();
+  }
+
+  #onWake(name: string, listener: () => void): () => void {
+    const waiting = this.#waiting.get(name) ?? new Set();
+    this.#waiting.set(name, waiting.add(listener));
+    return () => {
+      waiting.delete(listener);
+      if (waiting.size === 0) this.#waiting.delete(name);
+    };
   }
 
   async #create(object: NewObject, signal: AbortSignal): Promise<SessionRow> {
@@ -286,16 +290,13 @@ export class SessionStore {
   }
 
   #wake(name: string): void {
-    for (const resolve of [...(this.#waiting.get(name) ?? [])]) resolve();
+    for (const listener of [...(this.#waiting.get(name) ?? [])]) listener();
   }
 
   async #whenSynced(signal: AbortSignal): Promise<void> {
-    try {
-      await this.#cache.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(firstListMs)]));
-    } catch (cause) {
-      signal.throwIfAborted();
-      throw serviceUnavailable('kubernetes', { cause });
-    }
+    if (await this.#cache.until(() => this.#cache.isSynced, listedWithinMs, signal)) return;
+    signal.throwIfAborted();
+    throw serviceUnavailable('kubernetes', { cause: new Error(`sessions: ${this.#cache.missing()}`) });
   }
 }
 

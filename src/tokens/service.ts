@@ -9,7 +9,7 @@ import { parseFieldSelector } from '../http/selectors.ts';
 import { badParameter, conflict, forbidden, notFound, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { until } from '../kubernetes/until.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Lister } from '../listing/lister.ts';
 import type { Page } from '../listing/page.ts';
@@ -19,7 +19,6 @@ import type { MadeAccessToken, NewAccessToken } from './schema.ts';
 import { removeToken, storeToken } from './store.ts';
 import { newToken } from './token-text.ts';
 
-const seenWithinMs = 2_000;
 const daySeconds = 86_400;
 /** Expired ones count until they are deleted: otherwise somebody could make them faster than they go. */
 const maxPerUser = 100;
@@ -109,7 +108,8 @@ export class AccessTokenService {
     const client = isOwn ? apiServer.asService : apiServer.asCaller(caller);
     const { resourceVersion } = preconditions;
     if (!(await removeToken(client, row, { isDryRun, resourceVersion, signal }))) throw notFound(accessTokenResource, id);
-    if (!isDryRun) await this.#whenGone(row, signal);
+    // So that the next list here does not show the token.
+    if (!isDryRun) await tokens.until(() => tokens.get(id)?.uid !== row.uid, seenWithinMs, signal);
     return row;
   }
 
@@ -120,12 +120,7 @@ export class AccessTokenService {
     await lister.whenUsable(signal);
     const owned = [...tokens.values()].filter(({ ownerUID }) => ownerUID === uid);
     for (const row of owned) await removeToken(apiServer.asService, row, { signal });
-    await until(
-      () => owned.every((row) => tokens.get(row.name)?.uid !== row.uid),
-      (listener) => tokens.onChange(listener),
-      seenWithinMs,
-      signal,
-    );
+    await tokens.until(() => owned.every((row) => tokens.get(row.name)?.uid !== row.uid), seenWithinMs, signal);
   }
 
   /** Whose tokens are the caller's own. */
@@ -152,8 +147,7 @@ export class AccessTokenService {
       const account = accounts.get(name);
       return account?.uid === uid && isLinkedTo(account, subject);
     };
-    await until(isLinked, (listener) => accounts.onChange(listener), seenWithinMs, signal);
-    if (!isLinked())
+    if (!(await accounts.until(isLinked, seenWithinMs, signal)))
       throw refused(caller, { reason: 'SubjectDiffers', message: 'the User record belongs to no account of the issuer yet: log in once' });
   }
 
@@ -181,17 +175,6 @@ export class AccessTokenService {
       if (left === 0) this.#making.delete(owner.name);
       else this.#making.set(owner.name, left);
     }
-  }
-
-  /** So that whoever deleted does not see the token in the next list here, and nobody else uses it. */
-  async #whenGone({ name, uid }: AccessTokenRow, signal: AbortSignal): Promise<void> {
-    const { tokens } = this.#options;
-    await until(
-      () => tokens.get(name)?.uid !== uid,
-      (listener) => tokens.onChange(listener),
-      seenWithinMs,
-      signal,
-    );
   }
 }
 

@@ -8,16 +8,13 @@ import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { type StatusCause, serviceUnavailable, unauthorized } from '../http/status.ts';
 import { fitsHeader } from '../kubernetes/impersonation.ts';
-import { until } from '../kubernetes/until.ts';
+import { listedWithinMs, madeWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { AccessTokenRow } from './row.ts';
 import { isHashOf, readToken } from './token-text.ts';
 
-const firstListMs = 2_000;
 /** A watch that is cut is back sooner; one that is not (its rights were taken away) would hide what was revoked. */
 const maxAgeSeconds = 60;
-/** So long a token may be on its way from the replica that made it. */
-const watchDelayMs = 500;
 const youngMs = 30_000;
 /** Ids can be made up. */
 const maxWaiting = 100;
@@ -104,7 +101,7 @@ export class AccessTokenVerifier {
       const account = accounts.get(owner);
       return account !== undefined && (subject === undefined || isLinkedTo(account, subject));
     };
-    if (now.getTime() - createdAt < youngMs) await until(isSeen, (listener) => accounts.onChange(listener), watchDelayMs, signal);
+    if (now.getTime() - createdAt < youngMs) await accounts.until(isSeen, madeWithinMs, signal);
     signal.throwIfAborted();
     return accounts.get(owner);
   }
@@ -114,17 +111,9 @@ export class AccessTokenVerifier {
     const { tokens } = this.#options;
     const known = tokens.get(id);
     if (known !== undefined || this.#gone.has(id) || this.#waiting >= maxWaiting) return known;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, watchDelayMs);
-    const forget = tokens.onChange(({ key }) => key === id && resolve());
-    const leave = () => resolve();
-    signal.addEventListener('abort', leave, { once: true });
     this.#waiting += 1;
-    await promise;
+    await tokens.until(() => tokens.get(id) !== undefined || this.#gone.has(id), madeWithinMs, signal);
     this.#waiting -= 1;
-    signal.removeEventListener('abort', leave);
-    clearTimeout(timer);
-    forget();
     signal.throwIfAborted();
     return tokens.get(id);
   }
@@ -145,8 +134,8 @@ export class AccessTokenVerifier {
 
   async #whenKnown(signal: AbortSignal): Promise<void> {
     const { tokens, accounts, localGroups } = this.#options;
-    // Any version will do: it is seen with the first list. Where a resource is not installed there is nothing to wait for.
-    for (const followed of [tokens, accounts]) if (followed.state === 'pending') await followed.waitFor('1', firstListMs, signal);
+    for (const followed of [tokens, accounts]) await followed.until(() => followed.state !== 'pending', listedWithinMs, signal);
+    signal.throwIfAborted();
     const isOutdated = [tokens, accounts].some((followed) => followed.isSynced && followed.ageSeconds() > maxAgeSeconds);
     if (tokens.state === 'pending' || accounts.state === 'pending' || isOutdated)
       throw serviceUnavailable('kubernetes', { cause: new Error('the access tokens and their owners are not known') });

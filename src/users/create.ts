@@ -17,6 +17,7 @@ import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../htt
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { SubjectRights } from './subject-rights.ts';
 import { type NewUser, newUserBody } from './user-body.ts';
 
@@ -42,7 +43,6 @@ interface CreateRequest {
 
 /** What is done when a creation failed must not fail with it. */
 const takeBackMs = 5_000;
-const seenWithinMs = 2_000;
 
 /** Makes local users: the record with the caller's rights, the status and the password with ours. */
 export class UserCreator {

@@ -12,7 +12,7 @@ import { conflict, notFound, StatusError, serviceUnavailable } from '../http/sta
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
-import { until } from '../kubernetes/until.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Administrators } from './administrators.ts';
 import { removeReferences } from './references.ts';
 import type { SubjectRights } from './subject-rights.ts';
@@ -43,8 +43,6 @@ export interface Deleted {
   leftBindings: number;
 }
 
-const goneWithinMs = 2_000;
-
 /** Deletes users with all that goes with them. */
 export class UserDeleter {
   readonly #options: UserDeleterOptions;
@@ -62,7 +60,7 @@ export class UserDeleter {
    * @throws StatusError 403, 404, 409, 503, 504
    */
   async delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<Deleted> {
-    const { access, rights, administrators } = this.#options;
+    const { access, accounts, rights, administrators } = this.#options;
     const { name } = deletion;
     if (deletion.asCaller) await access.require(caller, { ...userResource, verb: 'delete', name }, signal);
     const object = await this.#records.read(name, signal);
@@ -80,7 +78,8 @@ export class UserDeleter {
     if (deletion.isDryRun) return { uid, leftBindings };
     const remove = (held: AbortSignal) => this.#remove(deletion, { object, account, subjectName }, caller, held);
     await administrators.leaving(account, 'deleted', remove, signal);
-    await this.#whenGone(name, uid, signal);
+    // So that the next list here does not show the user.
+    await accounts.until(() => accounts.get(name)?.uid !== uid, seenWithinMs, signal);
     return { uid, leftBindings };
   }
 
@@ -139,17 +138,6 @@ export class UserDeleter {
     this.#settledAt = nextSecond(now).getTime();
     const expiresAt = revocationEnd(now, this.#options.config.login.session);
     await revokeSubject(this.#options.apiServer.asService, { subjectName, user: name, userUID: uid, now, expiresAt }, signal);
-  }
-
-  /** So that whoever deleted does not see the user in the next list here. */
-  async #whenGone(name: string, uid: string, signal: AbortSignal): Promise<void> {
-    const { accounts } = this.#options;
-    await until(
-      () => accounts.get(name)?.uid !== uid,
-      (listener) => accounts.onChange(listener),
-      goneWithinMs,
-      signal,
-    );
   }
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../http/operation.ts';
 import { badParameter, timedOut } from '../http/status.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { ChangeLog } from '../listing/change-log.ts';
-import type { Lister } from '../listing/lister.ts';
+import { freshnessTimeoutMs, type Lister } from '../listing/lister.ts';
 import { liveList } from '../listing/live-list.ts';
 import { parseQuery } from '../listing/query.ts';
 import type { ListParameters } from '../listing/schema.ts';
@@ -15,8 +15,6 @@ import { type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
 
 const eventStream = 'text/event-stream';
 const maxSeconds = 1_800;
-/** What another replica has told of is here by then. */
-const freshnessTimeoutMs = 3_000;
 /** Whoever reads nothing for so long is gone: comments alone come oftener. */
 const stuckMs = 60_000;
 /** An answer is made as it is read; so much of it waits for the socket. */

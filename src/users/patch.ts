@@ -21,6 +21,7 @@ import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Administrators } from './administrators.ts';
 import { type UserPatch, userPatchBody } from './patch-body.ts';
 import { userRow } from './row.ts';
@@ -69,7 +70,6 @@ interface Wish {
   switches: boolean;
 }
 
-const seenWithinMs = 2_000;
 const own = new Set(['username', 'password', 'old_password']);
 
 /** Changes what may be changed of a User: the display name and password by oneself, more by whoever has the right. */

@@ -9,6 +9,7 @@ import { notFound, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord } from '../kubernetes/resource.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { SubjectRights } from './subject-rights.ts';
 
 export interface UserSubjectsOptions {
@@ -20,8 +21,6 @@ export interface UserSubjectsOptions {
   /** Ends the access tokens of a record. Undefined where there are none. */
   endAccessTokens: ((owner: { uid: string }, signal: AbortSignal) => Promise<void>) | undefined;
 }
-
-const seenWithinMs = 2_000;
 
 /** The way back of a user whose account was made again at the issuer: the record forgets the old one, and the next login links the new. */
 export class UserSubjects {

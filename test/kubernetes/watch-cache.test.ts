@@ -137,6 +137,47 @@ describe('a watch cache', () => {
     });
   });
 
+  describe('waiting until something is so', () => {
+    it('ends at once, or with the change that makes it so', async () => {
+      await t.begin();
+      expect(await t.cache.until(() => t.cache.get('a') === '1', 0, forever())).to.equal(true);
+      const waiting = t.cache.until(() => t.cache.get('a') === undefined, 10_000, forever());
+      t.resource.put('d', '4');
+      t.resource.remove('a');
+
+      expect(await waiting).to.equal(true);
+      expect(t.rows()).to.deep.equal({ b: '2', c: '3', d: '4' });
+    });
+
+    it('says no after its time, and when the caller goes away or is gone', async () => {
+      await t.begin();
+      const goingAway = new AbortController();
+      const waiting = t.cache.until(() => false, 10_000, goingAway.signal);
+      goingAway.abort(new Error('gone'));
+
+      expect(await waiting).to.equal(false);
+      expect(await t.cache.until(() => false, 10_000, goingAway.signal)).to.equal(false);
+      expect(await t.cache.until(() => false, 10, forever())).to.equal(false);
+    });
+
+    it('fails with the question, and for no one else', async () => {
+      await t.begin();
+      let isAsked = false;
+      const cannot = () => {
+        if (isAsked) throw new Error('cannot');
+        isAsked = true;
+        return false;
+      };
+      const failing = failureOf(t.cache.until(cannot, 10_000, forever()));
+      const waiting = t.cache.until(() => t.cache.get('d') === '4', 10_000, forever());
+      t.resource.put('d', '4');
+
+      expect(await failing).to.have.property('message', 'cannot');
+      expect(await waiting).to.equal(true);
+      expect(t.cache.restarts).to.equal(0);
+    });
+  });
+
   it('does not keep anybody waiting for the first list who has gone away', async () => {
     t.create();
     t.server.answer(nothing);
