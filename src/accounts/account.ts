@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { isReservedGroup } from '../kubernetes/impersonation.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 import { recordName } from './record-name.ts';
@@ -26,7 +27,7 @@ export interface Account {
   readonly subjectName: string;
   /** Who this is at each external issuer; absent before the first login that links one. */
   readonly subjects?: readonly Subject[];
-  /** As the issuer or directory told, without prefix; never one that is kept here. None of a record that is not canonical. */
+  /** As the issuer or directory told, without prefix; never one that is kept here or by the cluster. None of a record that is not canonical. */
   readonly groups: readonly string[];
   readonly mustChangePassword: boolean;
   /** Tokens issued earlier do not count. */
@@ -116,7 +117,8 @@ function seconds(time: unknown): number | undefined {
 }
 
 function groupsOf(value: unknown): readonly string[] {
-  const groups = Array.isArray(value) ? value.filter((group) => typeof group === 'string' && !isLocalGroupName(group)) : [];
+  const isTold = (group: unknown): group is string => typeof group === 'string' && !isLocalGroupName(group) && !isReservedGroup(group);
+  const groups = Array.isArray(value) ? value.filter(isTold) : [];
   const key = JSON.stringify(groups);
   const shared = sharedGroups.get(key);
   if (shared === undefined) sharedGroups.set(key, groups);

@@ -1,5 +1,5 @@
 /** What others tell of a user, within the bounds of the custom resource definition. */
-import { fitsHeader } from '../kubernetes/impersonation.ts';
+import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import { isRecord } from '../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 
@@ -21,7 +21,7 @@ export function linkedIDs(old: unknown, { type, id }: { type: string; id: string
   return isKnown ? ids : [...ids, { type, id }].slice(-maxLinkedIDs);
 }
 
-/** The groups that a record can have: never one of Kubernetes' own or of those that are kept here, and none that no header can carry. */
+/** The groups that a record can have: never one that the cluster keeps for itself, none that is kept here, and none that no header can carry. */
 const recordableGroups = (groups: readonly string[]): string[] => [...new Set(groups)].filter(isRecordable);
 
 /** As many of them as a record keeps. */
@@ -34,4 +34,4 @@ export function groupsBeyondRecord(groups: readonly string[]): { groups: number;
 }
 
 const isRecordable = (group: string) =>
-  fitsHeader(group) && group.length <= maxGroupName && !group.startsWith('system:') && !isLocalGroupName(group);
+  fitsHeader(group) && group.length <= maxGroupName && !isReservedGroup(group) && !isLocalGroupName(group);

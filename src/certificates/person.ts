@@ -7,6 +7,7 @@ import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import { notFound, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
+import { isReservedGroup } from '../kubernetes/impersonation.ts';
 import type { CertificateRequest } from './schema.ts';
 
 /** Whose certificate it is to be. */
@@ -71,7 +72,7 @@ function person(
 /** @throws StatusError 403 for groups that are not theirs, or that no certificate may name */
 function chosen(groups: readonly string[], asked: readonly string[] | undefined): readonly string[] {
   // What is kept here is in tokens, which end with the account and the membership; a certificate would go on.
-  const theirs = [...new Set(groups)].filter((group) => !isOfKubernetes(group) && !isLocalGroupName(group));
+  const theirs = [...new Set(groups)].filter((group) => !isReservedGroup(group) && !isLocalGroupName(group));
   const foreign = asked?.find((group) => !theirs.includes(group));
   if (foreign !== undefined) throw refused(`${JSON.stringify(foreign)} is no group that a certificate of this user may name`);
   return asked === undefined ? theirs : [...new Set(asked)];

@@ -6,7 +6,7 @@ import { isRefusal } from './own-account.ts';
 export type ImpersonationHeaders = Readonly<Record<string, string | string[]>>;
 
 /**
- * The headers that make a call ours in another's name. Groups of Kubernetes itself are left out: `system:authenticated` is added by the
+ * The headers that make a call ours in another's name. Groups that the cluster keeps for itself are left out: `system:authenticated` is added by the
  * API server, and no other one is ours to give.
  *
  * @throws StatusError 401 for an identity whose name is one of Kubernetes itself, or that no header can say exactly
@@ -14,7 +14,7 @@ export type ImpersonationHeaders = Readonly<Record<string, string | string[]>>;
  */
 export function impersonationHeaders({ name, uid, groups, extra }: Identity): ImpersonationHeaders {
   if (isReserved(name)) throw unauthorized({ tokenGiven: true });
-  const given = groups.filter((group) => !isReserved(group)).map(headerValue);
+  const given = groups.filter((group) => !isReservedGroup(group)).map(headerValue);
   const extras = Object.entries(extra).filter(([, values]) => values.length > 0);
   return {
     'impersonate-user': headerValue(name),
@@ -32,6 +32,9 @@ export const isImpersonationRefusal = (error: unknown) =>
   isRefusal(error, 403) && /" cannot impersonate\S* resource "/.test(error.status.message);
 
 const isReserved = (name: string) => name.startsWith('system:');
+
+/** Of Kubernetes itself, or of kubeadm, which binds `kubeadm:cluster-admins` to cluster-admin: nobody is in one by what others tell. */
+export const isReservedGroup = (name: string): boolean => isReserved(name) || name.startsWith('kubeadm:');
 
 /** What could end a header, or what a server on the way might cut off: ` system:masters` would arrive as `system:masters`. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for

@@ -243,7 +243,10 @@ export class Callback {
     const unusable = unusableGroupsOf(claims, rules);
     if (unusable.length === 0) return;
     const groups = unusable.slice(0, maxTold).map((group) => group.slice(0, maxToldLength).toWellFormed());
-    log.warn({ user, count: unusable.length, groups }, 'groups are left out that the API server cannot be told: rename them at the issuer');
+    log.warn(
+      { user, count: unusable.length, groups },
+      'groups are left out that the API server cannot be told or keeps for itself: rename them at the issuer',
+    );
   }
 }
 

@@ -5,7 +5,7 @@ import { recordName } from '../accounts/record-name.ts';
 import type { Config } from '../config/schema.ts';
 import type { Identity } from '../http/operation.ts';
 import { type StatusError, unauthorized } from '../http/status.ts';
-import { fitsHeader } from '../kubernetes/impersonation.ts';
+import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import type { VerifiedClaims } from './types.ts';
 
 /** How claims become a user. */
@@ -129,13 +129,13 @@ function prefixOf(prefix: string | undefined, username: string, issuer: string):
 }
 
 /**
- * The groups that the issuer tells and nobody gets: an empty one, one with a blank at its edge, with control characters, or too long. A
- * header would carry another name, and the API server would refuse each call of their member.
+ * The groups that the issuer tells and nobody gets: those that the cluster keeps for itself, an empty one, one with a blank at its edge,
+ * with control characters, or too long. A header would carry another name, and the API server would refuse each call of their member.
  */
 export const unusableGroupsOf = (claims: VerifiedClaims, { claims: { groups } }: ClaimRules): string[] =>
   [...new Set(givenGroups(claims[groups]))].filter((group) => !isUsable(group));
 
-const isUsable = (group: string) => group.length <= maxGroupLength && fitsHeader(group);
+const isUsable = (group: string) => group.length <= maxGroupLength && fitsHeader(group) && !isReservedGroup(group);
 
 function givenGroups(value: unknown): string[] {
   const given = value === undefined || value === null ? [] : typeof value === 'string' ? [value] : value;
@@ -152,5 +152,5 @@ function groupsOf(value: unknown, prefix: string, areLocalKnown = false): string
   const local = areLocalKnown ? given.filter(isLocalGroupName) : [];
   const foreign = given.filter((group) => !isLocalGroupName(group)).map((group) => prefix + group);
   const named = [...foreign.filter((group) => !isLocalGroupName(group)), ...local];
-  return [...new Set(named.filter((group) => !group.startsWith('system:') && isUsable(group)))];
+  return [...new Set(named.filter(isUsable))];
 }

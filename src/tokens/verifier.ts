@@ -7,7 +7,7 @@ import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../accounts
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { type StatusCause, serviceUnavailable, unauthorized } from '../http/status.ts';
-import { fitsHeader } from '../kubernetes/impersonation.ts';
+import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { AccessTokenRow } from './row.ts';
@@ -144,7 +144,7 @@ export class AccessTokenVerifier {
 }
 
 /** A record may have been written by others: a group that no header can carry would have each call refused. */
-const isUsable = (group: string) => !isReserved(group) && !isLocalGroupName(group) && fitsHeader(group);
+const isUsable = (group: string) => !isReservedGroup(group) && !isLocalGroupName(group) && fitsHeader(group);
 
 /** A token keeps the subject that made it, and ends when the record belongs to it no longer (api.md 4.5). */
 const subjectCause = ({ subject }: AccessTokenRow, account: Account): StatusCause | undefined =>

@@ -41,6 +41,7 @@ describe('PUT /auth/v1/users/sync', () => {
       aPerson({ uid: 'anna2', cn: 'Another Anna', mail: 'ANNA@corp.example.com' }),
       aGroup('dev', [dnOf('anna'), dnOf('ben')]),
       aGroup('system:masters', [dnOf('anna')]),
+      aGroup('kubeadm:cluster-admins', [dnOf('anna')]),
       aGroup('admins', [dnOf('anna')]),
     ]);
     slow = new TcpProxy(slapd.secureURL);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { recordName } from '../../src/accounts/record-name.ts';
+import { eventually } from '../support/cluster-admin.ts';
 import { expectOK, expectStatus, relyingParty } from './conformance/relying-party.ts';
 import { type Browser, logIn, userInfoOf } from './provider/browser.ts';
 
@@ -69,6 +70,44 @@ describe('groups that an issuer tells', () => {
     expect(await recordedGroups('many@example.com')).to.have.length(512);
     expect(logged('keeps 512')).to.have.length(1);
     expect(logged('keeps 512')[0]).to.deep.include({ user: recordName('many@example.com'), groups: 700 });
+  });
+
+  it('AUZ-06 make nobody a member of a group that the cluster keeps for itself', async () => {
+    const { cluster, provider, service } = party();
+    const email = 'climber@example.com';
+    await cluster.kubernetes.apply({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'kubeadm:cluster-admins' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'kubeadm:cluster-admins' }],
+    });
+    provider.person = person('climber', { groups: ['kubeadm:cluster-admins', 'system:masters', 'dev', 'org:kubeadm:team'] });
+
+    const { browser, callback } = await logIn(service);
+
+    expectOK(callback);
+    expect(userInfoOf(callback).groups).to.deep.equal(['dev', 'org:kubeadm:team']);
+    expect(await mayListPods(browser)).to.equal(false);
+    expect(userInfoOf(await browser.info('v2')).groups).to.deep.equal(['dev', 'org:kubeadm:team']);
+    expect(await recordedGroups(email)).to.deep.equal(['dev', 'org:kubeadm:team']);
+    const line = logged('groups are left out').find(({ user }) => user === recordName(email));
+    expect(line?.groups).to.deep.equal(['kubeadm:cluster-admins', 'system:masters']);
+    // A record as an earlier release, or a restored backup, has it.
+    const path = `/apis/auth.platform.io/v1/users/${recordName(email)}/status`;
+    const status = { groups: ['kubeadm:cluster-admins', 'system:masters', 'dev'] };
+    await cluster.kubernetes.call('PATCH', path, { status }, { 'content-type': 'application/merge-patch+json' });
+    const made = await browser.request('/auth/v1/accesstoken', {
+      method: 'POST',
+      body: JSON.stringify({ description: 'ci' }),
+      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+    });
+    const { token } = made.body as { token: string };
+    await eventually(
+      async () => userInfoOf(await browser.info('v2', token)).groups,
+      (groups) => !groups.includes('org:kubeadm:team'),
+    );
+    expect(userInfoOf(await browser.info('v2', token)).groups).to.deep.equal(['dev']);
   });
 
   it('TOK-10 a user name or subject that no header carries is refused at login', async () => {
