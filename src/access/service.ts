@@ -4,6 +4,7 @@ import { invalid, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
+import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { Explainer } from './explanation.ts';
 import {
   type AnsweredStatus,
@@ -62,10 +63,10 @@ export class AccessService {
     return { apiVersion, kind: 'SelfSubjectAccessReview', metadata: {}, spec: sentOn(spec), status };
   }
 
-  /** @throws StatusError 422 for none or too many, 401; otherwise only if not one of them could be asked */
+  /** @throws StatusError 422 for none or too many, 401, 429; otherwise only if not one of them could be asked */
   async reviewAll({ apiVersion, items }: ReviewList, asking: Asking): Promise<object> {
     checkCount(items.length);
-    const outcomes = await mapParallel(items, ({ spec }) => this.#outcome(spec, asking));
+    const outcomes = await mapParallel(items, asking.signal, ({ spec }, signal) => this.#outcome(spec, { ...asking, signal }));
     const failures = outcomes.flatMap((outcome) => ('failure' in outcome ? [outcome.failure] : []));
     const [first] = failures;
     if (first !== undefined && failures.length === items.length && failures.every((failure) => !isAboutReview(failure))) throw first;
@@ -97,7 +98,7 @@ export class AccessService {
     try {
       return { status: await this.#status(spec, asking) };
     } catch (failure) {
-      if (failure instanceof StatusError && failure.status.code !== 401) return { failure };
+      if (failure instanceof StatusError && failure.status.code !== 401 && !isOurRefusal(failure)) return { failure };
       throw failure;
     }
   }
@@ -137,17 +138,32 @@ function checkCount(count: number): void {
 /** Whether it was this review that was wrong, and not the asking. */
 const isAboutReview = ({ status: { code } }: StatusError) => code === 400 || code === 422;
 
+/** Too many reviews of this caller are waiting: the batch can come again as a whole, and finds what was answered. */
+const isOurRefusal = (error: unknown): boolean =>
+  error instanceof StatusError && !(error instanceof UpstreamError) && error.status.code === 429;
+
 /** What could not be asked is not allowed. */
 const statusOf = (outcome: Outcome): AnsweredStatus =>
   'status' in outcome ? outcome.status : { allowed: false, evaluationError: outcome.failure.message };
 
-/** Keeps the order; the first failure ends it. */
-async function mapParallel<T, R>(elements: readonly T[], ask: (element: T) => Promise<R>): Promise<R[]> {
+/** Keeps the order; the first failure ends it, and what is under way. */
+async function mapParallel<T, R>(
+  elements: readonly T[],
+  signal: AbortSignal,
+  ask: (element: T, signal: AbortSignal) => Promise<R>,
+): Promise<R[]> {
   const answers: R[] = [];
   const waiting = elements.entries();
+  const failed = new AbortController();
+  const shared = AbortSignal.any([signal, failed.signal]);
   const work = async () => {
-    for (const [index, element] of waiting) answers[index] = await ask(element);
+    for (const [index, element] of waiting) answers[index] = await ask(element, shared);
   };
-  await Promise.all(Array.from({ length: maxParallel }, work));
-  return answers;
+  try {
+    await Promise.all(Array.from({ length: maxParallel }, work));
+    return answers;
+  } catch (error) {
+    failed.abort();
+    throw error;
+  }
 }

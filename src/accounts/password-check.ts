@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
 import { RateLimit } from '../http/rate-limit.ts';
+import { Turns } from '../http/turns.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
@@ -14,7 +15,6 @@ import { PasswordSecrets, type StoredHash } from './password-secret.ts';
 import type { Passwords } from './passwords.ts';
 import { phaseOf, phaseStatus } from './phase.ts';
 import { recordName, shortHash } from './record-name.ts';
-import { Turns } from './turns.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
 
 /** What somebody claims to know; the rest of the origin is for the audit trail. */
@@ -69,7 +69,7 @@ interface Judged {
 }
 
 /** Hashing is what takes time; more at once would only contend for the same record, and more waiting would reach their deadline. */
-const turns = { atOnce: 16, maxWaiting: 128 };
+const turns = { atOnce: 16, maxWaiting: 128, what: 'passwords are being checked' };
 
 /** An address may try as many accounts as this times `lockout.failures`: an office has one address too. */
 const failuresPerSource = 10;

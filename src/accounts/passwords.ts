@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { type Bounds, Turns } from '../http/turns.ts';
 import { type Argon2Hash, formatHash, parseHash } from './phc.ts';
-import { type Bounds, Turns } from './turns.ts';
 
 /** OWASP Password Storage Cheat Sheet: argon2id with at least these. */
 const cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 };
@@ -19,8 +19,8 @@ export class Passwords {
   readonly #turns: Turns;
   readonly #dummy: Argon2Hash = { ...cost, salt: randomBytes(saltBytes), tag: Buffer.alloc(tagBytes) };
 
-  constructor(turns: Bounds = defaultTurns) {
-    this.#turns = new Turns(turns);
+  constructor(turns: Omit<Bounds, 'what'> = defaultTurns) {
+    this.#turns = new Turns({ ...turns, what: 'passwords are being checked' });
   }
 
   /** @param password 1 to 128 characters; @returns a self-describing text with its own salt (PHC string format, argon2id) */

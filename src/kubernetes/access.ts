@@ -5,6 +5,7 @@ import type { Bearer, Caller } from '../http/operation.ts';
 import { forbidden, serviceUnavailable } from '../http/status.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { ApiServer } from './api-server.ts';
+import { CallerTurns } from './caller-turns.ts';
 import { isRecord } from './resource.ts';
 import { selfReview } from './self-review.ts';
 import { tokenLifetimeMs } from './token-lifetime.ts';
@@ -12,8 +13,8 @@ import { tokenLifetimeMs } from './token-lifetime.ts';
 const denialMaxAgeMs = 1000;
 const settleMs = 1000;
 const maxEntries = 20_000;
-/** Of one caller's many questions at a time: so many keep the API server busy, and more only wait there. */
-const maxParallel = 32;
+/** Of one caller, whose batches would keep the others from the API server; more wait for their turn. */
+const turns = { atOnce: 16, maxWaiting: 512, what: 'access reviews of this caller are waiting' };
 
 /** What somebody wants to do to a resource, as RBAC names it: one question `can(VERB RESOURCE NAME)` of the contract. */
 export interface ResourceAccess {
@@ -63,6 +64,7 @@ export interface AccessReviewsOptions {
 export class AccessReviews {
   readonly #apiServer: ApiServer;
   readonly #answers: AnswerCache<Answer>;
+  readonly #turns = new CallerTurns(turns);
   readonly #now: () => Date;
   readonly #clock: () => number;
   readonly #accessCacheMs: number;
@@ -107,7 +109,7 @@ export class AccessReviews {
       for (const [index, access] of left) answers[index] = await ask(access);
     };
     try {
-      await Promise.all(Array.from({ length: Math.min(maxParallel, asked.length) }, work));
+      await Promise.all(Array.from({ length: Math.min(turns.atOnce, asked.length) }, work));
       return answers;
     } catch (error) {
       failed.abort();
@@ -140,7 +142,8 @@ export class AccessReviews {
    * The answer to any `spec` of a SelfSubjectAccessReview, sent on as it is.
    *
    * @throws UpstreamError what the API server refused with (401, 403, 422)
-   * @throws StatusError 503 if it is out of reach or its answer says neither yes nor no, 504 if it took too long
+   * @throws StatusError 429 if too many reviews of the caller wait already, 503 if the API server is out of reach or its answer says
+   *   neither yes nor no, 504 if it took too long
    */
   async review(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<AccessStatus> {
     return this.#answerTo(canonicalJson(spec ?? null), caller, spec, signal);
@@ -163,15 +166,12 @@ export class AccessReviews {
   }
 
   async #ask(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<Answer> {
-    const answer = await selfReview(this.#apiServer.asCaller(caller), {
-      group: 'authorization.k8s.io',
-      kind: 'SelfSubjectAccessReview',
-      spec,
-      signal,
-    });
-    const review = selfSubjectAccessReview.safeParse(answer);
-    if (!review.success) throw serviceUnavailable('kubernetes', { cause: review.error });
-    return { status: review.data.status, tokenExpiresInMs: tokenLifetimeMs(caller.token, this.#now()) };
+    const client = this.#apiServer.asCaller(caller);
+    const review = { group: 'authorization.k8s.io', kind: 'SelfSubjectAccessReview', spec, signal } as const;
+    const answer = await this.#turns.run(caller, () => selfReview(client, review), signal);
+    const parsed = selfSubjectAccessReview.safeParse(answer);
+    if (!parsed.success) throw serviceUnavailable('kubernetes', { cause: parsed.error });
+    return { status: parsed.data.status, tokenExpiresInMs: tokenLifetimeMs(caller.token, this.#now()) };
   }
 }
 
