@@ -122,6 +122,32 @@ describe('the admission policy of users', () => {
     isDone(await patch(manager, 'source@example.com', { spec: { username: 'Other', is_disabled: true, ...local } }));
   });
 
+  it('REC-04 (3) lets nobody give an administrator an owner, with whom the garbage collector would delete them', async () => {
+    for (const email of ['owned-chief', 'owned']) await admin.apply(aUser(email, { is_admin: email === 'owned-chief' }));
+    await admin.apply(aUser('owner'));
+    const { body } = await manager.call('GET', `${users}/${nameOf('owner')}`);
+    const { uid } = (body as { metadata: { uid: string } }).metadata;
+    const owner = { apiVersion: 'auth.platform.io/v1', kind: 'User', name: nameOf('owner'), uid };
+    const gone = { ...owner, uid: 'of-nobody' };
+    const why = 'user "manager" cannot make, change or delete the administrator "owned-chief"';
+    for (const ownerReferences of [[owner], [gone]])
+      refusedWith(await patch(manager, 'owned-chief', { metadata: { ownerReferences } }), why);
+    isDone(await patch(service, 'owned-chief', { metadata: { ownerReferences: [owner] } }));
+    refusedWith(await patch(manager, 'owned-chief', { metadata: { ownerReferences: [owner, gone] } }), why);
+    // As the garbage collector does for the dependents that are to stay.
+    isDone(await patch(manager, 'owned-chief', { metadata: { ownerReferences: null } }));
+    isDone(await patch(manager, 'owned', { metadata: { ownerReferences: [owner] } }));
+
+    isDone(await manager.call('DELETE', `${users}/${nameOf('owner')}`));
+
+    await eventually(
+      () => manager.call('GET', `${users}/${nameOf('owned')}`),
+      ({ status }) => status === 404,
+      50_000,
+    );
+    isDone(await manager.call('GET', `${users}/${nameOf('owned-chief')}`));
+  });
+
   it('REC-04 (3) lets nobody change or delete an administrator who may not act as them', async () => {
     await admin.apply(aUser('chief', { is_admin: true }), aUser('newcomer', { is_admin: true, subjectName: '' }));
     for (const email of ['chief', 'newcomer']) {
