@@ -24,7 +24,7 @@ export type AppOptions = Omit<FeaturesOptions, 'metrics'>;
 
 const { version } = packageJson;
 
-/** How long a replica that was told to stop still takes requests: those that were sent before everybody knew. */
+/** How long a replica that was told to stop still takes requests: those that were sent before all clients knew. */
 const drainMs = 3_000;
 
 /** The service: two listeners, the features behind them, and what they share. */

@@ -36,7 +36,7 @@ export async function runCreateAdmin({ config, connection, email, name, password
     if (outcome === 'another')
       return `the first administrator was made before, as the Secret ${secret} tells; nothing was changed for ${email}`;
     if (password !== undefined) return `the administrator ${email} was made, with the password of the file`;
-    return `the administrator ${email} was made; the password, to be changed at the first log-in, is in the Secret ${namespace}/${secret}`;
+    return `the administrator ${email} was made; the password, to be changed at the first login, is in the Secret ${namespace}/${secret}`;
   } finally {
     await apiServer.close();
   }

@@ -118,7 +118,7 @@ async function makeAccessToken(url: string, demo: Demo): Promise<string> {
   return z.object({ token: z.string() }).parse(await answer.json()).token;
 }
 
-/** Nobody else takes it in the moment until it is listened on, or the start fails and says so. */
+/** If another process takes it before it is listened on, the start fails and says so. */
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
@@ -169,7 +169,7 @@ const mayDo = {
   admin: 'everything',
   manager: 'users, groups and what they are given',
   viewer: 'see users',
-  nobody: 'what everybody may',
+  nobody: 'what every user may',
 } as const satisfies Record<DemoRole, string>;
 
 /** One screen. Tokens are for scripts, which read them from the file of `--info`. */

@@ -111,7 +111,7 @@ program
 
 program
   .command('create-admin')
-  .description('make the first administrator, once; the password goes into a Secret and must be changed at the first log-in')
+  .description('make the first administrator, once; the password goes into a Secret and must be changed at the first login')
   .requiredOption('--email <email>', 'e-mail address or plain login name')
   .option('--name <name>', 'display name', 'Administrator')
   .option('--password-file <file>', 'take the password from there instead of making one')

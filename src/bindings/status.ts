@@ -71,7 +71,7 @@ function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Find
       reason: 'TooManyMembers',
       message: 'members of local groups are bound by the name of their group alone, for which their tokens must be of the embedded issuer',
     };
-  if (waiting.length > 0) return { reason: 'NotLoggedInYet', message: `bound at the first log-in: ${few(waiting)}` };
+  if (waiting.length > 0) return { reason: 'NotLoggedInYet', message: `bound at the first login: ${few(waiting)}` };
   if (subjects.length === 0) return { reason: 'NoSubjects', message: 'nobody is bound' };
   return undefined;
 }

@@ -26,7 +26,7 @@ const approval = {
   type: 'Approved',
   status: 'True',
   reason: 'AtriumAuthorize',
-  message: 'asked for by somebody who may have certificates',
+  message: 'the caller may have certificates',
 };
 
 interface SigningRequest {
@@ -49,7 +49,7 @@ export async function sign(client: ServiceClient, { user = 'caller', ...rest }: 
   const name = `atrium-${user.replaceAll(/[^a-z0-9]/g, '').slice(0, 8)}-${randomBytes(4).toString('hex')}`;
   const removed = () => remove(client, name);
   const created = await create(client, name, rest).catch(async (error: unknown) => {
-    // Whether it is there nobody knows, unless the API server itself has refused it.
+    // Whether it is there is unknown, unless the API server itself has refused it.
     if (!(error instanceof UpstreamError)) await removed();
     throw troubleOf(error);
   });
@@ -103,7 +103,7 @@ async function certificateOf(client: ServiceClient, name: string, created: Reque
   }
 }
 
-/** Somebody may have been faster, and denied it: then nothing happens here. */
+/** An administrator may have been faster, and denied it: then nothing happens here. */
 async function approve(client: ServiceClient, name: string, object: RequestObject, signal: AbortSignal): Promise<void> {
   const path = resourcePath(requests, { name, subresource: 'approval' });
   const conditions = [...object.status.conditions, approval];

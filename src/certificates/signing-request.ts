@@ -25,7 +25,7 @@ export async function makeRequest({ commonName, organizations }: Subject): Promi
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const request = await x509.Pkcs10CertificateRequestGenerator.create(
     {
-      // In this form a name is taken as it is; as a string it would be parsed, and could name somebody else.
+      // In this form a name is taken as it is; as a string it would be parsed, and could name another user.
       name: new x509.Name([{ CN: [{ utf8String: commonName }] }, ...organizations.map((name) => ({ O: [{ utf8String: name }] }))]),
       keys,
       signingAlgorithm: algorithm,

@@ -30,13 +30,13 @@ export function addLogInCommands(program: Command, terminal: () => Terminal): vo
     },
   );
 
-  withContext(program.command('logout').description('forget a log-in and end it at the issuer'))
-    .option('--all', 'every log-in on this machine')
+  withContext(program.command('logout').description('forget a login and end it at the issuer'))
+    .option('--all', 'every login on this machine')
     .action(async ({ all }: { all?: true }, command: Command) => {
       const own = terminal();
       const { logOut } = await import('./log-out.ts');
       const count = await logOut(all ? undefined : (await wantedOf(command, own)).logIn, own);
-      say(own, count === 0 ? 'There was no log-in.' : 'Logged out.');
+      say(own, count === 0 ? 'There was no login.' : 'Logged out.');
     });
 
   addCompletion(program, terminal);

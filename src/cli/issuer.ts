@@ -94,19 +94,19 @@ export class Issuer {
     return tokensOf(await Promise.race([polled, ended.promise]));
   }
 
-  /** @throws RefreshRefused if the issuer says no, or answers for somebody else */
+  /** @throws RefreshRefused if the issuer says no, or answers for another user */
   async refresh({ refreshToken, ...old }: Tokens & { refreshToken: string }): Promise<Tokens> {
     let answer: client.TokenEndpointResponse;
     try {
       answer = await client.refreshTokenGrant(this.#configuration, refreshToken);
     } catch (error) {
-      if (isFinal(error)) throw new RefreshRefused('the issuer has ended the log-in');
+      if (isFinal(error)) throw new RefreshRefused('the issuer has ended the login');
       throw error;
     }
-    // Not every issuer sends a new one (OpenID Connect Core 12.2): such a log-in ends with its ID token.
+    // Not every issuer sends a new one (OpenID Connect Core 12.2): such a login ends with its ID token.
     if (answer.id_token === undefined) throw new RefreshRefused('the issuer gives no new ID token');
     const tokens = tokensOf(answer);
-    if (claimsOf(tokens).subject !== claimsOf(old).subject) throw new RefreshRefused('the issuer answered for somebody else');
+    if (claimsOf(tokens).subject !== claimsOf(old).subject) throw new RefreshRefused('the issuer answered for another user');
     // One that is not rotated goes on.
     return { refreshToken, ...tokens };
   }

@@ -1,4 +1,4 @@
-/** The log-in that is kept on this machine: used, renewed, or made anew, by one process at a time. */
+/** The login that is kept on this machine: used, renewed or replaced, by one process at a time. */
 import type { Issuer } from './issuer.ts';
 import type { LogIn, Ways } from './settings.ts';
 import { CommandError, say, type Terminal } from './terminal.ts';
@@ -7,7 +7,7 @@ import { claimsOf, type Tokens } from './tokens.ts';
 
 /** A token with less life than this might be over before the API server sees it. */
 const leastLifeMs = 10_000;
-/** How long somebody who cannot log in waits for another process that perhaps does. */
+/** How long a process that cannot log in waits for another one that may. */
 const waitMs = 60_000;
 
 export interface Wanted {
@@ -15,7 +15,7 @@ export interface Wanted {
   ways: Ways;
 }
 
-/** @throws CommandError if there is none that counts, and nobody to ask for a new one */
+/** @throws CommandError if there is none that counts, and no terminal to ask for a new one in */
 export async function currentTokens({ logIn, ways }: Wanted, { isInteractive }: { isInteractive: boolean }, terminal: Terminal) {
   const cache = new TokenCache(terminal);
   const kept = await cache.read(logIn);
@@ -50,7 +50,7 @@ export async function logInAnew({ logIn, ways }: Wanted, terminal: Terminal): Pr
 const isFresh = (tokens: Tokens | undefined): tokens is Tokens =>
   tokens !== undefined && claimsOf(tokens).expiresAt.getTime() - Date.now() >= leastLifeMs;
 
-/** Undefined if the issuer will have none of it. @throws CommandError for what may pass: the log-in is kept */
+/** Undefined if the issuer will have none of it. @throws CommandError for what may pass: the login is kept */
 async function renewed(issuer: Issuer, kept: Tokens | undefined, terminal: Terminal): Promise<Tokens | undefined> {
   if (kept?.refreshToken === undefined) return undefined;
   const { RefreshRefused, troubleOf } = await import('./issuer.ts');
@@ -58,12 +58,12 @@ async function renewed(issuer: Issuer, kept: Tokens | undefined, terminal: Termi
     return await issuer.refresh({ ...kept, refreshToken: kept.refreshToken });
   } catch (error) {
     if (error instanceof RefreshRefused) return undefined;
-    throw troubleOf('the log-in could not be renewed', error, terminal);
+    throw troubleOf('the login could not be renewed', error, terminal);
   }
 }
 
 async function newTokens(issuer: Issuer, { ways, isInteractive }: { ways: Ways; isInteractive: boolean }, terminal: Terminal) {
-  if (!isInteractive) throw new CommandError('you are not logged in, and nobody can be asked here: run kubectl atrium login first');
+  if (!isInteractive) throw new CommandError('you are not logged in, and there is no terminal to ask in: run kubectl atrium login first');
   const { logInAt } = await import('./log-in.ts');
   const tokens = await logInAt(issuer, ways, terminal);
   if (!isFresh(tokens)) say(terminal, 'The tokens of this issuer end at once. Is the clock of this machine right?');

@@ -6,7 +6,7 @@ import { CommandError } from './terminal.ts';
 
 export const lockEnding = '.lock';
 
-/** Whoever holds it touches it so often. */
+/** Its holder touches it so often. */
 const beatMs = 250;
 const pollMs = 50;
 /**
@@ -56,7 +56,7 @@ async function acquire(path: string, holder: string, { waitMs, signal, gonePolls
   }
 }
 
-/** @returns false if somebody has it */
+/** @returns false if another process has it */
 async function create(path: string, holder: string): Promise<boolean> {
   try {
     await writeFile(path, holder, { flag: 'wx', mode: 0o600 });

@@ -15,13 +15,13 @@ export async function logInAt(issuer: Issuer, ways: Ways, terminal: Terminal): P
   try {
     return await (isByCode ? byCode(issuer, terminal, signal) : byBrowser(issuer, ways, terminal, signal));
   } catch (error) {
-    if (deadline.aborted && !terminal.signal.aborted) throw new CommandError(`nobody logged in within ${ways.timeoutMs / 1000} seconds`);
-    throw troubleOf('the log-in failed', error, terminal);
+    if (deadline.aborted && !terminal.signal.aborted) throw new CommandError(`there was no login within ${ways.timeoutMs / 1000} seconds`);
+    throw troubleOf('the login failed', error, terminal);
   }
 }
 
 async function byCode(issuer: Issuer, terminal: Terminal, signal: AbortSignal): Promise<Tokens> {
-  if (!issuer.hasDeviceFlow) throw new CommandError('the issuer has no log-in on another device');
+  if (!issuer.hasDeviceFlow) throw new CommandError('the issuer has no login on another device');
   return issuer.deviceFlow(({ url, code }) => say(terminal, `To log in, open ${url}\nand enter the code ${code}`), signal);
 }
 

@@ -7,7 +7,7 @@ import type { Tokens } from './tokens.ts';
 const waitMs = 30_000;
 
 /**
- * Forgets a log-in, or all, and ends their refresh tokens at the issuers that offer it (RFC 7009).
+ * Forgets a login, or all, and ends their refresh tokens at the issuers that offer it (RFC 7009).
  *
  * @returns how many there were
  * @throws CommandError if one is forgotten, but lives on at its issuer

@@ -20,9 +20,9 @@ const headers = {
 };
 
 /**
- * Listens until a browser has brought what the issuer says. The address that opens the log-in is a random path here: it gives the first
- * browser that comes a cookie, without which nobody's answer is taken. So neither who reads the arguments of processes nor a page that
- * guesses the port can bring a log-in of their own.
+ * Listens until a browser has brought what the issuer says. The address that opens the login is a random path here: it gives the first
+ * browser that comes a cookie, without which no answer is taken. So neither who reads the arguments of processes nor a page that
+ * guesses the port can bring a login of their own.
  */
 export class Loopback {
   readonly #server: Server;
@@ -39,7 +39,7 @@ export class Loopback {
     this.#origin = `http://${host}:${port}`;
     this.#result.promise.catch(() => undefined);
     server.on('request', (request, response) => {
-      // What the log-in fails for is told by its promise; of the others' requests nobody has to know.
+      // The promise tells why the login fails; requests of others do not matter.
       this.#answer(request, response).catch(() => response.destroy());
     });
   }
@@ -69,7 +69,7 @@ export class Loopback {
     return `${this.#origin}${this.#startPath}`;
   }
 
-  /** The tokens of whoever logs in there. @throws what redeeming the code throws, or the reason of the signal */
+  /** The tokens of the user who logs in there. @throws what redeeming the code throws, or the reason of the signal */
   async tokens(flow: CodeFlow, signal: AbortSignal): Promise<Tokens> {
     this.#flow = flow;
     const abort = () => this.#result.reject(signal.reason);

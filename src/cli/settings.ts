@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod/mini';
 import { CommandError } from './terminal.ts';
 
-/** What tells one log-in from another, and what is needed to go on with it later. */
+/** What tells one login from another, and what is needed to go on with it later. */
 export const logInSchema = z.object({
   issuer: z.string(),
   clientID: z.string(),
@@ -52,7 +52,7 @@ export function withLogInOptions(command: Command): Command {
     .option('--issuer <url>', 'OpenID issuer')
     .option('--client-id <id>', 'public client of the issuer', 'kubectl')
     .option('--scopes <scopes>', 'with blanks or commas between them', defaultScopes)
-    .option('--login-hint <name>', 'whom to log in; keeps log-ins of several people apart')
+    .option('--login-hint <name>', 'whom to log in; keeps logins of several users apart')
     .option('--ca-file <file>', 'PEM authority of the issuer, beside those of the system')
     .option('--ca-data <base64>', 'the same in base64')
     .option('--client-secret-file <file>', 'secret of a client that is not public')
@@ -69,7 +69,7 @@ export function withLogInOptions(command: Command): Command {
         .argParser(portsOf)
         .default([0], 'any'),
     )
-    .addOption(new Option('--timeout <seconds>', 'how long a log-in may take').argParser(secondsOf).default(300));
+    .addOption(new Option('--timeout <seconds>', 'how long a login may take').argParser(secondsOf).default(300));
 }
 
 /** @throws CommandError for settings that cannot be used */

@@ -5,7 +5,7 @@ export interface Terminal {
   stdout: { write(text: string): unknown };
   /** For people. */
   stderr: { write(text: string): unknown };
-  /** Whether somebody sits before it. */
+  /** Whether a user can answer there. */
   isInteractive: boolean;
   platform: NodeJS.Platform;
   /** The person's own number, where the system has such. */
@@ -43,7 +43,7 @@ export const say = ({ stderr }: Terminal, text: string): void => {
 /** Tells the person why a command ended. @returns what the process ends with */
 export function exitCodeOf(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof Interrupted) return error.exitCode;
-  // What nobody foresaw is told by its kind: its text might hold a token.
+  // An unexpected error is told by its kind: its text might hold a token.
   stderr.write(
     error instanceof CommandError ? `${error.message}\n` : `unexpected: ${error instanceof Error ? error.name : typeof error}\n`,
   );

@@ -1,4 +1,4 @@
-/** The tokens of this person on this machine: one file a log-in, which nobody else can read. */
+/** The tokens of this user on this machine: one file for each login, which no other user can read. */
 import { hash, randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -48,7 +48,7 @@ export class TokenCache {
     await rm(this.#file(logIn), { force: true });
   }
 
-  /** Of every log-in that is kept. */
+  /** Of each login that is kept. */
   async entries(): Promise<Entry[]> {
     const names = await readdir(this.#directory).catch(() => []);
     const entries = await Promise.all(
@@ -57,7 +57,7 @@ export class TokenCache {
     return entries.filter((entry) => entry !== undefined);
   }
 
-  /** Does that while no other process does it with the same log-in. @throws CommandError if the other one takes too long */
+  /** Does that while no other process does it with the same login. @throws CommandError if the other one takes too long */
   async alone<T>(logIn: LogIn, work: () => Promise<T>, waitMs: number): Promise<T> {
     await this.#prepare();
     return withLock(`${this.#file(logIn)}${lockEnding}`, work, { waitMs, signal: this.#terminal.signal });
@@ -75,7 +75,7 @@ export class TokenCache {
       claimsOf(entry.tokens);
       return entry;
     } catch {
-      // Of another version, or cut: a log-in makes a new one.
+      // Of another version, or cut: a login makes a new one.
       return undefined;
     }
   }

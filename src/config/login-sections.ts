@@ -1,4 +1,4 @@
-/** The settings of log-in: the relying party, and the embedded OpenID provider. */
+/** The settings of login: the relying party, and the embedded OpenID provider. */
 import { z } from 'zod';
 import { duration, isUnique, path } from './units.ts';
 
@@ -55,7 +55,7 @@ export const loginSection = z.strictObject({
     .array(redirectURL())
     .min(1)
     .optional()
-    .describe('Where the issuer sends browsers after a log-out. Default: `server.publicURL` with a slash.'),
+    .describe('Where the issuer sends browsers after a logout. Default: `server.publicURL` with a slash.'),
   cli: z
     .strictObject({
       clientID: z
@@ -66,7 +66,7 @@ export const loginSection = z.strictObject({
       scopes: scopes().optional().describe('Scopes that they ask for. Default: `login.scopes`.'),
     })
     .prefault({}),
-  logoutURL: redirectURL().optional().describe('Log-out address of an issuer that announces no `end_session_endpoint`.'),
+  logoutURL: redirectURL().optional().describe('Logout address of an issuer that announces no `end_session_endpoint`.'),
   externalURL: redirectURL().optional().describe('Where the redirect operation jumps instead of the issuer.'),
   audiences: z.array(z.string().min(1)).default([]).describe('Further audiences whose bearer tokens are accepted.'),
   bearer: z
@@ -136,7 +136,7 @@ const client = z.strictObject({
   backchannelLogoutURL: redirectURL()
     .refine(isSafe, 'must be https, or http on this machine')
     .optional()
-    .describe('Address that is told of log-outs here (OpenID Connect Back-Channel Logout 1.0); ID tokens then have a `sid`.'),
+    .describe('Address that is told of logouts here (OpenID Connect Back-Channel Logout 1.0); ID tokens then have a `sid`.'),
 });
 
 export const identitySection = z.strictObject({
@@ -151,7 +151,7 @@ export const identitySection = z.strictObject({
     .describe('Further relying parties, such as kubectl.'),
   loginPage: z
     .strictObject({
-      title: z.string().min(1).default('Atrium').describe('Heading of the log-in page.'),
+      title: z.string().min(1).default('Atrium').describe('Heading of the login page.'),
       logo: z
         .string()
         .regex(/^\/([^/]|$)/, 'must be a path of this service')

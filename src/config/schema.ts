@@ -267,7 +267,7 @@ export function contradictions(config: Config): Record<string, string> {
   };
 }
 
-/** The issuer that people log in at; undefined if log-in is not configured. */
+/** The issuer that people log in at; undefined if login is not configured. */
 export const issuerOf = (config: Config): string | undefined => config.login.issuer ?? identityURLOf(config);
 
 /** The embedded issuer, if people log in there. */

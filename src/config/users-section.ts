@@ -20,7 +20,7 @@ const ldapConnector = z
     url: z.url({ protocol: /^ldaps?$/, error: 'must be an ldap or ldaps URL' }).describe('Address of the directory.'),
     caFile: path().optional().describe('PEM certificate authority of the directory, instead of those of the system.'),
     startTLS: z.boolean().default(false).describe('Begin with plain ldap and go on in TLS (RFC 4513 section 3).'),
-    bindDN: z.string().min(1).optional().describe('Who searches. Default: nobody in particular.'),
+    bindDN: z.string().min(1).optional().describe('The entry that searches. Default: an anonymous bind.'),
     bindPasswordFile: path().optional().describe('File with the password of `bindDN`.'),
     baseDN: z.string().min(1).describe('Where the entries of users are.'),
     filter: z.string().min(1).default('(objectClass=person)').describe('Which entries are users (RFC 4515).'),
@@ -53,13 +53,16 @@ const ldapConnector = z
   });
 
 export const usersSection = z.strictObject({
-  autoProvision: z.boolean().default(true).describe('A User is made for whoever logs in and has none; otherwise they are refused.'),
+  autoProvision: z
+    .boolean()
+    .default(true)
+    .describe('A User is made for a person who logs in and has none; otherwise the login is refused.'),
   idleDays: z
     .number()
     .int()
     .min(0)
     .default(90)
-    .describe('Days without a log-in after which a user is disabled (administrators are not); 0 is never.'),
+    .describe('Days without a login after which a user is disabled (administrators are not); 0 is never.'),
   lockout: z
     .strictObject({
       failures: z.number().int().min(1).default(5).describe('Wrong passwords after which a user is locked.'),
@@ -76,8 +79,8 @@ export const usersSection = z.strictObject({
         .refine(isUnique, 'must not hold one twice')
         .default([])
         .describe('Kinds of characters that must all occur; none is better (NIST SP 800-63B 3.1.1.2).'),
-      changeOnFirstLogin: z.boolean().default(false).describe('Whoever was created by somebody else changes the password first.'),
-      changeAfterReset: z.boolean().default(true).describe('Whoever had the password set by somebody else changes it first.'),
+      changeOnFirstLogin: z.boolean().default(false).describe('A user whom another user created changes the password at the first login.'),
+      changeAfterReset: z.boolean().default(true).describe('A user whose password another user has set changes it at the next login.'),
       requireEncrypted: z.boolean().default(false).describe('Refuse passwords that are not sealed with the key of `GET /auth/v1/pubkey`.'),
     })
     .refine(({ minLength, maxLength }) => minLength <= maxLength, { path: ['minLength'], error: 'must not be above maxLength' })

@@ -27,11 +27,11 @@ export interface ConfigMap {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Anybody may see it. */
+  /** Every caller may see it. */
   readonly isPublic: boolean;
   /** The plugin that it holds files of; its annotations as they were written. */
   readonly plugin?: { readonly name: string; readonly path: string | undefined; readonly order: string | undefined };
-  /** Kept of public, plugin and environment maps only; the others are nobody's business until somebody who may asks for them. */
+  /** Kept of public, plugin and environment maps only; the others are read when a caller who may asks for them. */
   readonly contents?: ConfigMapContents;
 }
 

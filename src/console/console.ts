@@ -40,7 +40,7 @@ export interface ConsoleOptions {
 export interface Console {
   operations: Operation[];
   checks: Check[];
-  /** Files of plugins that stand in ConfigMaps, for whoever serves them one by one. */
+  /** Files of plugins that stand in ConfigMaps, to be served one by one. */
   pluginFiles: PluginFiles;
   /** The paths of the files in the static directory; none if it cannot be read. */
   staticPaths(): Promise<readonly string[]>;
@@ -128,7 +128,7 @@ function perBuild<T>(files: Pick<StaticFiles, 'build'>, make: (build: string) =>
   };
 }
 
-/** The Content-Security-Policy of pages, made anew when a ConsolePlugin changes. */
+/** The Content-Security-Policy of pages, rebuilt when a ConsolePlugin changes. */
 function policyOf(policy: string, consolePlugins: PluginSwitches, log: Logger): () => string {
   let made = { revision: consolePlugins.revision, text: policy };
   return () => {

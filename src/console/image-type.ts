@@ -1,4 +1,4 @@
-/** Tells what image some bytes are, by the bytes alone: a name or a declared type says what somebody wants them to be taken for. */
+/** Tells what image some bytes are, by the bytes alone: a name or a declared type is only a claim. */
 
 const begins = (bytes: Buffer, signature: string, at = 0): boolean => bytes.toString('latin1', at, at + signature.length) === signature;
 

@@ -26,7 +26,7 @@ export interface PluginMap {
   readonly bytes: number;
 }
 
-/** A ConfigMap whose files are not served, and why, for whoever wrote it. */
+/** A ConfigMap whose files are not served, and why, for its author. */
 export interface RefusedMap {
   readonly configMap: ConfigMap;
   readonly refusal: string;

@@ -11,7 +11,7 @@ import type { ListedPlugin, PluginSwitches } from './plugin-switches.ts';
 
 const maxFiles = 500;
 const maxBytes = 8 * 1024 * 1024;
-/** Maps that are not public and about which one request may ask the API server: enough to fill a list with what somebody may see. */
+/** Maps that are not public and about which one request may ask the API server: enough to fill a list with what a caller may see. */
 const maxReviews = maxFiles;
 const reviewsAtOnce = 16;
 /** Prepared answers are kept up to this many characters. */
@@ -20,7 +20,7 @@ const maxAnswerSize = 4 * maxBytes;
 /** A file, and of whom it may be told. */
 export interface FoundFile {
   readonly file: PluginFile;
-  /** Anybody may see it. */
+  /** Every caller may see it. */
   readonly isPublic: boolean;
   /** It may be out of date. */
   readonly isStale: boolean;
@@ -96,7 +96,7 @@ export class PluginFiles {
     return undefined;
   }
 
-  /** The manifest of a plugin, whoever may see it; undefined if no ConfigMap has one. @throws StatusError 503 */
+  /** The manifest of a plugin, whether or not the caller may see it; undefined if no ConfigMap has one. @throws StatusError 503 */
   manifestOf(plugin: string): string | undefined {
     const file = this.#current().byPath.get(`/plugins/${plugin}/${manifestKey}`)?.[0]?.file;
     return file && Buffer.from(file.contents, file.encoding).toString();
@@ -126,7 +126,7 @@ export class PluginFiles {
     return this.#sorted;
   }
 
-  /** Who may not see the manifest of a plugin is not told of it. Files of a Service are for everybody. */
+  /** A caller who may not see the manifest of a plugin is not told of it. Files of a Service are public. */
   #pluginsOf(visible: readonly PluginMap[]): ListedPlugin[] {
     const paths = new Set(visible.flatMap(({ files }) => files.map(({ path }) => path)));
     return this.#consolePlugins.enabled().filter(({ source, manifest }) => source === 'Service' || paths.has(manifest));

@@ -1,6 +1,6 @@
 /**
- * The console operations (docs/contract/console.md): what the page needs before anybody has logged in, and more of it for who has. Which ConfigMaps a
- * caller may see, the API server decides; the static files are nobody's secret.
+ * The console operations (docs/contract/console.md): what the page needs before a login, and more of it after one. Which ConfigMaps a
+ * caller may see, the API server decides; the static files are public.
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
@@ -45,7 +45,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       tag,
       summary: 'An image out of a ConfigMap',
       description:
-        'Typed by its bytes; what is no image is not found. ConfigMaps labelled `console.platform.io/public` are for everybody; any other is read with the rights of the caller.',
+        'Typed by its bytes; what is no image is not found. ConfigMaps labelled `console.platform.io/public` are public; any other is read with the rights of the caller.',
       credential: 'optional',
       params: z.object({ name: z.string().describe('Name of the ConfigMap.'), key: z.string().describe('Key in it.') }),
       answers: {

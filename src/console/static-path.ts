@@ -1,7 +1,7 @@
 import { reservedPath } from '../http/router.ts';
 import { badRequest, unknownPath } from '../http/status.ts';
 
-/** Segments that could still mean something else to whoever decodes once more: never a page. */
+/** Segments that could still mean something else to a client that decodes once more: never a page. */
 const encodedTwice = /%[0-9a-f]{2}/i;
 
 const maxLength = 2048;
@@ -11,7 +11,7 @@ const maxLength = 2048;
  *
  * It works on the target as it came. Whatever parses URLs removes `..` and turns `\` into `/`, and would hide what is refused here.
  *
- * @throws StatusError 400 for what only somebody sends who wants out of the root, 404 for what can be no file of ours
+ * @throws StatusError 400 for what only leads out of the root, 404 for what can be no file of ours
  */
 export function staticPath(target: string, basePath: string): string {
   const path = target.replace(/^[a-z][-+.a-z0-9]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');

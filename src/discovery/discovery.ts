@@ -34,14 +34,14 @@ const served = [users, accessReviews];
 const json = 'application/json';
 const aggregated = (version: 'v2' | 'v2beta1') => `${json};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
 
-/** By media type, the plain one first: that is what everybody gets who does not ask for another. */
+/** By media type, the plain one first: the default. */
 const everything = new Map<string, JsonText>([
   [json, jsonText(apiGroupList(served))],
   [aggregated('v2'), jsonText(apiGroupDiscoveryList(served, 'v2'))],
   [aggregated('v2beta1'), jsonText(apiGroupDiscoveryList(served, 'v2beta1'))],
 ]);
 
-/** Nobody has to say who he is: it tells no more than the documentation does. */
+/** No credential is needed: it tells no more than the documentation does. */
 export function discoveryOperations(): Operation[] {
   return [
     operation({
@@ -111,7 +111,7 @@ function described(id: string, [groupPath, versionPath]: readonly [string, strin
   ];
 }
 
-/** Kept by whoever asks, who asks each time whether it still holds: an upgrade must be seen at once. */
+/** Clients keep it and revalidate it each time: an upgrade must be seen at once. */
 function send(ctx: Context, text: JsonText | undefined): void {
   if (text === undefined) return;
   ctx.set('Cache-Control', 'no-cache');

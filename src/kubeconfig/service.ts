@@ -9,7 +9,7 @@ import type { KubeconfigQuery } from './schema.ts';
 export interface KubeconfigServiceOptions {
   config: Pick<Config, 'kubernetes' | 'login' | 'features'>;
   connection: Connection;
-  /** The issuer that people log in at; undefined if log-in is not configured. */
+  /** The issuer that people log in at; undefined if login is not configured. */
   issuerURL: string | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface PluginFiles {
       }
     | undefined
   >;
-  /** The manifest of a plugin, whoever may see it; undefined if there is none. @throws StatusError 503 */
+  /** The manifest of a plugin, whether or not the caller may see it; undefined if there is none. @throws StatusError 503 */
   manifestOf(plugin: string): string | undefined;
   /** Grows with every change. */
   readonly revision: number;

@@ -6,7 +6,7 @@ const defaultOrder = 1000;
 
 const dnsLabel = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 
-/** By name: no address passes as a DNS label. The rules of the definition once more, for clusters where somebody has loosened it. */
+/** By name: no address passes as a DNS label. The rules of the definition once more, for clusters where the definition was loosened. */
 const serviceReference = z
   .object({
     name: dnsLabel,

@@ -15,7 +15,7 @@ import { PluginServices } from './services.ts';
 /** docs/contract/console.md */
 const proxyTimeoutMs = 60_000;
 
-/** What is otherwise in tests: nobody else has Services on loopback. */
+/** What is otherwise in tests: no cluster has Services on loopback. */
 export interface PluginSurroundings {
   network?: PluginNetwork;
   proxyTimeoutMs?: number;

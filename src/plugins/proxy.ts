@@ -77,14 +77,14 @@ function checkForm({ req, method, querystring }: Context): void {
 
 /**
  * The caller's own token, where the ConsolePlugin asks for it. An access token is good for months and for everything its owner may do:
- * it goes to nobody. Without it the Service would answer as to a stranger, so the caller is told.
+ * it is never passed on. Without it the Service would answer as to a stranger, so the caller is told.
  *
  * @throws StatusError 403
  */
 function authorizationFor({ authorization }: ProxyEntry, { token, accessToken }: Caller): { authorization?: string } {
   if (authorization !== 'UserToken') return {};
   if (accessToken !== undefined || token.startsWith('cat_')) {
-    const message = 'this plugin is given the token of its caller, and an access token is given to nobody: log in instead';
+    const message = 'this plugin is given the token of its caller, and an access token is never passed on: log in instead';
     throw new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'AccessTokenNotForwarded', message }] } });
   }
   return { authorization: `Bearer ${token}` };

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** How names become addresses, and which addresses count. The demo and the tests have Services on loopback, nobody else has. */
+/** How names become addresses, and which addresses count. The demo and the tests have Services on loopback, no cluster has. */
 export interface PluginNetwork {
   /** Addresses of a host name. */
   resolve(hostname: string): Promise<readonly string[]>;
@@ -37,7 +37,7 @@ export const clusterNetwork: PluginNetwork = {
   isRefused: (address) => refused.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
 };
 
-/** A host and a port that nobody is to be sent to: the API server. */
+/** A host and a port that no request may go to: the API server. */
 export interface ForbiddenTarget {
   readonly hostname: string;
   readonly port: number;

@@ -69,7 +69,7 @@ export class PluginServices {
   }
 
   /**
-   * What the Service answers, its body unread: whoever asks has to read or destroy it.
+   * What the Service answers, its body unread: the caller has to read or destroy it.
    *
    * @throws StatusError 429 if too many are under way, 503 if it is out of reach, 504 if it takes too long
    */
@@ -85,7 +85,7 @@ export class PluginServices {
       const answer = await this.#send(request, deadline.signal);
       endTimer({ outcome: answer.statusCode });
       answer.body.once('close', finish);
-      // Whoever reads the body gets the error too; without a listener, one that comes before the first read would end the process.
+      // The reader of the body gets the error too; without a listener, one that comes before the first read would end the process.
       answer.body.on('error', () => undefined);
       return answer;
     } catch (error) {
@@ -161,7 +161,7 @@ const hostOf = ({ name, namespace }: ServiceReference) => `${name}.${namespace}.
 const isLost = (error: unknown) =>
   error instanceof Error && 'code' in error && ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(error.code));
 
-/** For an answer that nobody wants: read, so that the connection can be used again, or cut where it is long. */
+/** For an answer that is not needed: read, so that the connection can be used again, or cut where it is long. */
 export function discard(body: ServiceAnswer['body']): void {
   body.dump().catch(() => undefined);
 }

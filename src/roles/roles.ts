@@ -1,5 +1,5 @@
 /**
- * Which roles somebody has: the bindings of the cluster that name them or a group of theirs, from what the service watches anyway. What
+ * Which roles a user has: the bindings of the cluster that name them or a group of theirs, from what the service watches anyway. What
  * the roles allow, the API server says to an access review.
  */
 import type { LocalGroupLookup } from '../accounts/local-groups.ts';
@@ -28,7 +28,7 @@ export function createRoles({ access, accounts, localGroups, rbac, config }: Rol
     paths: ['/auth/v1/usersroles'],
     tag: 'users',
     summary: 'Lists the roles that are bound to a user: oneself, or one whose roles the caller may get',
-    description: 'Directly and through groups. What everybody has who is logged in is left out.',
+    description: 'Directly and through groups. Roles of all logged-in users are left out.',
     credential: 'required',
     isCompressed: true,
     query: rolesQuery,

@@ -21,7 +21,7 @@ export interface RolesServiceOptions {
 
 type User = UserRoleList['user'];
 
-/** Everybody who is logged in is in it, so that it says nothing about anybody. */
+/** All logged-in users are in it, so that it says nothing about one of them. */
 const everybody = 'system:authenticated';
 
 export class RolesService {

@@ -1,5 +1,5 @@
 /**
- * Who is calling: by client certificate, by bearer token, or nobody; then, if Impersonate-* headers ask for it and RBAC allows it, somebody else.
+ * Who is calling: by client certificate, by bearer token, or anonymous; then, if Impersonate-* headers ask for it and RBAC allows it, the user they name.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
@@ -14,7 +14,7 @@ import type { UserInfo } from './tokens.ts';
 const anonymous: UserInfo = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] };
 const extraPrefix = 'impersonate-extra-';
 
-/** @throws StatusError 401 for a certificate or token that nobody vouches for. */
+/** @throws StatusError 401 for a certificate or token that does not verify. */
 export async function authenticate({ socket, headers: { authorization = '' } }: IncomingMessage, backend: Backend): Promise<UserInfo> {
   const certified = certificateUser(socket, backend.now());
   if (certified !== undefined && certified !== 'refused') return certified;

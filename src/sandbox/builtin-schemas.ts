@@ -117,7 +117,7 @@ const condition = shape({
   lastTransitionTime: { ...text, nullable: true },
 });
 
-export const certificateRequestSchema = kindSchema('Asks a signer for a certificate; somebody who may has to approve it.', {
+export const certificateRequestSchema = kindSchema('Asks a signer for a certificate; an approver decides about it.', {
   spec: shape({
     request: text,
     signerName: text,

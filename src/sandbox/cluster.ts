@@ -77,7 +77,7 @@ export class Cluster {
     for (const object of bootstrapObjects) applyObject(backend, object, { replaces: false });
     const lifecycle = new Lifecycle(backend);
     const signer = new CertificateSigner(backend, authority);
-    // Nobody watched while this was made; version 1 is then as old as in any other cluster.
+    // No watch was open while this was made; version 1 is then as old as in any other cluster.
     store.compact();
     const server = await ApiServer.start(backend, { host, port, certificate, clientAuthority: authority.certificate, log });
     const url = `https://${host.includes(':') ? `[${host}]` : host.replace(/^0\.0\.0\.0$/, '127.0.0.1')}:${server.port}`;
@@ -110,7 +110,7 @@ export class Cluster {
     this.#parts.backend.authenticator.trust(issuer);
   }
 
-  /** From now on this webhook is asked about tokens that nobody else vouches for; its answers are kept for 10 s. */
+  /** From now on this webhook is asked about tokens that nothing else verifies; its answers are kept for 10 s. */
   askTokenWebhook(webhook: TokenWebhookOptions): void {
     this.#parts.backend.authenticator.ask(webhook);
   }

@@ -1,6 +1,6 @@
 /**
  * CustomResourceDefinitions: which are accepted, their conditions, and the resource that each one makes. One version only: more,
- * conversion webhooks and the scale subresource are refused, as pretending them would store what nobody could read back.
+ * conversion webhooks and the scale subresource are refused, as accepting them would store what cannot be read back.
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
@@ -138,7 +138,7 @@ function nameErrors({ group, scope, names }: Spec, { metadata }: KubernetesObjec
   return errors;
 }
 
-/** The schema must compile: what it asks for and nobody enforces is a 422 here. */
+/** The schema must compile: what it asks for and is not enforced is a 422 here. */
 function versionErrors({ versions }: Spec): FieldError[] {
   const storage = versions.filter((one) => one.storage);
   const errors =

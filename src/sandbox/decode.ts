@@ -16,7 +16,7 @@ export interface Decoded {
   unknownFields: string[];
 }
 
-/** Known upstream, kept by nobody here. */
+/** Known upstream and not kept here. */
 const ignoredMetadata = new Set(['managedFields', 'selfLink']);
 
 /** The text of a JSON body. @throws StatusError 400 */

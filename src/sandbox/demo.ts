@@ -37,7 +37,7 @@ export interface DemoOptions {
 interface SignedIn {
   email: string;
   role: DemoRole;
-  /** For the log-in page. */
+  /** For the login page. */
   password: string;
   /** A bearer token that the cluster itself has made. */
   token: string;
@@ -59,7 +59,7 @@ interface DemoDirectory {
   url: string;
   /** PEM. */
   certificateAuthority: string;
-  /** Of everybody in it. */
+  /** Of all users in it. */
   password: string;
   stop(): Promise<void>;
 }
@@ -73,14 +73,14 @@ export async function startDemo({ host, users, dataDirectory, manifests, hashPas
   const passwords = { passwordSecret, hashed: hashedPasswords(people, hashPassword), unknown: hashPassword(newPassword()) };
   const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
   await cluster.apply(...(await readManifests(manifests)), webhookBinding);
-  // What somebody has changed in a cluster that is kept stays as he left it.
+  // What users changed in a cluster that is kept stays as they left it.
   if (cluster.isNew) {
     const now = new Date();
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
     await cluster.apply(...objects, ...demoExtensions);
     await setPasswords(cluster, people, passwords);
   }
-  // Last, as it keeps everybody but the service from making users of a directory.
+  // Last, as it lets only the service make users of a directory.
   await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
   const signedIn = await signIn(cluster, people, passwords);
   const serviceToken = await cluster.issueToken(
@@ -98,7 +98,7 @@ export async function startDemo({ host, users, dataDirectory, manifests, hashPas
 interface PasswordsOfDemo extends Pick<DemoOptions, 'passwordSecret'> {
   /** Of those who have a role, by e-mail address. */
   hashed: ReadonlyMap<string, { password: string; hash: Promise<string> }>;
-  /** Of a password that nobody knows. */
+  /** Of a random password that is thrown away. */
   unknown: Promise<string>;
 }
 
@@ -123,7 +123,7 @@ async function signIn(cluster: Cluster, people: readonly DemoPerson[], { hashed,
   return (await Promise.all(signed)).filter((person) => person !== undefined);
 }
 
-/** The other local users have one, too, which nobody knows: hashing takes long, so that it is the same. */
+/** The other local users share one random password that is thrown away: hashing each takes long. */
 async function setPasswords(cluster: Cluster, people: readonly DemoPerson[], { unknown, passwordSecret }: PasswordsOfDemo) {
   const hash = await unknown;
   const others = people.filter(({ connector = 'local', role }) => connector === 'local' && role === undefined);

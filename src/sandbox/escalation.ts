@@ -1,5 +1,5 @@
 /**
- * Nobody hands out rights that they do not have: who writes a role must hold what is in it (or may `escalate`), who writes a
+ * Callers cannot hand out rights that they do not have: the writer of a role must hold what is in it (or may `escalate`), who writes a
  * binding must hold what the role grants (or may `bind` it).
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
@@ -29,7 +29,7 @@ export function refuseEscalation(context: WriteContext, type: ResourceType, obje
   if (type.kind === 'Role' || type.kind === 'ClusterRole') {
     if (old && isDeepStrictEqual(old.rules, object.rules) && isDeepStrictEqual(old.aggregationRule, object.aggregationRule)) return;
     if (may(context, { verb: 'escalate', resource: type.resource, name, namespace })) return;
-    // What an aggregated role will hold nobody knows yet: only who holds everything may make one.
+    // What an aggregated role will hold is not known yet: only a caller who holds everything may make one.
     const rules = object.aggregationRule ? [everything] : rulesOf(object);
     refuseUncovered(context, type, object, rules);
     return;

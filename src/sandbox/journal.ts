@@ -1,5 +1,5 @@
 /**
- * The cluster on disk: one JSON line per change behind a line per object, written anew at each start. A line that was cut off by the
+ * The cluster on disk: one JSON line per change behind a line per object, rewritten at each start. A line that was cut off by the
  * end of the process is dropped; what stood before it is whole.
  */
 
@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { keyOf, objectMeta, type StoredObject } from './objects.ts';
 import type { Change, Store } from './store.ts';
 
-/** The file is written anew once the changes take up more than this, and more than the objects. */
+/** The file is rewritten once the changes take up more than this, and more than the objects. */
 const maximumAppendedBytes = 64 * 1024 * 1024;
 
 const storedObject = z.looseObject({

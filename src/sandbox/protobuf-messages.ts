@@ -1,7 +1,7 @@
 /**
  * What the fields of Kubernetes' protobuf messages are called in JSON, by number: of the kinds that the embedded cluster serves.
  * A field that is not here is skipped. That is meant for `managedFields`, `selfLink` and the `status` of reviews, which an API server
- * takes from nobody.
+ * takes from no client.
  *
  * @see https://github.com/kubernetes/api generated.proto of each group
  * @see https://github.com/kubernetes/apimachinery pkg/apis/meta/v1/generated.proto

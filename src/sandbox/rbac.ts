@@ -92,7 +92,7 @@ interface Index {
   grants: Map<string, Map<string | undefined, Grant[]>>;
 }
 
-/** Decides about requests; holds an index by subject that is made anew when the objects have changed. */
+/** Decides about requests; holds an index by subject that is rebuilt when the objects have changed. */
 export class Rbac {
   readonly #objects: RbacObjects;
   #index: Index | undefined;
@@ -238,7 +238,7 @@ function errorsOf(grants: readonly Grant[]): string {
   return errors.length > 1 ? `[${errors.join(', ')}]` : (errors[0] ?? '');
 }
 
-/** Stored objects never change; most are the same ones when the index is made anew. */
+/** Stored objects never change; most are the same ones when the index is rebuilt. */
 const read = new WeakMap<object, { object: unknown }>();
 
 function readable<T>(schema: z.ZodType<T>, objects: readonly unknown[]): T[] {

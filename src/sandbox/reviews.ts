@@ -31,7 +31,7 @@ const AUTHENTICATION = 'authentication.k8s.io';
 const text = z.string().nullish();
 const texts = z.array(z.string()).nullish();
 
-/** What a review may not carry; server-side fields that nobody sends are left out. */
+/** What a review may not carry; server-side fields that clients do not send are left out. */
 const metadataSchema = z.object({
   name: text,
   generateName: text,

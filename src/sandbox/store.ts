@@ -123,7 +123,7 @@ export class Store {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes over what a journal kept, without telling anybody. */
+  /** Takes over what a journal kept, without telling the watches. */
   load(revision: number, objects: Iterable<[collection: string, object: StoredObject]>): void {
     for (const [collection, object] of objects) this.#collection(collection).objects.set(keyOf(object), deepFreeze(object));
     this.#revision = revision;

@@ -1,4 +1,4 @@
-/** Whose a bearer token is, whoever made it: the cluster itself or an issuer that it trusts. */
+/** Whose a bearer token is: one of the cluster itself or of an issuer that it trusts. */
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { LRUCache } from 'lru-cache';
@@ -36,7 +36,7 @@ export class TokenAuthenticator {
     this.#verified.clear();
   }
 
-  /** From now on it is asked about tokens that nobody else vouches for. */
+  /** From now on it is asked about tokens that nothing else verifies. */
   ask(webhook: TokenWebhookOptions): void {
     void this.#webhook?.close();
     this.#webhook = new TokenWebhook(webhook);
@@ -56,7 +56,7 @@ export class TokenAuthenticator {
     return user;
   }
 
-  /** As `verify`, for a token that may be meant for any of `audiences` (empty: the API server), and always looked at anew. */
+  /** As `verify`, for a token that may be meant for any of `audiences` (empty: the API server), and never from the cache. */
   async identify(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
     const issuer = this.#issuers.get(issuerOf(token));
     if (!issuer) return (await this.#own.identify(token, audiences)) ?? this.#askWebhook(token, audiences);
@@ -77,7 +77,7 @@ export class TokenAuthenticator {
 
   async #askWebhook(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
     const wanted = audiences.length > 0 ? audiences : [ISSUER];
-    // One that does not answer knows nobody.
+    // A webhook that does not answer knows no token.
     const identity = await this.#webhook?.identify(token, wanted, ISSUER).catch(() => undefined);
     return identity && { ...identity, expiresAt: Number.POSITIVE_INFINITY };
   }

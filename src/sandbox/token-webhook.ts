@@ -1,6 +1,6 @@
 /**
  * A webhook that says whose a bearer token is, by the rules of the API server's `--authentication-token-webhook-config-file`: asked about
- * every token that nobody else vouches for, with a credential that the cluster itself has made.
+ * every token that nothing else verifies, with a credential that the cluster itself has made.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#webhook-token-authentication
  */
@@ -19,7 +19,7 @@ export interface TokenWebhookOptions {
 
 const timeoutMs = 5_000;
 
-/** Whoever gives no audiences means those of the API server. */
+/** A review without audiences means those of the API server. */
 const tokenReview = z.object({
   status: z.object({
     authenticated: z.boolean().default(false),

@@ -37,7 +37,7 @@ export interface TokenIdentity {
   user: UserInfo;
   /** Those of the token that were asked for; never empty. */
   audiences: string[];
-  /** Seconds since 1970; Infinity where nobody says. */
+  /** Seconds since 1970; Infinity if unset. */
   expiresAt: number;
 }
 

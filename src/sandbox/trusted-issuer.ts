@@ -50,7 +50,7 @@ export class TrustedIssuer {
     this.#agent = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs, ...(ca && { ca }) } });
   }
 
-  /** @throws Error for a token that is not of this issuer, not for us, not valid now, or names nobody; or if its keys cannot be read */
+  /** @throws Error for a token that is not of this issuer, not for us, not valid now, or names no user; or if its keys cannot be read */
   async identify(token: string): Promise<Omit<TokenIdentity, 'audiences'>> {
     const keys = await this.#currentKeys();
     const claims = await this.#claimsOf(token, keys).catch(async (error: unknown) => {

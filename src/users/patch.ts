@@ -191,7 +191,7 @@ export class UserPatcher {
     return undefined;
   }
 
-  /** With the caller's rights where they have them; what everybody may change of oneself, with ours. */
+  /** With the caller's rights where they have them; what every user may change of oneself, with ours. */
   async #write(
     object: KubernetesObject,
     changes: { spec: Record<string, unknown>; labels: Record<string, string> | undefined } | undefined,

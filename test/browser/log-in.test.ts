@@ -68,7 +68,7 @@ describe('the demo in a browser', () => {
 
   const kept = async (tab: Page) => z.record(z.string(), z.string()).parse(await tab.evaluate('({ ...localStorage, ...sessionStorage })'));
 
-  it('shows a visitor who has not logged in what everybody may see', async () => {
+  it('shows a visitor who has not logged in what every user may see', async () => {
     await state(page, 'Anonymous');
 
     await page.locator('#modules dd').first().waitFor();

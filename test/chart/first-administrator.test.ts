@@ -14,7 +14,7 @@ const user = recordName(email);
 const needed = {
   'create users.auth.platform.io': 'to make the user',
   [`get users.auth.platform.io ${user}`]: 'to see whether the user is there',
-  [`patch users.auth.platform.io/status ${user}`]: 'to have the password changed at the first log-in',
+  [`patch users.auth.platform.io/status ${user}`]: 'to have the password changed at the first login',
   'create secrets in atrium-system': 'to keep the password, and to tell it',
   'get secrets atrium-first-admin in atrium-system': 'to see whether it was told',
   [`get secrets user-password-${user} in atrium-system`]: 'to see whether there is a password',

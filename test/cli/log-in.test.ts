@@ -119,7 +119,7 @@ describe('kubectl-atrium login', () => {
     expect(body).to.contain('That did not work.').and.not.contain('not today');
     const { code, stderr } = await running.finished;
     expect(code).to.equal(1);
-    expect(stderr).to.match(/\nthe log-in failed: not today \[31m \(access_denied\)\n$/);
+    expect(stderr).to.match(/\nthe login failed: not today \[31m \(access_denied\)\n$/);
     expect(await machine.kept()).to.deep.equal([]);
   });
 
@@ -140,13 +140,13 @@ describe('kubectl-atrium login', () => {
       expect(status).to.equal(400);
       const { code, stdout, stderr } = await running.finished;
       expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
-      expect(stderr).to.match(/\nthe log-in failed: it failed with OAUTH_\w+\n$/);
+      expect(stderr).to.match(/\nthe login failed: it failed with OAUTH_\w+\n$/);
       expect(await machine.kept()).to.deep.equal([]);
     });
 
   it('ends after the given time, and at a signal', async () => {
     const late = logIn('--timeout', '1');
-    expect((await late.finished).stderr).to.match(/\nnobody logged in within 1 seconds\n$/);
+    expect((await late.finished).stderr).to.match(/\nthere was no login within 1 seconds\n$/);
     const interrupted = logIn();
     await startAddress(interrupted);
     interrupted.signal('SIGINT');
@@ -163,7 +163,7 @@ describe('kubectl-atrium login', () => {
     const first = logIn();
     const { port } = new URL(await startAddress(first));
     const taken = await machine.run(['login', ...options, '--client-id=other', '--listen-port', port]);
-    expect(taken.stderr).to.equal(`the log-in failed: cannot listen on 127.0.0.1: ${port} is taken\n`);
+    expect(taken.stderr).to.equal(`the login failed: cannot listen on 127.0.0.1: ${port} is taken\n`);
     await given(first);
 
     const second = logIn('--listen-port', `${port}`);
@@ -267,7 +267,7 @@ describe('kubectl-atrium login', () => {
       ['--scopes=email', '--scopes must hold openid'],
       ['--ca-file=/nowhere', '--ca-file: the file cannot be read (ENOENT)'],
       ['--client-secret-file=/nowhere', '--client-secret-file: the file cannot be read (ENOENT)'],
-      ['--device', 'the issuer has no log-in on another device'],
+      ['--device', 'the issuer has no login on another device'],
     ] as const) {
       const { code, stderr } = await machine.run(['login', ...options, option]);
       expect({ code, told: stderr.includes(words) }, stderr).to.deep.equal({ code: 1, told: true });
@@ -317,7 +317,7 @@ describe('kubectl-atrium login at the embedded issuer', () => {
     expect(await agreed.finished).to.include({ code: 0 });
     expect(agreed.output.stderr).to.contain(`Logged in as ${jane.email}.`);
     expect((await refused.finished).code).to.equal(1);
-    expect(refused.output.stderr).to.match(/\nthe log-in failed: .*\(access_denied\)\n$/);
+    expect(refused.output.stderr).to.match(/\nthe login failed: .*\(access_denied\)\n$/);
   });
 
   it('does so by itself where no browser would be seen', async () => {

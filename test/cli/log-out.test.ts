@@ -30,7 +30,7 @@ describe('kubectl-atrium logout', () => {
     expect(revoked?.parameters.get('token_type_hint')).to.equal('refresh_token');
     expect(await machine.kept()).to.deep.equal([]);
     expect((await machine.token(options, { interactive: false })).code).to.equal(1);
-    expect((await machine.run(['logout', ...options])).stderr).to.equal('There was no log-in.\n');
+    expect((await machine.run(['logout', ...options])).stderr).to.equal('There was no login.\n');
   });
 
   it('forgets every log-in on this machine, if that is asked for', async () => {
@@ -41,7 +41,7 @@ describe('kubectl-atrium logout', () => {
     expect((await machine.run(['logout', '--all'])).code).to.equal(0);
     expect(provider.hits('revocation')).to.equal(2);
     expect(await machine.kept()).to.deep.equal([]);
-    expect((await machine.run(['logout', '--all'])).stderr).to.equal('There was no log-in.\n');
+    expect((await machine.run(['logout', '--all'])).stderr).to.equal('There was no login.\n');
   });
 
   it('forgets it also where the issuer has no such end, or tells nothing', async () => {

@@ -6,7 +6,7 @@ import { TestProvider } from '../login/provider/provider.ts';
 import { freePort } from '../support/free-port.ts';
 import { credentialOf, Machine } from './machine.ts';
 
-const notLoggedIn = 'you are not logged in, and nobody can be asked here: run kubectl atrium login first\n';
+const notLoggedIn = 'you are not logged in, and there is no terminal to ask in: run kubectl atrium login first\n';
 
 describe('kubectl-atrium token', () => {
   let provider: TestProvider;
@@ -108,7 +108,7 @@ describe('kubectl-atrium token', () => {
     expect(provider.hits('authorize')).to.equal(1);
   });
 
-  it('logs in anew when the issuer has ended the log-in, or says so if nobody can be asked', async () => {
+  it('logs in anew when the issuer has ended the login, or says so if nobody can be asked', async () => {
     await logIn(5);
     provider.misbehave({ answer: { token: json(400, { error: 'invalid_grant' }) } });
     expect(await machine.token(options, alone)).to.include({ code: 1, stdout: '', stderr: notLoggedIn });
@@ -133,9 +133,9 @@ describe('kubectl-atrium token', () => {
   it('keeps the log-in when the renewal fails for a moment', async () => {
     await logIn(5);
     for (const [answer, reason] of [
-      [json(503, {}), /^the log-in could not be renewed: it answered 503\n$/],
-      [json(401, { error: 'invalid_client' }), /^the log-in could not be renewed: invalid_client\n$/],
-      [endless(20 * 1024 * 1024), /^the log-in could not be renewed: the issuer gave an answer that is too large\n$/],
+      [json(503, {}), /^the login could not be renewed: it answered 503\n$/],
+      [json(401, { error: 'invalid_client' }), /^the login could not be renewed: invalid_client\n$/],
+      [endless(20 * 1024 * 1024), /^the login could not be renewed: the issuer gave an answer that is too large\n$/],
     ] as const) {
       provider.misbehave({ answer: { token: answer } });
       const refused = await machine.token(options);

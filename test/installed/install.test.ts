@@ -88,7 +88,7 @@ describe('helm install', () => {
   });
 
   describe('the first administrator', () => {
-    it('chooses a password at the first log-in, each request at another replica, and is in', async () => {
+    it('chooses a password at the first login, each request at another replica, and is in', async () => {
       const { info } = await atrium.logIn({ email: firstAdmin, password: given, newPassword: ada.password });
 
       expect(info).to.include({ name: firstAdmin });

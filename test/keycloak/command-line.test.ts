@@ -116,7 +116,7 @@ describe('kubectl-atrium at Keycloak', () => {
     expect({ status: refused.status, ...JSON.parse(refused.text) }).to.include({ status: 400, error: 'invalid_grant' });
   });
 
-  it('asks again when the administrator of Keycloak has ended the log-in', async () => {
+  it('asks again when the administrator of Keycloak has ended the login', async () => {
     await logIn();
     await realm.admin('POST', `/users/${person.id}/logout`);
     await untilRenewalIsDue();

@@ -97,7 +97,7 @@ describe('kubectl with a kubeconfig of the service', () => {
 
     const unasked = await desk.kubectl('get', 'users');
     expect(unasked.isDone).to.equal(false);
-    expect(unasked.stderr).to.contain('you are not logged in, and nobody can be asked here: run kubectl atrium login first');
+    expect(unasked.stderr).to.contain('you are not logged in, and there is no terminal to ask in: run kubectl atrium login first');
 
     const first = await desk.kubectlInTerminal('get', 'users', '--output=name');
     expect(first.stdout).to.match(/^Log in with the browser\. If it does not open: http:\S+\n/);

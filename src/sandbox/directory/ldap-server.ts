@@ -11,7 +11,7 @@ import type { Authority } from '../certificates.ts';
 export interface DirectoryEntry {
   dn: string;
   attributes: Readonly<Record<string, readonly string[]>>;
-  /** Who binds as the entry needs it; without one nobody can. */
+  /** Who binds as the entry needs it; without one, binds are refused. */
   password?: string;
 }
 
