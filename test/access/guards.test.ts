@@ -30,6 +30,7 @@ const guarded = [
   { method: 'POST', path: '/auth/v1/users?dryRun=All', body: newUser, stranger: 403 },
   { method: 'PATCH', path: `/auth/v1/users/${jane}`, body: {}, stranger: 403 },
   { method: 'DELETE', path: `/auth/v1/users/${jane}?dryRun=All`, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/users/${jane}/subjects?dryRun=All`, stranger: 403 },
   { method: 'DELETE', path: '/auth/v1/users?dryRun=All', body: { names: [jane] }, stranger: 403 },
   { method: 'PUT', path: '/auth/v1/users/sync', body: {}, stranger: 403 },
   { method: 'GET', path: '/auth/v1/users/sync', stranger: 403 },
