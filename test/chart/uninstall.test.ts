@@ -50,7 +50,7 @@ describe('removing everything, as docs/install.md tells', () => {
     );
     const env = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', KUBECONFIG: plane.kubeconfig };
 
-    await run('bash', ['-ec', (removal ?? 'exit 9').replaceAll('my-overlay', overlay)], { env, timeout: 100_000 });
+    await run('bash', ['-ec', (removal ?? 'exit 9').replaceAll('my-overlay', overlay)], { env });
 
     const left = (kind: string) => kubectl(['get', kind, '--output=name']);
     expect(await left('crds')).to.equal('');

@@ -289,7 +289,7 @@ describe('a call to the API server', () => {
   });
 
   it('FLT-04 is 503 at once when too many wait already', async () => {
-    const client = clientOf(server, 1000);
+    const client = clientOf(server, 60_000);
     server.answer(() => undefined);
     const goingAway = new AbortController();
     const waiting = Array.from({ length: 2048 }, () => failureOf(client.asService.request(get({ signal: goingAway.signal }))));
