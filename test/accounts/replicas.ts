@@ -112,7 +112,7 @@ export class Replicas {
   }
 
   static async start(): Promise<Replicas> {
-    const cluster = await apiServer();
+    const cluster = await apiServer({ isReused: true });
     const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     return new Replicas(cluster, kubernetes, await kubernetes.serviceToken());

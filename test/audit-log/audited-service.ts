@@ -32,6 +32,8 @@ export async function startAuditedService(credentials: Credentials): Promise<Aud
   await writeFile(caFile, certificateAuthority);
   const server = await startServer({
     objects: await preparedObjects(),
+    // The audit log is read from its first line.
+    isReused: false,
     issuers: credentials === 'passthrough' ? [{ url: issuer, audiences: [clientID], certificateAuthority }] : [],
     config: {
       server: { publicURL: 'http://console.test' },

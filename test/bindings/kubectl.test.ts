@@ -14,7 +14,7 @@ describe('kubectl, with UserBindings', () => {
   let directory: string;
 
   before(async () => {
-    cluster = await apiServer();
+    cluster = await apiServer({ isReused: true });
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     await kubernetes.apply(

@@ -44,12 +44,18 @@ export interface ControlPlane {
   /** Path of the audit log: one JSON object (audit.k8s.io/v1 Event, level Metadata) a line, one line an answered request. */
   auditLog: string;
   etcd: Program;
+  /** Where etcd takes calls, in the clear. */
+  etcdURL: string;
   apiServer: Program;
   /**
    * Makes the API server take that issuer's tokens too. It reads its configuration again at once and believes an issuer that is up
    * at its second look, 10 s later; a restart of `apiServer` is faster.
    */
   trustIssuer(issuer: TrustedIssuer): Promise<void>;
+  /** Takes back all that `trustIssuer` did; the API server follows by itself. */
+  trustNobody(): Promise<void>;
+  /** Whether Node.js waits for its programs before it ends by itself; they end with it in any case. */
+  keepsProcess(isKept: boolean): void;
   stop(): Promise<void>;
 }
 
@@ -161,10 +167,18 @@ export async function startControlPlane({
       kubeconfig: join(directory, 'kubeconfig'),
       auditLog: join(directory, 'audit.log'),
       etcd,
+      etcdURL,
       apiServer,
       async trustIssuer(issuer) {
         issuers.set(issuer.url, issuer);
         await write('authentication.yaml', authenticationConfig(issuers.values(), certificateAuthority));
+      },
+      async trustNobody() {
+        issuers.clear();
+        await write('authentication.yaml', authenticationConfig([], certificateAuthority));
+      },
+      keepsProcess(isKept) {
+        for (const program of started) program.keepsProcess(isKept);
       },
       stop,
     };

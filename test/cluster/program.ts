@@ -48,6 +48,11 @@ export class Program {
     this.#child?.kill(signal);
   }
 
+  keepsProcess(isKept: boolean): void {
+    if (isKept) this.#child?.ref();
+    else this.#child?.unref();
+  }
+
   /** Resolves when it is gone. */
   async kill(): Promise<void> {
     const child = this.#child;

@@ -71,7 +71,7 @@ export class Issuers {
   }
 
   static async start({ config = {}, replicas: count = 1, publicURL }: IssuerSettings = {}): Promise<Issuers> {
-    const cluster = await apiServer();
+    const cluster = await apiServer({ isReused: true });
     const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     const logLines: string[] = [];

@@ -14,7 +14,7 @@ describe('the sweep of identity records', () => {
   let service: ApiServer;
 
   before(async () => {
-    cluster = await apiServer();
+    cluster = await apiServer({ isReused: true });
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     const token = await kubernetes.serviceToken();

@@ -124,7 +124,7 @@ export interface BareCluster {
 }
 
 export async function bareCluster(): Promise<BareCluster> {
-  const cluster = await startCluster();
+  const cluster = await startCluster({ isReused: true });
   const token = await cluster.token('admin');
   const { url, certificateAuthority: ca } = cluster;
   const kubernetes = new ClusterAdmin({ url, certificateAuthority: ca }, token);

@@ -88,7 +88,7 @@ export class LoginCluster {
   }
 
   static async start({ clock = new Clock(), trusts }: ClusterOptions = {}): Promise<LoginCluster> {
-    const cluster = await apiServer({ now: clock.now, issuers: trusts ? [asIssuer(trusts)] : [] });
+    const cluster = await apiServer({ now: clock.now, issuers: trusts ? [asIssuer(trusts)] : [], isReused: true });
     const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     await kubernetes.applyFile('impersonation.yaml');

@@ -33,6 +33,11 @@ export interface ApiServerOptions {
   issuers?: readonly TrustedIssuer[];
   /** Asked about tokens that nobody else vouches for, with a token of one of the people; need not be up yet. */
   tokenWebhook?: TokenWebhook;
+  /**
+   * It may be one that another suite had before; what that made is gone, and what an installation applies is there. Default: a
+   * new one.
+   */
+  isReused?: boolean;
   /** The time as the embedded cluster sees it; nobody moves the clock of kube-apiserver. */
   now?: () => Date;
 }
@@ -40,7 +45,8 @@ export interface ApiServerOptions {
 const isReal = process.env.TEST_CLUSTER === 'real';
 
 /** A server of the caller's own: with `TEST_CLUSTER=real` a control plane, ready in 4 s, otherwise an embedded cluster. */
-export const apiServer = (options: ApiServerOptions = {}): Promise<OwnApiServer> => (isReal ? real(options) : embedded(options));
+export const apiServer = (options: ApiServerOptions = {}): Promise<OwnApiServer> =>
+  isReal ? (options.isReused ? reused(options) : real(options)) : embedded(options);
 
 /**
  * A server for suites that keep to a namespace of their own: that of the kubeconfig file `TEST_KUBECONFIG` (a user with a token
@@ -74,6 +80,24 @@ async function real({ issuers = [], tokenWebhook }: ApiServerOptions): Promise<O
       await untilTrusted(server, issuer);
     },
     stop: () => plane.stop(),
+  };
+}
+
+async function reused({ issuers = [] }: ApiServerOptions): Promise<OwnApiServer> {
+  const { ReusedPlane } = await import('./reused-plane.ts');
+  const reused = await ReusedPlane.take(people, ({ kubeconfig }) => fromKubeconfig(kubeconfig));
+  const server = await fromKubeconfig(reused.plane.kubeconfig);
+  const trust = async (...trusted: readonly TrustedIssuer[]) => {
+    await reused.trust(...trusted);
+    for (const issuer of trusted) await untilTrusted(server, issuer);
+  };
+  if (issuers.length > 0) await trust(...issuers);
+  return {
+    ...server,
+    serving: reused.plane.serving,
+    auditLog: reused.plane.auditLog,
+    trustIssuer: (issuer) => trust(issuer),
+    stop: () => reused.giveBack(),
   };
 }
 

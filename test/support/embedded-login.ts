@@ -60,7 +60,7 @@ export async function startEmbeddedLogin({
   login = {},
   replicas: count = 1,
 }: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
-  const cluster = await apiServer();
+  const cluster = await apiServer({ isReused: true });
   const admin = new ClusterAdmin(cluster, await cluster.token('admin'));
   await admin.install();
   if (credentials === 'impersonate') await admin.applyFile('impersonation.yaml');

@@ -41,7 +41,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-export interface ServerOptions extends Pick<ApiServerOptions, 'issuers'> {
+export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReused'> {
   /** Settings that differ from the baseline, as in the YAML file. */
   config?: Record<string, unknown>;
   environment?: Record<string, string>;
@@ -71,8 +71,9 @@ export async function startServer({
   now,
   pluginSurroundings,
   between,
+  isReused = true,
 }: ServerOptions = {}): Promise<TestServer> {
-  const cluster = await apiServer({ issuers });
+  const cluster = await apiServer({ issuers, isReused });
   const middle = await between?.(cluster);
   const relay = new TcpProxy(middle?.url ?? cluster.url);
   await relay.start();

@@ -17,7 +17,7 @@ describe('kubectl, with users', () => {
   let directory: string;
 
   before(async () => {
-    cluster = await apiServer();
+    cluster = await apiServer({ isReused: true });
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     await grant(kubernetes, 'viewer', 'atrium-users-view');
