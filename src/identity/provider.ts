@@ -64,7 +64,7 @@ export function createProvider(parts: ProviderParts): Provider {
       short: { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true },
     },
     scopes: ['openid', 'offline_access', 'profile', 'email', 'groups'],
-    claims: { openid: ['sub', 'federated_claims'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
+    claims: { openid: ['sub', 'federated_claims'], profile: ['name'], email: ['email'], groups: ['groups'] },
     // Kubernetes reads groups and email from the ID token and asks nobody else.
     conformIdTokenClaims: false,
     responseTypes: parts.isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],

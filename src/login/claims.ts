@@ -65,9 +65,9 @@ export function unfit(message: string): StatusError {
   return refused;
 }
 
-/** Whether the email says whose record it is: the cluster knows the user by it anyway, or the issuer has verified it. */
-const isEmailTelling = (claims: VerifiedClaims, { claims: { username } }: ClaimRules): boolean =>
-  username === 'email' ? !isEmailDoubtful(claims) : claims.email_verified === true;
+/** Whether the email says whose record it is: the cluster knows the user by it anyway, or the issuer has verified it or read it there. */
+const isEmailTelling = (claims: VerifiedClaims, { claims: { username }, isEmbedded }: ClaimRules): boolean =>
+  isEmbedded || (username === 'email' ? !isEmailDoubtful(claims) : claims.email_verified === true);
 
 /**
  * Whether a login may link a record that belongs to no subject of this issuer yet (docs/contract/login.md). What is found by `sub` is linked by it.

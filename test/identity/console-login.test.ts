@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../support/embedded-login.ts';
+import { nameOf } from '../users/a-user.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse battery' };
 
@@ -66,4 +67,27 @@ describe('login at the embedded issuer, by the ID token flow', () => {
       expect(JSON.parse(body)).to.deep.include({ name: jane.email, groups: ['dev'] });
     });
   }
+});
+
+describe('login at the embedded issuer, where sub names people', () => {
+  let login: EmbeddedLogin;
+
+  before(async () => {
+    const settings = { claims: { username: 'sub' } };
+    login = await startEmbeddedLogin({ emails: [jane.email], password: jane.password, credentials: 'impersonate', login: settings });
+  });
+  after(() => login.stop());
+
+  it('REC-05 finds the record by its address, which the issuer tells without calling it verified', async () => {
+    const { status, body } = await login.logIn(jane.email, jane.password, '?token_storage=local');
+
+    expect(status, body).to.equal(200);
+    const { email, ext } = JSON.parse(body);
+    expect(email).to.equal(jane.email);
+    expect(ext.user).to.equal(nameOf(jane.email));
+    const me = await login.request('/auth/v1/me', { headers: { authorization: `Bearer ${ext.token.access_token}` } });
+    expect(me.status, await me.text()).to.equal(200);
+    const { body: users } = await login.admin.call('GET', '/apis/auth.platform.io/v1/users');
+    expect((users as { items: unknown[] }).items).to.have.length(1);
+  });
 });
