@@ -14,6 +14,78 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     pattern: /\b(seenWithinMs|listedWithinMs|madeWithinMs|toldWithinMs|watchDelayMs) = /,
     home: ['kubernetes/until.ts'],
   },
+  // The rest of these three lists is still to be converted to `ServiceResource` and `CallerResource`; they only get shorter.
+  {
+    what: 'the path of a resource: kubernetes/resource-client.ts',
+    pattern: /\bresourcePath\(/,
+    home: [
+      'accounts/password-secret.ts',
+      'accounts/revoked-subject.ts',
+      'accounts/user-records.ts',
+      'bindings/create.ts',
+      'bindings/delete.ts',
+      'bindings/made-bindings.ts',
+      'bindings/reconcile.ts',
+      'certificates/signer.ts',
+      'console/config-maps.ts',
+      'groups/states.ts',
+      'identity/records.ts',
+      'identity/sweep.ts',
+      'kubernetes/events.ts',
+      'kubernetes/key-secret.ts',
+      'kubernetes/lease-object.ts',
+      'kubernetes/list-watch.ts',
+      'kubernetes/resource-client.ts',
+      'kubernetes/resource.ts',
+      'login/revoked-tokens.ts',
+      'login/session-store.ts',
+      'plugins/plugin-states.ts',
+      'tokens/last-use.ts',
+      'tokens/store.ts',
+      'users/create.ts',
+      'users/delete.ts',
+      'users/native.ts',
+      'users/patch.ts',
+      'users/references.ts',
+    ],
+  },
+  {
+    what: 'deletions with preconditions: kubernetes/resource-client.ts',
+    pattern: /'DeleteOptions'/,
+    home: [
+      'accounts/user-records.ts',
+      'bindings/delete.ts',
+      'bindings/made-bindings.ts',
+      'identity/sweep.ts',
+      'kubernetes/resource-client.ts',
+      'login/revoked-tokens.ts',
+      'login/session-store.ts',
+      'tokens/store.ts',
+      'users/delete.ts',
+      'users/references.ts',
+    ],
+  },
+  {
+    what: 'merge patches: kubernetes/resource-client.ts',
+    pattern: /application\/merge-patch/,
+    home: [
+      'accounts/password-secret.ts',
+      'accounts/revoked-subject.ts',
+      'accounts/user-records.ts',
+      'bindings/made-bindings.ts',
+      'bindings/reconcile.ts',
+      'groups/states.ts',
+      'http/json-patch.ts',
+      'identity/records.ts',
+      'kubernetes/resource-client.ts',
+      'kubernetes/transport.ts',
+      'login/session-store.ts',
+      'plugins/plugin-states.ts',
+      'tokens/last-use.ts',
+      'users/patch.ts',
+      'users/references.ts',
+    ],
+  },
 ];
 
 const source = new URL('../src/', import.meta.url);
@@ -25,8 +97,8 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
 describe('one home', () => {
   for (const { what, pattern, home } of homes)
     it(`has ${what}`, () => {
-      const found = files.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+      const others = files.filter(({ file, text }) => pattern.test(text) && !home.includes(file)).map(({ file }) => file);
 
-      expect(found.sort()).to.deep.equal(home);
+      expect(others).to.deep.equal([]);
     });
 });

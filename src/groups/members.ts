@@ -8,14 +8,15 @@ import type { Caller } from '../http/operation.ts';
 import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import { groupObjectOf, isLocalGroup, isRefusal, type Member, membersOf, readGroup } from './group-records.ts';
+import { groupKind, isLocalGroup, type Member, membersOf } from './group-records.ts';
 import { requireGroupRight, requireMembersRight } from './rights.ts';
 import type { GroupRow } from './row.ts';
 import { type MemberItem, maxMembers } from './schema.ts';
-import { writeQueryOf } from './writer.ts';
 
 export interface GroupMembersOptions {
   apiServer: ApiServer;
@@ -77,7 +78,7 @@ export class GroupMembers {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<MembersChanged | undefined> {
-    const found = await readGroup(this.#options.apiServer.asService, name, signal);
+    const found = await new ServiceResource(this.#options.apiServer.asService, groupKind).get(name, signal);
     if (found === undefined) throw notFound(groupResource, name);
     if (!isLocalGroup(found)) throw invalidUsers(name, forbiddenField('spec.users', 'the members are known by the issuer'));
     const members = membersOf(found);
@@ -96,16 +97,8 @@ export class GroupMembers {
     { caller, isDryRun, signal }: { caller: Caller; isDryRun: boolean; signal: AbortSignal },
   ): Promise<KubernetesObject | undefined> {
     try {
-      const written = await this.#options.apiServer.asCaller(caller).request({
-        method: 'PATCH',
-        path: resourcePath(groupResource, { name }),
-        query: writeQueryOf(isDryRun),
-        contentType: 'application/merge-patch+json',
-        body: { metadata: { uid, resourceVersion }, spec: { users } },
-        call: 'patch groups',
-        signal,
-      });
-      return groupObjectOf(written);
+      const groups = new CallerResource(this.#options.apiServer.asCaller(caller), groupKind);
+      return await groups.patch(name, { metadata: { uid, resourceVersion }, spec: { users } }, { isDryRun, signal });
     } catch (error) {
       if (isRefusal(error, 409)) return undefined;
       throw error;

@@ -10,10 +10,11 @@ import { badRequest, conflict, invalid, notFound } from '../http/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import { groupObjectOf, readGroup } from './group-records.ts';
+import { groupKind } from './group-records.ts';
 import { requireGroupRight, requireMembersRight } from './rights.ts';
 import { type GroupRow, servedGroup } from './row.ts';
 import { type GroupPatch, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
@@ -69,15 +70,8 @@ export class GroupWriter {
     const name = isRecord(body) && isRecord(body.metadata) && typeof body.metadata.name === 'string' ? body.metadata.name : '';
     const { object, warnings } = readObject(newGroupBody, body, { ...kind, name, fieldValidation, alsoWrong: memberErrors(body) });
     await this.#requireMembers(object, caller, signal);
-    const created = await apiServer.asCaller(caller).request({
-      method: 'POST',
-      path: resourcePath(groupResource),
-      query: writeQueryOf(isDryRun),
-      body: manifestOf(object, this.#options.now()),
-      call: 'create groups',
-      signal,
-    });
-    const group = groupObjectOf(created, { isDryRun });
+    const manifest = manifestOf(object, this.#options.now());
+    const group = await new CallerResource(apiServer.asCaller(caller), groupKind).create(manifest, { isDryRun, signal });
     if (!isDryRun) await cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
     return { group, warnings, isChanged: !isDryRun };
   }
@@ -88,7 +82,7 @@ export class GroupWriter {
     const { name, ifMatch, isDryRun, fieldValidation } = request;
     await requireGroupRight(access, caller, 'patch', name, signal);
     const { patch, tests } = request.isJsonPatch ? mergePatchOf(request.body, kind) : { patch: request.body, tests: [] };
-    const found = await readGroup(apiServer.asService, name, signal);
+    const found = await new ServiceResource(apiServer.asService, groupKind).get(name, signal);
     if (found === undefined) throw notFound(groupResource, name);
     const { object, warnings } = readObject(groupPatchBody, patch, { ...kind, name, fieldValidation });
     if (object.metadata?.name !== undefined && object.metadata.name !== name)
@@ -99,16 +93,8 @@ export class GroupWriter {
     if (changes === undefined) return { group: found, warnings, isChanged: false };
     const { uid, resourceVersion } = found.metadata;
     const isOfVersion = isOfOneVersion(object.metadata, ifMatch) || tests.length > 0;
-    const written = await apiServer.asCaller(caller).request({
-      method: 'PATCH',
-      path: resourcePath(groupResource, { name }),
-      query: writeQueryOf(isDryRun),
-      contentType: 'application/merge-patch+json',
-      body: { ...changes, metadata: { ...changes.metadata, uid, ...(isOfVersion && { resourceVersion }) } },
-      call: 'patch groups',
-      signal,
-    });
-    const group = groupObjectOf(written);
+    const change = { ...changes, metadata: { ...changes.metadata, uid, ...(isOfVersion && { resourceVersion }) } };
+    const group = await new CallerResource(apiServer.asCaller(caller), groupKind).patch(name, change, { isDryRun, signal });
     if (!isDryRun) await cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
     return { group, warnings, isChanged: !isDryRun };
   }
@@ -117,15 +103,7 @@ export class GroupWriter {
   async delete({ name, preconditions, isDryRun }: DeleteRequest, caller: Caller, signal: AbortSignal): Promise<string> {
     const { apiServer, access, cache } = this.#options;
     await requireGroupRight(access, caller, 'delete', name, signal);
-    const answer = await apiServer.asCaller(caller).request({
-      method: 'DELETE',
-      path: resourcePath(groupResource, { name }),
-      // Where there is a body, the API server looks at no query.
-      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, ...(isDryRun && { dryRun: ['All'] }) },
-      call: 'delete groups',
-      signal,
-    });
-    const uid = uidOf(answer);
+    const uid = await new CallerResource(apiServer.asCaller(caller), groupKind).delete(name, { preconditions, isDryRun, signal });
     // So that the next list here does not show the group.
     if (!isDryRun) await cache.until(() => cache.get(name)?.uid !== uid, seenWithinMs, signal);
     return uid;
@@ -144,9 +122,6 @@ export class GroupWriter {
     if (unknown.length > 0) throw invalid({ ...kind, name: metadata.name }, unknown);
   }
 }
-
-/** For writes with the caller's rights. */
-export const writeQueryOf = (isDryRun: boolean) => new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) });
 
 const modified = (name: string) =>
   conflict(groupResource, name, 'the object has been modified; please apply your changes to the latest version and try again');
@@ -196,11 +171,4 @@ function changesOf({ metadata, spec }: KubernetesObject, patch: GroupPatch) {
 function differences(wanted: Record<string, unknown> = {}, old: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
   const changes = Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key]));
   return changes.length === 0 ? undefined : Object.fromEntries(changes);
-}
-
-/** The API server answers a deletion with the object, or with a Status about it. */
-function uidOf(answer: unknown): string {
-  const { metadata, details } = isRecord(answer) ? answer : {};
-  const [found] = [metadata, details].flatMap((part) => (isRecord(part) && typeof part.uid === 'string' ? [part.uid] : []));
-  return found ?? '';
 }

@@ -3,9 +3,9 @@ import type { Bearer } from '../http/operation.ts';
 import type { Connection } from './connection.ts';
 import { type ForwardCall, forward } from './forward.ts';
 import { type ImpersonationHeaders, impersonationHeaders, isImpersonationRefusal } from './impersonation.ts';
-import { asOwnAccount, isRefusal, ourTrouble } from './own-account.ts';
+import { asOwnAccount, ourTrouble } from './own-account.ts';
 import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { isRefusal, UpstreamError } from './upstream-error.ts';
 
 export type { ApiCall } from './transport.ts';
 

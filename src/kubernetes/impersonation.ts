@@ -1,6 +1,6 @@
 import type { Identity } from '../http/operation.ts';
 import { unauthorized } from '../http/status.ts';
-import { isRefusal } from './own-account.ts';
+import { isRefusal } from './upstream-error.ts';
 
 /** Headers by lower-case name; a list is sent as one header line for each of its values. */
 export type ImpersonationHeaders = Readonly<Record<string, string | string[]>>;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ServiceClient } from './api-server.ts';
 import { type FoundLease, LeaseObject } from './lease-object.ts';
-import { isRefusal } from './own-account.ts';
+import { isRefusal } from './upstream-error.ts';
 
 export interface LeaseOptions {
   client: ServiceClient;

@@ -1,6 +1,6 @@
 import { serviceUnavailable } from '../http/status.ts';
 import type { Connection } from './connection.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { isRefusal, UpstreamError } from './upstream-error.ts';
 
 /**
  * Sends a call with our own credential. One that was refused is read again at once: nothing has happened by then, so any call may be
@@ -29,9 +29,6 @@ async function authorizationOf(connection: Connection): Promise<string | undefin
     throw serviceUnavailable('kubernetes', { cause });
   }
 }
-
-export const isRefusal = (error: unknown, ...codes: number[]): error is UpstreamError =>
-  error instanceof UpstreamError && codes.includes(error.status.code);
 
 /** What our own account is or may not do is our trouble: passed on, it would tell callers something untrue about themselves. */
 export const ourTrouble = (cause: unknown) => {

@@ -72,6 +72,10 @@ export class UpstreamError extends StatusError {
   }
 }
 
+/** Whether the API server refused with one of these codes. */
+export const isRefusal = (error: unknown, ...codes: number[]): error is UpstreamError =>
+  error instanceof UpstreamError && codes.includes(error.status.code);
+
 function parseStatus(statusCode: number, body: string): Status {
   const parsed = failureStatus.safeParse(parseJson(body));
   if (parsed.success && parsed.data.code === statusCode) return parsed.data;

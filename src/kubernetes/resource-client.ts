@@ -1,0 +1,201 @@
+import { serviceUnavailable } from '../http/status.ts';
+import type { ApiCall, CallerClient, ServiceClient } from './api-server.ts';
+import { listPages, type Selection } from './list-watch.ts';
+import { ourTrouble } from './own-account.ts';
+import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
+import { isRefusal, UpstreamError } from './upstream-error.ts';
+
+const fieldManager = 'atrium';
+const pageSize = 500;
+
+export interface ResourceKind {
+  type: ResourceType;
+  /** Of one object: `Group`. */
+  kind: string;
+  /** Left out for a resource without namespaces. */
+  namespace?: string;
+}
+
+/** An object as it is sent. */
+export interface NewObject {
+  readonly metadata: object;
+  readonly [member: string]: unknown;
+}
+
+export interface WriteOptions {
+  signal: AbortSignal;
+  isDryRun?: boolean;
+}
+
+export interface DeletionOptions extends WriteOptions {
+  preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined };
+  propagationPolicy?: 'Background';
+  /** Whether it may be sent again after a connection was lost. */
+  isRepeatable?: boolean;
+}
+
+/** Calls about the objects of one resource. Whose rights they need, the two classes below say. */
+abstract class ResourceClient {
+  protected readonly resource: ResourceKind;
+  readonly #send: (call: ApiCall) => Promise<unknown>;
+
+  constructor(resource: ResourceKind, send: (call: ApiCall) => Promise<unknown>) {
+    this.resource = resource;
+    this.#send = send;
+  }
+
+  /**
+   * @returns the uid of what was deleted
+   * @throws UpstreamError 404, 409 and others in the words of the API server
+   * @throws StatusError 503, 504
+   */
+  async delete(
+    name: string,
+    { signal, isDryRun = false, preconditions, propagationPolicy, isRepeatable = false }: DeletionOptions,
+  ): Promise<string> {
+    const answer = await this.call('DELETE', 'delete', { name }, signal, {
+      // Where there is a body, the API server looks at no query.
+      body: {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        ...(preconditions && { preconditions }),
+        ...(propagationPolicy && { propagationPolicy }),
+        ...(isDryRun && { dryRun: ['All'] }),
+      },
+      isRepeatable,
+    });
+    return uidOf(answer);
+  }
+
+  protected async post(object: NewObject, { signal, isDryRun = false }: WriteOptions): Promise<KubernetesObject> {
+    const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun), body: object });
+    // What is not stored has no version.
+    if (!isDryRun || !isRecord(created) || !isRecord(created.metadata)) return this.objectOf(created);
+    return this.objectOf({ ...created, metadata: { resourceVersion: '-', ...created.metadata } });
+  }
+
+  protected async merge(target: ResourceTarget, change: object, { signal, isDryRun = false }: WriteOptions): Promise<KubernetesObject> {
+    const contentType = 'application/merge-patch+json';
+    return this.objectOf(await this.call('PATCH', 'patch', target, signal, { query: writeQuery(isDryRun), contentType, body: change }));
+  }
+
+  protected call(
+    method: ApiCall['method'],
+    verb: string,
+    { name, subresource }: ResourceTarget,
+    signal: AbortSignal,
+    rest: Omit<ApiCall, 'call' | 'method' | 'path' | 'signal'> = {},
+  ): Promise<unknown> {
+    const { type, namespace } = this.resource;
+    const target = {
+      ...(namespace !== undefined && { namespace }),
+      ...(name !== undefined && { name }),
+      ...(subresource && { subresource }),
+    };
+    const call = `${verb} ${type.resource}${subresource ? `/${subresource}` : ''}`;
+    return this.#send({ ...rest, method, path: resourcePath(type, target), call, signal });
+  }
+
+  /** The object that the API server answered. @throws StatusError 503 for anything else */
+  protected objectOf(answer: unknown): KubernetesObject {
+    if (isKubernetesObject(answer)) return answer;
+    throw serviceUnavailable('kubernetes', { cause: new Error(`a ${this.resource.kind} without its metadata`) });
+  }
+}
+
+/** Writes with the rights of the caller, who gets to know what the API server says of it. */
+export class CallerResource extends ResourceClient {
+  constructor(client: CallerClient, resource: ResourceKind) {
+    super(resource, (call) => client.request(call));
+  }
+
+  /** @throws UpstreamError in the words of the API server; StatusError 503, 504 */
+  create(object: NewObject, options: WriteOptions): Promise<KubernetesObject> {
+    return this.post(object, options);
+  }
+
+  /** Merges into the object; null removes a member. @throws UpstreamError in the words of the API server; StatusError 503, 504 */
+  patch(name: string, change: object, options: WriteOptions): Promise<KubernetesObject> {
+    return this.merge({ name }, change, options);
+  }
+}
+
+/** Reads and writes with the service's own account. What is refused that nobody asked for is our trouble, and no caller's. */
+export class ServiceResource extends ResourceClient {
+  readonly #client: ServiceClient;
+
+  constructor(client: ServiceClient, resource: ResourceKind) {
+    super(resource, (call) => client.request(call));
+    this.#client = client;
+  }
+
+  /** @returns undefined if there is no such object; @throws StatusError 503, also where the resource is not installed; 504 */
+  async get(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    try {
+      return this.objectOf(await this.call('GET', 'get', { name }, signal));
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
+      // The API server says so of an object; where it does not know the resource, it knows no name either.
+      if (error.status.details?.name === name) return undefined;
+      throw serviceUnavailable('kubernetes', { cause: error });
+    }
+  }
+
+  /** @throws UpstreamError 404 where the resource is not installed, 410; StatusError 503, 504 */
+  async *list(selectors: Pick<Selection, 'fieldSelector' | 'labelSelector'>, signal: AbortSignal): AsyncGenerator<KubernetesObject> {
+    const { type, namespace } = this.resource;
+    const selection = { type, ...(namespace !== undefined && { namespace }), ...selectors };
+    for await (const { objects } of listPages({ client: this.#client, signal }, selection, pageSize)) yield* objects;
+  }
+
+  /** @returns 'conflict' if there is one of that name; @throws StatusError 503, 504 */
+  create(object: NewObject, options: WriteOptions): Promise<KubernetesObject | 'conflict'> {
+    return this.post(object, options).catch((error: unknown) => {
+      if (isRefusal(error, 409)) return 'conflict' as const;
+      throw oursAlone(error);
+    });
+  }
+
+  /**
+   * Merges into the object; null removes a member.
+   *
+   * @returns 'conflict' if the change names another uid or version than there is, 'gone' if there is no such object
+   * @throws StatusError 503, 504
+   */
+  patch(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
+    return this.merge({ name }, change, options).catch(conflictOrGone);
+  }
+
+  /** The same of its status. */
+  patchStatus(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
+    return this.merge({ name, subresource: 'status' }, change, options).catch(conflictOrGone);
+  }
+
+  /** Deletes what the preconditions say, if it is there still. @returns whether it was; @throws StatusError 503, 504 */
+  async remove(name: string, options: DeletionOptions): Promise<boolean> {
+    try {
+      await this.delete(name, options);
+      return true;
+    } catch (error) {
+      if (isRefusal(error, 404, 409)) return false;
+      throw oursAlone(error);
+    }
+  }
+}
+
+const writeQuery = (isDryRun: boolean) => new URLSearchParams({ fieldManager, ...(isDryRun && { dryRun: 'All' }) });
+
+function conflictOrGone(error: unknown): 'conflict' | 'gone' {
+  if (isRefusal(error, 409)) return 'conflict';
+  if (isRefusal(error, 404)) return 'gone';
+  throw oursAlone(error);
+}
+
+const oursAlone = (error: unknown) => (error instanceof UpstreamError ? ourTrouble(error) : error);
+
+/** The API server answers a deletion with the object, or with a Status about it. */
+function uidOf(answer: unknown): string {
+  const { metadata, details } = isRecord(answer) ? answer : {};
+  const [found] = [metadata, details].flatMap((part) => (isRecord(part) && typeof part.uid === 'string' ? [part.uid] : []));
+  return found ?? '';
+}
