@@ -7,6 +7,9 @@ export const groupResource: ResourceType = { group: 'auth.platform.io', version:
 
 export const groupApiVersion = `${groupResource.group}/${groupResource.version}`;
 
+/** Members taken out by one write: the admission policy of the chart lets the service take out no more. */
+export const maxLeaving = 99;
+
 const prefix = 'local:';
 
 /** How Kubernetes sees a group that is kept here, whatever prefix the groups of an issuer get. */

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../http/bulk-request.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { stateOf } from '../http/router.ts';
 import { notFound } from '../http/status.ts';
 import { warningHeaders } from '../http/warning.ts';
 import { deleteOptions, deletionOf, dryRun, writeQuery } from '../http/write-options.ts';
@@ -161,7 +162,8 @@ const deleteManyOperation = ({ bulkDeleter, audit }: BindingOperationsOptions) =
     paths: ['/auth/v2/userbindings'],
     tag,
     summary: 'Deletes named or selected UserBindings',
-    description: 'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each.',
+    description:
+      'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each. Those that its time did not reach are 504 in the answer.',
     credential: 'required',
     isCompressed: true,
     query: bulkQuery,
@@ -174,7 +176,8 @@ const deleteManyOperation = ({ bulkDeleter, audit }: BindingOperationsOptions) =
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
       const onDeleted = (target: { name: string; uid: string }) =>
         record(audit, ctx, caller, { audit: 'UserBindingDeleted', ...target, code: 204 });
-      ctx.body = bulkResult(resultKind, await bulkDeleter.delete(deletion, caller, onDeleted, signal));
+      const asking = { signal, leftMs: stateOf(ctx).leftMs() };
+      ctx.body = bulkResult(resultKind, await bulkDeleter.delete(deletion, caller, onDeleted, asking));
     },
   });
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { groupResource, type LocalGroups } from '../accounts/local-groups.ts';
+import { groupResource, type LocalGroups, maxLeaving } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { UserRecords } from '../accounts/user-records.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
@@ -16,8 +16,6 @@ const lookEveryMs = 250;
 const retryMs = 10_000;
 /** Members whose record the API server is asked for at one look; the others wait for the next. */
 const maxAsked = 100;
-/** Members taken out by one write: the admission policy of the chart lets the service take out no more. */
-const maxLeaving = 3;
 
 export interface GroupStatesOptions {
   client: ServiceClient;

@@ -101,6 +101,7 @@ export class Frame {
       requestId: requestId(ctx),
       source: this.#addressOf(ctx.req.socket.remoteAddress ?? '', ctx.get('X-Forwarded-For')),
       signal: lifetime.signal,
+      leftMs: () => lifetime.leftMs,
     };
     Object.assign(ctx.state, state, { lifetime });
     this.#count(lifetime.kind, 1);

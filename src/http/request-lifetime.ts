@@ -15,6 +15,7 @@ export class RequestLifetime {
   readonly #ctx: Context;
   #deadline: NodeJS.Timeout | undefined;
   #slowReader: NodeJS.Timeout | undefined;
+  #endsAt = Number.POSITIVE_INFINITY;
   /** Rejects at the deadline, so that a handler that does not look at its signal is left behind too. */
   readonly cut: Promise<never>;
   kind: Kind;
@@ -33,6 +34,11 @@ export class RequestLifetime {
 
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /** Until the deadline, in milliseconds. */
+  get leftMs(): number {
+    return this.#endsAt - performance.now();
   }
 
   abort(reason: StatusError): void {
@@ -69,6 +75,7 @@ export class RequestLifetime {
   }
 
   #endAfter(timeoutMs: number): void {
+    this.#endsAt = performance.now() + timeoutMs;
     this.#deadline = setTimeout(() => this.#controller.abort(timedOut('the request')), timeoutMs);
     this.#slowReader = setTimeout(() => this.#ctx.req.socket.destroy(), timeoutMs * slowReaderFactor);
   }

@@ -14,6 +14,8 @@ export interface RequestState {
   /** Peer address, or what a trusted proxy says it is. */
   source: string;
   signal: AbortSignal;
+  /** Milliseconds until the request's deadline, for an operation that can answer how far it got. */
+  leftMs: () => number;
   operationId?: string;
   /** For the access log; never a credential. */
   userName?: string;

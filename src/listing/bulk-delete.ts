@@ -1,13 +1,17 @@
 import { type BulkItem, type BulkSelection, checkNames, checkSelected, failedItem } from '../http/bulk-request.ts';
 import type { Caller } from '../http/operation.ts';
 import { badRequest, type StatusError } from '../http/status.ts';
+import { abortable } from '../kubernetes/abortable.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { selectionPredicate } from './selection.ts';
 
 /** Of one request; more would only wait for the API server. */
-const atOnce = 8;
+const defaultAtOnce = 8;
+/** After this part of the time that is left, no other object is begun; after the other part the answer goes out. */
+const beginningPart = 0.6;
+const answeringPart = 0.8;
 
 /** As asked: in query and body together. */
 export interface BulkDeletion extends BulkSelection {
@@ -31,6 +35,15 @@ export interface BulkDeleterOptions<Row> {
   /** All objects as they are at that moment. @throws StatusError 503 while they are not known */
   rows: (signal: AbortSignal) => Promise<Iterable<Row>>;
   uidOf: (row: Row) => string;
+  /** How many objects of one request are worked on at one time. */
+  atOnce?: number;
+}
+
+/** The request that asks. */
+interface Asking {
+  signal: AbortSignal;
+  /** Until its deadline. */
+  leftMs: number;
 }
 
 interface Target {
@@ -48,6 +61,8 @@ export class BulkDeleter<Row extends ListRow> {
   }
 
   /**
+   * Answers in time what became of each: objects whose turn does not come are left as they are.
+   *
    * @param onDeleted told of each that was deleted
    * @returns one item for each object, in the order asked
    * @throws StatusError 400, 403 if the right is missing for all of them, 503
@@ -56,36 +71,39 @@ export class BulkDeleter<Row extends ListRow> {
     deletion: BulkDeletion,
     caller: Caller,
     onDeleted: (object: { name: string; uid: string }) => void,
-    signal: AbortSignal,
+    { signal, leftMs }: Asking,
   ): Promise<BulkItem[]> {
-    const { deleter, access, type } = this.#options;
+    const { deleter, access, type, atOnce = defaultAtOnce } = this.#options;
+    const lastBeginning = performance.now() + leftMs * beginningPart;
+    const answering = AbortSignal.timeout(Math.max(0, Math.round(leftMs * answeringPart)));
     const asCaller = deletion.names !== undefined;
     const targets = await this.#targets(deletion, caller, signal);
-    const items: BulkItem[] = new Array(targets.length);
     const refusals = new Set<StatusError>();
     const one = async ({ name, uid }: Target): Promise<BulkItem> => {
-      try {
-        if (asCaller)
-          await access.require(caller, { ...type, verb: 'delete', name }, signal).catch((error) => {
-            refusals.add(error);
-            throw error;
-          });
-        const deleted = await deleter.delete({ name, preconditions: { uid }, isDryRun: deletion.isDryRun, asCaller }, caller, signal);
-        if (!deletion.isDryRun) onDeleted({ name, uid: deleted.uid });
-        return { name, status: 'Success', code: 204 };
-      } catch (error) {
-        return failedItem(name, error);
-      }
+      if (asCaller)
+        await access.require(caller, { ...type, verb: 'delete', name }, signal).catch((error) => {
+          refusals.add(error);
+          throw error;
+        });
+      const deleted = await deleter.delete({ name, preconditions: { uid }, isDryRun: deletion.isDryRun, asCaller }, caller, signal);
+      if (!deletion.isDryRun) onDeleted({ name, uid: deleted.uid });
+      return { name, status: 'Success', code: 204 };
     };
-    let next = 0;
+    const items: BulkItem[] = new Array(targets.length);
+    const left = targets.entries();
     const worker = async () => {
-      for (let index = next++; index < targets.length; index = next++) {
+      for (const [index, target] of left) {
         signal.throwIfAborted();
-        const target = targets[index];
-        if (target) items[index] = await one(target);
+        const item =
+          performance.now() > lastBeginning
+            ? lateItem(target.name, 'was not begun')
+            : await abortable(one(target), answering).catch((error: unknown) =>
+                answering.aborted ? lateItem(target.name, 'may still be under way') : failedItem(target.name, error),
+              );
+        items[index] = item;
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    await Promise.all(Array.from({ length: Math.min(atOnce, targets.length) }, worker));
     const [refusal] = refusals;
     if (refusal !== undefined && refusals.size === targets.length) throw refusal;
     return items;
@@ -106,3 +124,11 @@ export class BulkDeleter<Row extends ListRow> {
     return selected.map((row) => ({ name: row.name, uid: uidOf(row) }));
   }
 }
+
+const lateItem = (name: string, what: string): BulkItem => ({
+  name,
+  status: 'Failure',
+  code: 504,
+  reason: 'Timeout',
+  message: `the deletion ${what} when the time of the request was over, ask for it again`,
+});

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../http/bulk-request.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { stateOf } from '../http/router.ts';
 import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
 import type { BulkDeleter } from '../listing/bulk-delete.ts';
 import type { UserDeleter } from './delete.ts';
@@ -61,7 +62,8 @@ const deleteMany = ({ deleter, bulkDeleter, audit }: DeleteOperationsOptions) =>
     paths: ['/auth/v1/users'],
     tag,
     summary: 'Deletes named or selected users',
-    description: 'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each.',
+    description:
+      'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each. Those that its time did not reach are 504 in the answer.',
     credential: 'required',
     isCompressed: true,
     query: bulkQuery,
@@ -72,7 +74,8 @@ const deleteMany = ({ deleter, bulkDeleter, audit }: DeleteOperationsOptions) =>
     },
     async handle({ ctx, caller, query, body, signal }) {
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
-      const items = await bulkDeleter.delete(deletion, caller, (user) => record(audit, ctx, caller, user), signal);
+      const asking = { signal, leftMs: stateOf(ctx).leftMs() };
+      const items = await bulkDeleter.delete(deletion, caller, (user) => record(audit, ctx, caller, user), asking);
       await deleter.whenSettled(signal);
       ctx.body = bulkResult(resultKind, items);
     },

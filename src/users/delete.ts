@@ -14,7 +14,7 @@ import type { ApiServer } from '../kubernetes/api-server.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Administrators } from './administrators.ts';
-import { removeReferences } from './references.ts';
+import { References } from './references.ts';
 import type { SubjectRights } from './subject-rights.ts';
 
 export interface UserDeleterOptions {
@@ -43,19 +43,25 @@ export interface Deleted {
   leftBindings: number;
 }
 
+/** For what is left to do once the tokens are ended, also when the caller is gone. */
+const finishWithinMs = 120_000;
+
 /** Deletes users with all that goes with them. */
 export class UserDeleter {
   readonly #options: UserDeleterOptions;
   readonly #records: UserRecords;
+  readonly #references: References;
   #settledAt = 0;
 
   constructor(options: UserDeleterOptions) {
     this.#options = options;
     this.#records = new UserRecords(options.apiServer.asService);
+    this.#references = new References(options.apiServer.asService);
   }
 
   /**
-   * The record goes last: whatever ends the work in between, the user is still there, and the next try completes it.
+   * The record goes last: whatever ends the work in between, the user is still there, and the next try completes it. What has begun goes on
+   * when the caller goes away, so that no user is left without tokens for a request that was given up.
    *
    * @throws StatusError 403, 404, 409, 503, 504
    */
@@ -77,7 +83,8 @@ export class UserDeleter {
     await this.#send({ ...deletion, isDryRun: true }, object, caller, signal);
     if (deletion.isDryRun) return { uid, leftBindings };
     const remove = (held: AbortSignal) => this.#remove(deletion, { object, account, subjectName }, caller, held);
-    await administrators.leaving(account, 'deleted', remove, signal);
+    signal.throwIfAborted();
+    await administrators.leaving(account, 'deleted', remove, AbortSignal.timeout(finishWithinMs));
     // So that the next list here does not show the user.
     await accounts.until(() => accounts.get(name)?.uid !== uid, seenWithinMs, signal);
     return { uid, leftBindings };
@@ -89,12 +96,12 @@ export class UserDeleter {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<void> {
-    const { apiServer, accounts } = this.#options;
+    const { accounts } = this.#options;
     const { name } = account;
     if (subjectName !== '') await this.#revoke(subjectName, account, signal);
     // References by name mean the canonical record. They are kept when a record that is not canonical goes.
     const isTaken = accounts.get(subjectName) !== undefined;
-    if (account.isCanonical) await removeReferences(apiServer.asService, { name, subjectName: isTaken ? '' : subjectName }, signal);
+    if (account.isCanonical) await this.#references.remove({ name, subjectName: isTaken ? '' : subjectName }, signal);
     await this.#send(deletion, object, caller, signal);
   }
 

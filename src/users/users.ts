@@ -64,6 +64,9 @@ export function watchUsers(parts: WatchCacheParts): WatchedUsers {
   return { cache, accounts, records };
 }
 
+/** Most of them wait for a write that takes many out of a group. */
+const deletedAtOnce = 40;
+
 export interface UsersOptions {
   config: Config;
   /** Path below which everything is served, '' or without its last slash. */
@@ -137,6 +140,7 @@ export function createUsers(options: UsersOptions): Users {
     properties: userProperties,
     rows: (signal) => service.all(signal),
     uidOf: ({ account }) => account.uid,
+    atOnce: deletedAtOnce,
   });
   const states = new UserStates({
     ...options,
