@@ -1,12 +1,12 @@
 import type { Context } from 'koa';
 import { hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
+import { requestBody } from '../http/request-body.ts';
 import { stateOf } from '../http/router.ts';
 import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../http/status.ts';
 import type { ProxyEntry } from './console-plugin.ts';
 import type { ConsolePlugins } from './console-plugins.ts';
 import { announcedLength, headersToPage, headersToService } from './headers.ts';
-import { requestBody } from './request-body.ts';
 import type { RestOfPath } from './rest-of-path.ts';
 import { discard, maxBytes, type PluginServices } from './services.ts';
 

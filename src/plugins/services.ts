@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { InFlight } from '../http/in-flight.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { StatusError, serviceUnavailable, timedOut } from '../http/status.ts';
 import { Rereading } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import type { ServiceReference } from './console-plugin.ts';
-import { InFlight } from './in-flight.ts';
 import { forbiddenTarget, guardedLookup, type PluginNetwork } from './service-address.ts';
 
 /** Of a request and of an answer (docs/contract/console.md). */
@@ -58,7 +58,8 @@ export interface PluginServicesOptions {
 export class PluginServices {
   readonly #options: PluginServicesOptions;
   readonly #authorities: Rereading<string | undefined>;
-  readonly #inFlight = new InFlight();
+  /** One that hangs must hold up neither the others nor the console. */
+  readonly #inFlight = new InFlight({ maxEach: 64, maxInAll: 256, what: 'requests to plugins' });
   /** By certificate authorities. */
   readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => void agent.close().catch(() => undefined) });
 

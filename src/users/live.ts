@@ -3,6 +3,8 @@ import type { Context } from 'koa';
 import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import type { Caller } from '../http/operation.ts';
 import { badParameter, timedOut } from '../http/status.ts';
+import { cutWhenStuck } from '../http/stuck-reader.ts';
+
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { ChangeLog } from '../listing/change-log.ts';
 import { freshnessTimeoutMs, type Lister } from '../listing/lister.ts';
@@ -65,7 +67,7 @@ export class LiveUsers {
     const over = AbortSignal.any([lasting.signal, closed.signal, AbortSignal.timeout(seconds * 1000)]);
     const text = liveList({ cache: users, changes: this.#changes, apiVersion: userApiVersion, kind: 'User', fits, after, signal: over });
     const stream = Readable.from(text, { objectMode: false, highWaterMark });
-    const watchdog = cutWhenStuck(ctx, over);
+    const watchdog = cutWhenStuck(ctx.req.socket, { stuckMs, over });
     ctx.res.once('close', () => {
       lasting.end();
       watchdog.end();
@@ -91,19 +93,4 @@ function startOf(ctx: Context, { resourceVersion }: LiveParameters): string | un
   if (lastEventID !== '' && !/^(0|[1-9][0-9]{0,19})$/.test(lastEventID)) throw badParameter('Last-Event-ID', 'must be the id of an event');
   const version = lastEventID || resourceVersion;
   return version === '' || version === '0' ? undefined : version;
-}
-
-/** A connection that takes nothing any more is cut: soon if it is over, else when even comments have not gone out for long. */
-function cutWhenStuck(ctx: Context, over: AbortSignal): { end(): void } {
-  const { socket } = ctx.req;
-  let written = socket.bytesWritten;
-  let since = performance.now();
-  const look = () => {
-    const isMoving = socket.bytesWritten !== written || socket.writableLength === 0;
-    if (isMoving) since = performance.now();
-    written = socket.bytesWritten;
-    if (performance.now() - since > (over.aborted ? stuckMs / 12 : stuckMs)) socket.destroy();
-  };
-  const timer = setInterval(look, stuckMs / 12);
-  return { end: () => clearInterval(timer) };
 }

@@ -1,0 +1,38 @@
+import { tooManyRequests } from './status.ts';
+
+export interface InFlightOptions {
+  /** Of one holder: a plugin, a caller. */
+  maxEach: number;
+  maxInAll?: number;
+  /** As in "too many … are under way". */
+  what: string;
+}
+
+/** How many requests of each holder are under way: one holder must not take the place of the others. */
+export class InFlight {
+  readonly #options: InFlightOptions;
+  readonly #each = new Map<string, number>();
+  #all = 0;
+
+  constructor(options: InFlightOptions) {
+    this.#options = options;
+  }
+
+  /** @returns what ends it, once; @throws StatusError 429 */
+  begin(holder: string): () => void {
+    const { maxEach, maxInAll = Number.POSITIVE_INFINITY, what } = this.#options;
+    const count = this.#each.get(holder) ?? 0;
+    if (count >= maxEach || this.#all >= maxInAll) throw tooManyRequests(`too many ${what} are under way, try again`);
+    this.#each.set(holder, count + 1);
+    this.#all += 1;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const left = (this.#each.get(holder) ?? 1) - 1;
+      if (left === 0) this.#each.delete(holder);
+      else this.#each.set(holder, left);
+      this.#all -= 1;
+    };
+  }
+}
