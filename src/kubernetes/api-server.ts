@@ -1,9 +1,11 @@
 import type { Context } from 'koa';
 import type { Bearer } from '../http/operation.ts';
+import { CallerPassage } from './caller-passage.ts';
 import type { Connection } from './connection.ts';
 import { type ForwardCall, forward } from './forward.ts';
 import { type ImpersonationHeaders, impersonationHeaders, isImpersonationRefusal } from './impersonation.ts';
 import { asOwnAccount, ourTrouble } from './own-account.ts';
+import { Passage } from './passage.ts';
 import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 
@@ -15,12 +17,14 @@ export type { ApiCall } from './transport.ts';
  */
 export class ApiServer {
   readonly #transport: Transport;
+  readonly #passage: Passage;
   readonly #connection: Connection;
   /** Our own account: only for watches and for what docs/contract/conventions.md names. */
   readonly asService: ServiceClient;
 
   constructor(options: TransportOptions) {
     this.#transport = new Transport(options);
+    this.#passage = new Passage(options);
     this.#connection = options.connection;
     this.asService = new ServiceClient(this.#transport, options.connection);
   }
@@ -34,14 +38,23 @@ export class ApiServer {
     return new CallerClient(this.#transport, this.#connection, bearer);
   }
 
+  /**
+   * The same, for requests that the API server answers as it likes.
+   *
+   * @throws StatusError 401 for an identity that nobody may act as
+   */
+  passageOf(bearer: Bearer): CallerPassage {
+    return new CallerPassage(this.#passage, this.#connection, bearer);
+  }
+
   /** Why the API server could not be reached at the last try; undefined if it could. Names no host. */
   failure(): string | undefined {
     return this.#transport.failure();
   }
 
   /** Ends all calls and watches. */
-  close(): Promise<void> {
-    return this.#transport.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#transport.close(), this.#passage.close()]);
   }
 }
 
@@ -81,7 +94,7 @@ export class CallerClient {
 
   async #authorized<T>(send: (credential: Credential) => Promise<T>): Promise<T> {
     const impersonation = this.#impersonation;
-    if (impersonation === undefined) return send({ authorization: `Bearer ${this.#token}` });
+    if (impersonation === undefined) return send({ authorization: `Bearer ${this.#token}`, isTheirs: true });
     try {
       return await asOwnAccount(this.#connection, (authorization) => send({ authorization, impersonation }));
     } catch (error) {

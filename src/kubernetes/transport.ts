@@ -51,6 +51,16 @@ export interface Credential {
   /** Value of the Authorization header. Undefined: a client certificate says who we are. */
   readonly authorization: string | undefined;
   readonly impersonation?: ImpersonationHeaders;
+  /** It is the caller's own: our certificate must not be shown beside it. */
+  readonly isTheirs?: true;
+}
+
+/** Of one kind of calls. */
+export interface Agents {
+  /** Short calls. */
+  short: Agent;
+  /** Those that stay. */
+  long: Agent;
 }
 
 export type UpstreamResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
@@ -62,10 +72,9 @@ export interface TransportOptions {
   metrics: Metrics;
 }
 
-/** The connections to the API server: one pool for short calls, one for those that stay. */
+/** The connections to the API server: one pool for short calls, one for those that stay, and these again for tokens of callers. */
 export class Transport {
-  readonly #short: Agent;
-  readonly #long: Agent;
+  readonly #agents: Readonly<Record<'ours' | 'theirs', Agents>>;
   readonly #origin: string;
   readonly #prefix: string;
   readonly #timeoutMs: number;
@@ -79,16 +88,14 @@ export class Transport {
     this.#prefix = pathname.replace(/\/$/, '');
     this.#timeoutMs = requestTimeoutMs;
     this.#metrics = metrics;
-    const shared = {
-      connect: connector(connection, requestTimeoutMs),
-      headersTimeout: 0,
-      keepAliveTimeout: maxIdleMs,
-      // However long the server says that it keeps them.
-      keepAliveMaxTimeout: maxIdleMs,
-      pipelining: 1,
+    const agents = (showsCertificate: boolean) => {
+      const shared = agentOptions(connection, requestTimeoutMs, showsCertificate);
+      return {
+        short: new Agent({ ...shared, connections: maxConnections, bodyTimeout: requestTimeoutMs }),
+        long: new Agent({ ...shared, bodyTimeout: 0 }),
+      };
     };
-    this.#short = new Agent({ ...shared, connections: maxConnections, bodyTimeout: requestTimeoutMs });
-    this.#long = new Agent({ ...shared, bodyTimeout: 0 });
+    this.#agents = { ours: agents(true), theirs: agents(false) };
   }
 
   /** Why the last attempt did not get an answer, as an error code; undefined if it did. */
@@ -105,7 +112,7 @@ export class Transport {
   async json(call: ApiCall, credential: Credential): Promise<unknown> {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
     try {
-      return await repeated(call, deadline, async () => readJson(await this.#open(this.#short, call, credential, deadline)));
+      return await repeated(call, deadline, async () => readJson(await this.#open('short', call, credential, deadline)));
     } catch (error) {
       throw failureOf(error, call.signal, deadline);
     } finally {
@@ -117,8 +124,7 @@ export class Transport {
   async stream(call: StreamCall, credential: Credential): Promise<UpstreamResponse> {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
     try {
-      const agent = call.isLong ? this.#long : this.#short;
-      const response = await repeated(call, deadline, () => this.#open(agent, call, credential, deadline));
+      const response = await repeated(call, deadline, () => this.#open(call.isLong ? 'long' : 'short', call, credential, deadline));
       deadline.release();
       response.body.once('close', () => deadline.end());
       // Whoever reads the body gets the error too; without a listener, one that comes before the first read would end the process.
@@ -131,12 +137,12 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#short.destroy(), this.#long.destroy()]);
+    await destroyAll(this.#agents);
   }
 
   /** Resolves with a success. */
-  async #open(agent: Agent, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
-    const response = await this.#send(agent, call, credential, deadline);
+  async #open(pool: keyof Agents, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
+    const response = await this.#send(this.#agents[credential.isTheirs ? 'theirs' : 'ours'][pool], call, credential, deadline);
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const body = await readErrorBody(response.body);
     if (response.statusCode < 400) throw new Error(`unexpected status ${response.statusCode}`);
@@ -187,12 +193,28 @@ export class Transport {
 /** Bytes that may stand in a request line behind the `?`. */
 const rawQuery = /^[!"\u0024-\u007e\u0080-\u00ff]*$/;
 
+/** @param showsCertificate whether the API server may learn that it is us: it believes a certificate before it looks at any token */
+export const agentOptions = (connection: Connection, connectTimeoutMs: number, showsCertificate: boolean) => ({
+  connect: connector(connection, connectTimeoutMs, showsCertificate),
+  headersTimeout: 0,
+  keepAliveTimeout: maxIdleMs,
+  // However long the server says that it keeps them.
+  keepAliveMaxTimeout: maxIdleMs,
+  pipelining: 1,
+});
+
+export const destroyAll = (agents: Readonly<Record<string, Agents>>) =>
+  Promise.all(Object.values(agents).flatMap(({ short, long }) => [short.destroy(), long.destroy()]));
+
 /** Connects as the connection's TLS options are at that moment, so that a new certificate authority needs no restart. */
-function connector(connection: Connection, timeout: number): buildConnector.connector {
+function connector(connection: Connection, timeout: number, showsCertificate: boolean): buildConnector.connector {
   let built: { tls: TlsOptions; connect: buildConnector.connector } | undefined;
   return (options, callback) => {
     const { tls } = connection;
-    if (built?.tls !== tls) built = { tls, connect: buildConnector({ ...tls, timeout }) };
+    if (built?.tls !== tls) {
+      const { cert, key, ...authorities } = tls;
+      built = { tls, connect: buildConnector({ ...(showsCertificate ? tls : authorities), timeout }) };
+    }
     built.connect(options, callback);
   };
 }

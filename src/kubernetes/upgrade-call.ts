@@ -1,0 +1,72 @@
+import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import type { Socket } from 'node:net';
+import { abortable } from './abortable.ts';
+import type { TlsOptions } from './connection.ts';
+import type { UpstreamResponse } from './transport.ts';
+
+export interface UpgradeCall {
+  /** Of the API server. */
+  origin: URL;
+  tls: TlsOptions;
+  method: string;
+  /** With its query, as it goes out. */
+  path: string;
+  headers: Record<string, string | string[]>;
+  /** In lower case, as `Upgrade` names it. */
+  protocol: string;
+  signal: AbortSignal;
+}
+
+/** What became of it: the connection is now one of that protocol, or the answer to a request like any other. */
+export type UpgradeAnswer =
+  | { socket: Socket; head: Buffer; headers: UpstreamResponse['headers'] }
+  | { socket: undefined; statusCode: number; headers: UpstreamResponse['headers']; body: IncomingMessage };
+
+/**
+ * Asks the API server for another protocol, on a connection of its own. Node's own client, since undici's loses the Status of a refusal.
+ *
+ * @throws Error if there is no answer, or a connection in another protocol than was asked for
+ */
+export async function callUpgrade(call: UpgradeCall): Promise<UpgradeAnswer> {
+  const { origin, tls, method, path, headers, protocol, signal } = call;
+  const request = (origin.protocol === 'https:' ? overHttps : overHttp)({
+    ...tls,
+    host: origin.hostname.replace(/^\[|\]$/g, ''),
+    port: origin.port || undefined,
+    method,
+    path,
+    headers: { ...headers, connection: 'Upgrade', upgrade: protocol },
+    agent: false,
+  });
+  const answer = answerTo(request, protocol);
+  request.end();
+  try {
+    return await abortable(answer, signal);
+  } catch (error) {
+    request.destroy();
+    answer.then(discard, () => undefined);
+    throw error;
+  }
+}
+
+function discard(answer: UpgradeAnswer): void {
+  if (answer.socket === undefined) answer.body.destroy();
+  else answer.socket.destroy();
+}
+
+const answerTo = (request: ClientRequest, protocol: string) =>
+  new Promise<UpgradeAnswer>((resolve, reject) => {
+    request.on('error', reject);
+    request.once('response', (response) => {
+      // Whoever reads the body gets the error too.
+      response.on('error', () => undefined);
+      resolve({ socket: undefined, statusCode: response.statusCode ?? 0, headers: response.headers, body: response });
+    });
+    request.once('upgrade', (response, socket: Socket, head) => {
+      socket.on('error', () => socket.destroy());
+      if (response.headers.upgrade?.toLowerCase() === protocol) return resolve({ socket, head, headers: response.headers });
+      socket.destroy();
+      reject(new Error('the connection went on in another protocol'));
+    });
+  });
