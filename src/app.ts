@@ -17,6 +17,7 @@ import { openApiDocument } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
 import { requestListener } from './http/request-listener.ts';
 import { shadowedPaths } from './http/shadowed-paths.ts';
+import { upgradeOffers } from './http/upgrade.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 
@@ -83,7 +84,13 @@ export class App {
         corsOrigins: server.corsOrigins,
         ...(before && { before }),
       }),
-      { host: server.host, port: server.port, requestTimeoutMs: server.requestTimeout, tls: server.tls },
+      {
+        host: server.host,
+        port: server.port,
+        requestTimeoutMs: server.requestTimeout,
+        tls: server.tls,
+        offersUpgrade: upgradeOffers(this.operations, basePath),
+      },
     );
     this.#internal = new Listener(
       requestListener(new Frame({ ...frame, basePath: '', trustedProxies: [] }), {

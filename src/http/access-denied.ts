@@ -3,8 +3,8 @@ import { type Audit, auditOrigin } from './audit.ts';
 import type { Caller } from './operation.ts';
 import type { StatusError } from './status.ts';
 
-/** What only we have decided: refusals of the Kubernetes API, and of paths beside it, are in the API server's own audit log. */
-const decidedHere = /^\/(auth|api\/proxy)\//;
+/** What only we have decided: what the API server refuses is in its own audit log, and is no failure of ours where it is passed on. */
+const decidedHere = /^\/(auth|api\/(proxy|kubernetes))\//;
 
 /** Tells the audit trail what a caller was refused. The User whom it was about has no uid here, and so gets no Event. */
 export const auditForbidden =

@@ -28,6 +28,7 @@ type AuditName =
   | 'UserBindingCreated'
   | 'UserBindingDeleted'
   | 'SessionDeleted'
+  | 'KubernetesSession'
   | 'AccessDenied';
 
 /** Where a request came from. */
@@ -50,6 +51,8 @@ export interface AuditEvent extends Partial<AuditOrigin> {
   code?: number;
   /** One word, in UpperCamelCase. */
   reason?: string;
+  /** Of a KubernetesSession: where it goes, without its query, and at its end how much went through. */
+  session?: { path: string; bytesSent?: number; bytesReceived?: number };
   /** Who came or went: how many, and the first of them. */
   members?: MemberChange;
 }
@@ -82,11 +85,11 @@ export class Audit {
   /** Never throws: an event that is lost fails nothing. */
   record(event: AuditEvent): void {
     const { write, events, log, now = () => new Date() } = this.#options;
-    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, members } = event;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, session, members } = event;
     const time = now()
       .toISOString()
       .replace(/\.\d+Z$/, 'Z');
-    const line = { audit, time, requestId, actor, source, userAgent, target: target?.name, outcome, code, reason, members };
+    const line = { audit, time, requestId, actor, source, userAgent, target: target?.name, outcome, code, reason, session, members };
     try {
       write(`${JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value))}\n`);
       if (target !== undefined && target.kind === undefined) events?.send(event);

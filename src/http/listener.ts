@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { badRequest, headersTooLarge, type StatusError, timedOut } from './status.ts';
+import { upgradeListener } from './upgrade.ts';
 
 export interface ListenerOptions {
   host: string;
@@ -10,6 +11,8 @@ export interface ListenerOptions {
   /** How long a client may take to send a whole request. */
   requestTimeoutMs: number;
   tls?: { certFile: string; keyFile: string } | undefined;
+  /** Which requests with `Upgrade` are taken as such. Default: none. */
+  offersUpgrade?: (request: IncomingMessage) => boolean;
 }
 
 const maxHeaderBytes = 16 * 1024;
@@ -20,6 +23,8 @@ const lingerMs = 1_000;
 export class Listener {
   readonly #server: Server;
   readonly #options: ListenerOptions;
+  /** Node does not count them as its own any more. */
+  readonly #upgraded = new Set<Socket>();
   #certificateCheck: NodeJS.Timeout | undefined;
 
   constructor(handle: RequestListener, options: ListenerOptions) {
@@ -34,10 +39,12 @@ export class Listener {
       insecureHTTPParser: false,
       // The frame refuses a request without Host, or with two, by a Status.
       requireHostHeader: false,
+      shouldUpgradeCallback: options.offersUpgrade ?? (() => false),
     };
     this.#server = options.tls ? createTlsServer({ ...limits, ...readCertificate(options.tls) }, handle) : createServer(limits, handle);
     this.#server.maxHeadersCount = 0;
     this.#server.on('clientError', answerClientError);
+    if (options.offersUpgrade) this.#takeUpgrades(upgradeListener(handle));
     this.#server.on('checkContinue', (request, response) => {
       whenRead(request, () => {
         if (!response.headersSent) response.writeContinue();
@@ -64,10 +71,21 @@ export class Listener {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // Connections that become idle later are not closed by `close()` itself.
     const idle = setInterval(() => this.#server.closeIdleConnections(), 50);
-    const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
+    const cut = setTimeout(() => {
+      this.#server.closeAllConnections();
+      for (const socket of this.#upgraded) socket.destroy();
+    }, graceMs);
     await closed;
     clearInterval(idle);
     clearTimeout(cut);
+  }
+
+  #takeUpgrades(handle: ReturnType<typeof upgradeListener>): void {
+    this.#server.on('upgrade', (request, socket: Socket, head) => {
+      this.#upgraded.add(socket);
+      socket.once('close', () => this.#upgraded.delete(socket));
+      handle(request, socket, head);
+    });
   }
 }
 

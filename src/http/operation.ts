@@ -70,10 +70,13 @@ export interface AnswerDescription {
   headers?: Record<string, string>;
 }
 
+/** In lower case, as `Upgrade` names it. */
+export type UpgradeProtocol = 'websocket' | 'spdy/3.1';
+
 interface OperationBase {
   /** Operation id of the contract, also the metrics label. */
   id: string;
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /** The path whole, as a literal in @koa/router syntax, below the base path. A second path is an operation with an id of its own. */
   paths: readonly [string];
   tag: string;
@@ -105,6 +108,10 @@ interface OperationBase {
   bodyLimit?: number;
   /** Milliseconds that a request may take, where that is more than `server.requestTimeout`. */
   timeoutMs?: number;
+  /** Another protocol that the connection may go on in (RFC 9110, 7.8). Without it `Upgrade` is ignored. */
+  upgrade?: UpgradeProtocol;
+  /** On every answer, whether the operation or what stands before it gives it. */
+  headers?: Readonly<Record<string, string>>;
   /** True for a request that may outlive the request deadline (a watch); it then counts apart from requests in flight. */
   isLongRunning?: (ctx: Context) => boolean;
 }

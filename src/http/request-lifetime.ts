@@ -58,7 +58,8 @@ export class RequestLifetime {
   /** An answer under way ends as if nothing more had come, not as one that was cut. */
   endAnswer(): void {
     const { body, res } = this.#ctx;
-    if (!res.headersSent) {
+    // Of an answer that is out, what goes on in another protocol ends by the signal.
+    if (!res.headersSent || res.writableEnded) {
       this.#controller.abort(notReady([{ reason: 'shutdown', message: 'stopping' }]));
       return;
     }

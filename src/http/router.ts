@@ -79,7 +79,7 @@ export function routeOperations(options: RouterOptions): Middleware {
       if (ctx.method !== 'OPTIONS') throw methodNotAllowed(ctx.method, allowed);
       answerOptions(ctx, allowed);
     };
-    if (literal.get(ctx.path)?.includes(ctx.method) === false) await refuse();
+    if (literal.get(ctx.path)?.includes(ctx.method) === false || isPreflight(ctx)) await refuse();
     else await dispatch(ctx as Parameters<typeof dispatch>[0], refuse);
   };
 }
@@ -94,6 +94,13 @@ function allowOrigin(ctx: Context, origins: readonly string[]): void {
   ctx.set('Access-Control-Allow-Credentials', 'true');
   ctx.set('Access-Control-Expose-Headers', 'ETag, Link, Location, Retry-After, Warning, X-Request-Id');
 }
+
+/** A browser asks before it sends what a page of a listed origin wants, without the credential that comes with it. */
+const isPreflight = (ctx: Context): boolean =>
+  ctx.method === 'OPTIONS' &&
+  ctx.get('Access-Control-Request-Method') !== '' &&
+  ctx.response.get('Access-Control-Allow-Origin') !== '' &&
+  ctx.get('Authorization') === '';
 
 function answerOptions(ctx: Context, allowed: readonly string[]): void {
   ctx.status = 204;
@@ -119,6 +126,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   return async (ctx: RoutedContext, _next: Next): Promise<void> => {
     const state = stateOf(ctx);
     state.operationId = operation.id;
+    if (operation.headers) ctx.set(operation.headers);
     if (operation.isCompressed) state.isCompressed = true;
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
     if (operation.timeoutMs !== undefined) options.onSlow(ctx, operation.timeoutMs);

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { StatusError } from '../http/status.ts';
+import { upgradeOf } from '../http/upgrade.ts';
 
 /** What a request must show whose credential is the session cookie, which a browser sends along with the requests of any page (docs/contract/conventions.md). */
 export interface CrossSiteRule {
@@ -11,6 +12,7 @@ export interface CrossSiteRule {
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** What a GET does there, the service does not know. */
+const isKubernetes = /^\/api\/kubernetes(\/|$)/;
 const isPassedOn = /^\/api\/(kubernetes|proxy)(\/|$)/;
 
 /**
@@ -30,6 +32,12 @@ export function crossSiteRule(own: string, listed: readonly string[]): CrossSite
 
   return {
     check(ctx) {
+      const upgrade = upgradeOf(ctx.req);
+      // Any page may open a WebSocket to us, and browsers send `Origin` with each; other protocols no page speaks.
+      if (upgrade && (upgrade.protocol !== 'websocket' || !(isListed(ctx) || ctx.req.headers.origin === own)))
+        throw crossSite('with a session, only a WebSocket of a page of this service or of server.corsOrigins is opened');
+      if (isKubernetes.test(ctx.path) && !isOfScript(ctx))
+        throw crossSite('with a session, the Kubernetes API answers scripts alone: no link, image, frame or script element');
       if (safeMethods.has(ctx.method) && !isPassedOn.test(ctx.path)) return;
       if (!isAllowed(ctx)) throw crossSite('the request does not come from a page of this service or of server.corsOrigins');
     },
@@ -38,6 +46,9 @@ export function crossSiteRule(own: string, listed: readonly string[]): CrossSite
     },
   };
 }
+
+/** Browsers say what they want a response for (Fetch Metadata Request Headers, 2.2); for `fetch` and the like it is `empty`. */
+const isOfScript = ({ req }: Context) => ['empty', 'websocket'].includes(String(req.headers['sec-fetch-dest'] ?? 'empty'));
 
 const crossSite = (message: string) =>
   new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'CrossSiteRequest', message }] } });
