@@ -12,6 +12,8 @@ interface Module {
   directory: string;
   programs: Readonly<Record<string, string>>;
   linkerFlags: string;
+  /** Files of the folder that the programs are made of, beside its modules. */
+  sources?: readonly string[];
 }
 
 const controlPlane: Module = {
@@ -32,6 +34,13 @@ const helm: Module = {
   linkerFlags: '-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1',
 };
 
+const node: Module = {
+  directory: join(import.meta.dirname, 'node'),
+  programs: { node: '.' },
+  linkerFlags: '-s -w',
+  sources: ['main.go'],
+};
+
 /**
  * The folder that holds etcd, kube-apiserver and kube-controller-manager, built from go.mod where it is not there yet
  * (minutes, once).
@@ -41,12 +50,16 @@ export const controlPlanePrograms = () => programsOf(controlPlane);
 /** The path of Helm's command line program, built where it is not there yet (minutes, once). */
 export const helmProgram = async () => join(await programsOf(helm), 'helm');
 
+/** The path of what serves logs, exec and port-forward of pods, built where it is not there yet. */
+export const nodeProgram = async () => join(await programsOf(node), 'node');
+
 /** Keyed by go.sum and the linker's flags, so that another version never meets the programs of this one. */
-async function programsOf({ directory, programs, linkerFlags }: Module): Promise<string> {
-  const sum = createHash('sha256')
+async function programsOf({ directory, programs, linkerFlags, sources = [] }: Module): Promise<string> {
+  const hash = createHash('sha256')
     .update(await readFile(join(directory, 'go.sum')))
-    .update(linkerFlags)
-    .digest('hex');
+    .update(linkerFlags);
+  for (const source of sources) hash.update(await readFile(join(directory, source)));
+  const sum = hash.digest('hex');
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   const into = join(cache, 'atrium-cluster', sum.slice(0, 16), 'bin');
   await mkdir(into, { recursive: true });
@@ -79,7 +92,7 @@ const exists = (file: string) =>
 
 if (import.meta.main) {
   await Promise.resolve()
-    .then(async () => console.log(await controlPlanePrograms(), await helmProgram()))
+    .then(async () => console.log(await controlPlanePrograms(), await helmProgram(), await nodeProgram()))
     .catch((error: unknown) => {
       console.error(error instanceof Error ? error.message : error);
       process.exitCode = 1;

@@ -14,12 +14,19 @@ export interface Ran {
   stderr: string;
 }
 
+/** What every kubectl is told. */
+export const kubectlArguments = ({ url, caFile, token }: KubectlTarget): string[] => [
+  '--kubeconfig=/dev/null',
+  `--server=${url}`,
+  `--certificate-authority=${caFile}`,
+  `--token=${token}`,
+  `--cache-dir=${join(dirname(caFile), 'kubectl')}`,
+];
+
 /** Runs the kubectl of this machine as whoever has that token. @throws Error if there is none */
-export function kubectl({ url, caFile, token }: KubectlTarget, ...args: string[]): Promise<Ran> {
-  const whereAndWho = ['--kubeconfig=/dev/null', `--server=${url}`, `--certificate-authority=${caFile}`, `--token=${token}`];
-  const settings = [`--cache-dir=${join(dirname(caFile), 'kubectl')}`, '--request-timeout=20s'];
+export function kubectl(target: KubectlTarget, ...args: string[]): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    execFile('kubectl', [...whereAndWho, ...settings, ...args], (error, stdout, stderr) => {
+    execFile('kubectl', [...kubectlArguments(target), '--request-timeout=20s', ...args], (error, stdout, stderr) => {
       if (error?.code === 'ENOENT') reject(new Error('kubectl is not in PATH; how to install it: https://kubernetes.io/docs/tasks/tools/'));
       else resolve({ isDone: error === null, stdout, stderr });
     });
