@@ -30,6 +30,7 @@ import { RbacWatch } from './kubernetes/rbac-watch.ts';
 import { createLogin } from './login/login.ts';
 import { createNamespaces } from './namespaces/namespaces.ts';
 import { createPlugins, type PluginSurroundings, watchConsolePlugins } from './plugins/plugins.ts';
+import { createProxy } from './proxy/proxy.ts';
 import { createRoles } from './roles/roles.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
 import { createUsers, watchUsers } from './users/users.ts';
@@ -102,6 +103,7 @@ export function createFeatures(options: FeaturesOptions): Features {
     createAccess({ access, apiServer, ...(config.features.explain && { rbac }) }),
     config.features.namespaces ? createNamespaces(base) : {},
     identity ?? {},
+    config.features.kubernetesProxy ? createProxy({ ...base, authenticator }) : {},
     plugins,
     console,
     events ?? {},

@@ -79,6 +79,29 @@ const server = z.strictObject({
   shutdownGrace: duration().prefault('25s').describe('How long requests in flight may go on after SIGTERM.'),
 });
 
+const apiPath = () =>
+  z.string().regex(/^\/[\w.-]+(\/[\w.-]+)*$/, 'must be a path of the API server such as /apis/apps, without a slash at its end');
+
+const proxy = z.strictObject({
+  readOnly: z
+    .boolean()
+    .default(false)
+    .describe("Only reads and reviews of the caller's own rights: no write, no exec, attach or port-forward, else 403."),
+  subresources: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Also the subresource `proxy` of pods, services and nodes, for bearer tokens only. What a pod answers there never acts as a page.',
+    ),
+  paths: z
+    .array(apiPath())
+    .min(1)
+    .refine(isUnique, 'must not hold a path twice')
+    .default(['/api', '/apis', '/version', '/openapi'])
+    .describe('What of the API server is there, with all that is below; the rest is 404.'),
+  idleTimeout: duration().prefault('1h').describe('An exec, attach or port-forward that is silent for so long is cut.'),
+});
+
 const kubernetes = z.strictObject({
   kubeconfig: path()
     .optional()
@@ -94,6 +117,7 @@ const kubernetes = z.strictObject({
     ),
   accessCache: duration().prefault('5s').describe('How long an access decision may be used again (denials at most 1s); 0s turns it off.'),
   requestTimeout: duration().prefault('10s').describe('Deadline of one call to the API server, then 504.'),
+  proxy: proxy.prefault({}).describe('The Kubernetes API below `/api/kubernetes`.'),
   publicURL: publicURL()
     .optional()
     .describe('Address of the API server as people reach it, for the kubeconfig files that they are given. Default: the one used here.'),
@@ -212,6 +236,7 @@ const features = z.strictObject({
   namespaces: feature('`GET /auth/v1/namespaces`.'),
   explain: feature('`?explain=true` on access reviews.'),
   pluginAssets: feature('`GET /plugins/…`: files of console plugins.'),
+  kubernetesProxy: feature('`/api/kubernetes/…`: the Kubernetes API, as the caller.'),
   pluginProxy: feature('`/api/proxy/plugin/…`: the proxy to the Services of console plugins.'),
   backchannelLogout: feature('`POST /api/v2/token/backchannel-logout`.'),
   version: feature('`GET /version`.'),

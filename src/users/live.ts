@@ -4,7 +4,6 @@ import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import type { Caller } from '../http/operation.ts';
 import { badParameter, timedOut } from '../http/status.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
-
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { ChangeLog } from '../listing/change-log.ts';
 import { freshnessTimeoutMs, type Lister } from '../listing/lister.ts';

@@ -1,0 +1,104 @@
+/** What callers get to see of an answer of the API server (api.md 7.11). */
+import type { Context } from 'koa';
+import { serviceUnavailable } from '../http/status.ts';
+import type { PassedAnswer } from '../kubernetes/caller-passage.ts';
+
+type Headers = PassedAnswer['headers'];
+
+const passedBack = [
+  'Content-Encoding',
+  'Content-Range',
+  'ETag',
+  'Last-Modified',
+  'Warning',
+  'Audit-Id',
+  'Retry-After',
+  'Link',
+  'Deprecation',
+  'X-Stream-Protocol-Version',
+  'X-Accepted-Stream-Protocol-Versions',
+];
+
+const ofWebSocket = ['Sec-WebSocket-Accept', 'Sec-WebSocket-Protocol', 'Sec-WebSocket-Extensions', 'Sec-WebSocket-Version'];
+
+const plainValue = /^[\t\x20-\x7e]{1,16384}$/;
+
+/** One header that can be said without being taken apart, or nothing. */
+function plain(headers: Headers, name: string): string | undefined {
+  const value = headers[name.toLowerCase()];
+  const text = Array.isArray(value) ? value.join(', ') : value;
+  return text !== undefined && plainValue.test(text) ? text : undefined;
+}
+
+function pick(headers: Headers, names: readonly string[]): Record<string, string> {
+  const picked: Record<string, string> = {};
+  for (const name of names) {
+    const value = plain(headers, name);
+    if (value !== undefined) picked[name] = value;
+  }
+  return picked;
+}
+
+/** On every answer, ours too: opened as a page, it runs and loads nothing, and no page of another site gets at it. */
+export const safeHeaders = {
+  'Content-Security-Policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+export const switchedHeaders = (headers: Headers): Record<string, string> =>
+  pick(headers, [...ofWebSocket, 'X-Stream-Protocol-Version', 'X-Accepted-Stream-Protocol-Versions']);
+
+/**
+ * Answers with it, its bytes as they come.
+ *
+ * @param own what stands before the path of the API server
+ * @throws StatusError 503 for what no API server answers
+ */
+export function answerWith(ctx: Context, answer: PassedAnswer, own: string): void {
+  const { statusCode, headers, body } = answer;
+  // 407 asks for a password for a proxy, which is us.
+  if (statusCode < 200 || statusCode > 599 || statusCode === 407) {
+    body.destroy();
+    throw serviceUnavailable('kubernetes', { cause: new Error(`it answered ${statusCode}`) });
+  }
+  ctx.status = statusCode;
+  ctx.set({ ...pick(headers, passedBack), 'Cache-Control': cacheControl(statusCode, headers) });
+  ctx.vary('Accept');
+  if (statusCode === 401) ctx.set('WWW-Authenticate', 'Bearer realm="atrium", error="invalid_token"');
+  const location = plain(headers, 'Location');
+  if (location !== undefined && /^\/(?![/\\])/.test(location)) ctx.set('Location', `${own}${location}`);
+  // The rest of a body that the API server did not want is not read; the connection cannot be used again.
+  if (!ctx.req.complete) ctx.set('Connection', 'close');
+  const hasNoBody = ctx.method === 'HEAD' || [204, 205, 304].includes(statusCode);
+  if (!hasNoBody || ctx.method === 'HEAD') ctx.set(contentHeaders(headers));
+  if (hasNoBody) discard(ctx, body);
+  else ctx.body = body;
+  const length = plain(headers, 'Content-Length');
+  if (length !== undefined && /^\d{1,15}$/.test(length) && (!hasNoBody || ctx.method === 'HEAD')) ctx.set('Content-Length', length);
+}
+
+function discard(ctx: Context, body: PassedAnswer['body']): void {
+  body.resume();
+  const { status } = ctx;
+  const type = ctx.response.get('Content-Type');
+  ctx.body = null;
+  ctx.status = status;
+  if (ctx.method === 'HEAD' && type) ctx.set('Content-Type', type);
+}
+
+/** What browsers keep is for the caller alone, and asked again where it can be. */
+function cacheControl(statusCode: number, headers: Headers): string {
+  if (statusCode !== 304 && (statusCode < 200 || statusCode > 299)) return 'no-store';
+  if (/(?:^|[\s,])immutable(?:$|[\s,])/i.test(String(headers['cache-control'] ?? ''))) return 'private, max-age=31536000, immutable';
+  return headers.etag === undefined ? 'no-store' : 'private, no-cache';
+}
+
+/** Texts and data that a browser shows or hands to a script, and never runs. */
+const harmless =
+  /^(?:application\/(?:json|(?:[\w.-]+\+)json|yaml|(?:[\w.-]+\+)yaml|x-yaml|cbor|cbor-seq|vnd\.kubernetes\.protobuf|com\.github\.proto-openapi\.[\w.@+-]+)|text\/(?:plain|yaml|x-yaml))$/i;
+
+function contentHeaders(headers: Headers): Record<string, string> {
+  const type = plain(headers, 'Content-Type');
+  if (type !== undefined && harmless.test(type.split(';')[0]?.trim() ?? '')) return { 'Content-Type': type };
+  return { 'Content-Type': 'application/octet-stream', 'Content-Disposition': 'attachment' };
+}

@@ -1,0 +1,146 @@
+import type { Context } from 'koa';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import type { Authenticator } from '../http/authenticator.ts';
+import { hasBody } from '../http/body.ts';
+import { InFlight } from '../http/in-flight.ts';
+import type { Caller } from '../http/operation.ts';
+import { requestBody } from '../http/request-body.ts';
+import { cutWhenStuck } from '../http/stuck-reader.ts';
+import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
+import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
+import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { PassedCall } from '../kubernetes/passage.ts';
+import { answerWith, switchedHeaders } from './answer.ts';
+import { checkRequest, type ProxyRules } from './rules.ts';
+import { isTrue, type Target, targetOf } from './target.ts';
+import { carry } from './tunnel.ts';
+
+/** The API server's own bound. */
+export const maxBodyBytes = 3 * 1024 * 1024;
+const maxLongOfCaller = 100;
+/** A reader who takes nothing for so long is gone. */
+const stuckMs = 60_000;
+
+export interface KubernetesProxyOptions {
+  apiServer: ApiServer;
+  authenticator: Authenticator;
+  audit: Audit;
+  rules: ProxyRules;
+  /** What stands before the path of the API server. */
+  own: string;
+}
+
+/** Passes requests on to the API server as those who sent them (api.md 7.11): bytes are neither parsed nor kept. */
+export class KubernetesProxy {
+  readonly #options: KubernetesProxyOptions;
+  readonly #long = new InFlight({ maxEach: maxLongOfCaller, what: 'watches, logs and connections of yours' });
+
+  constructor(options: KubernetesProxyOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a request lasts for as long as both sides want. @throws StatusError 400, 404 */
+  isLong(ctx: Context): boolean {
+    return upgradeOf(ctx.req) !== undefined || (ctx.method === 'GET' && isStream(targetOf(ctx, this.#options.own)));
+  }
+
+  /** @throws StatusError 400, 401, 403, 404, 413, 429, 503, 504 */
+  async answer(ctx: Context, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { own, rules, apiServer } = this.#options;
+    const target = targetOf(ctx, own);
+    checkRequest(ctx, caller, target, rules);
+    const isLong = this.isLong(ctx);
+    const lasting = isLong ? this.#begin(ctx, caller, signal) : { signal, end: () => undefined };
+    const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
+    ctx.res.once('close', () => {
+      lasting.end();
+      reader.end();
+    });
+    const call: PassedCall = {
+      method: ctx.method,
+      path: target.path,
+      search: target.search,
+      headers: ctx.req.headers,
+      body: bodyOf(ctx),
+      isLong,
+      signal: lasting.signal,
+    };
+    const upgrade = upgradeOf(ctx.req);
+    if (upgrade !== undefined) return this.#switch({ ctx, caller, target }, upgrade, call);
+    answerWith(ctx, await apiServer.passageOf(caller).answer(call), own);
+    if (!isLong) return;
+    // Proxies of the nginx kind gather answers unless told not to.
+    ctx.set('X-Accel-Buffering', 'no');
+    // A watch may have nothing to say for a long time, and its headers would wait for the first event.
+    ctx.flushHeaders();
+  }
+
+  /** @throws StatusError 429 */
+  #begin(ctx: Context, caller: Caller, signal: AbortSignal): Lasting {
+    const { authenticator } = this.#options;
+    const leave = this.#long.begin(caller.identity.name);
+    const lasting = whilePermitted(signal, async (lastingSignal) => {
+      // What the service cannot verify by itself, the API server is asked about once its answer is a minute old.
+      await authenticator.identify(await authenticator.again(ctx), lastingSignal);
+    });
+    return {
+      signal: lasting.signal,
+      end() {
+        lasting.end();
+        leave();
+      },
+    };
+  }
+
+  async #switch(open: Open, upgrade: Upgrade, call: PassedCall): Promise<void> {
+    const { ctx, caller } = open;
+    const { apiServer, rules, own } = this.#options;
+    const answer = await apiServer.passageOf(caller).upgrade(call, upgrade.protocol);
+    if (answer.socket === undefined) return answerWith(ctx, answer, own);
+    const protocol = upgrade.protocol === 'spdy/3.1' ? 'SPDY/3.1' : upgrade.protocol;
+    ctx.respond = false;
+    ctx.res.writeHead(101, { ...switchedHeaders(answer.headers), Connection: 'Upgrade', Upgrade: protocol });
+    ctx.res.end();
+    this.#record(open, { reason: 'Begin' });
+    const { socket: client, head: clientHead } = upgrade;
+    const tunnel = { client, clientHead, upstream: answer.socket, upstreamHead: answer.head };
+    void carry({ ...tunnel, idleMs: rules.idleTimeout, signal: call.signal }).then(({ sent, received }) =>
+      this.#record(open, { reason: 'End', bytesSent: sent, bytesReceived: received }),
+    );
+  }
+
+  /** What ran in a container is seen by no audit log of the API server. */
+  #record({ ctx, caller: { identity }, target: { path, resource } }: Open, { reason, ...bytes }: SessionEvent): void {
+    if (!['exec', 'attach', 'portforward'].includes(resource?.subresource ?? '')) return;
+    this.#options.audit.record({
+      ...auditOrigin(ctx),
+      audit: 'KubernetesSession',
+      actor: { name: identity.name, uid: identity.uid },
+      session: { path, ...bytes },
+      outcome: 'success',
+      reason,
+    });
+  }
+}
+
+interface Open {
+  ctx: Context;
+  caller: Caller;
+  target: Target;
+}
+
+interface SessionEvent {
+  reason: 'Begin' | 'End';
+  bytesSent?: number;
+  bytesReceived?: number;
+}
+
+/** Watches, and logs that are followed. */
+const isStream = ({ resource, search }: Target): boolean =>
+  resource?.prefix === 'watch' || isTrue(search, 'watch') || (resource?.subresource === 'log' && isTrue(search, 'follow'));
+
+function bodyOf({ req }: Context): PassedCall['body'] {
+  if (!hasBody(req)) return undefined;
+  const announced = req.headers['content-length'];
+  return { stream: requestBody(req, maxBodyBytes), length: announced === undefined ? undefined : Number(announced) };
+}

@@ -1,0 +1,46 @@
+/** The Kubernetes API as its callers know it (api.md 7.11). What it takes and answers is the API server's to say. */
+import { z } from 'zod';
+import { type Operation, operation } from '../http/operation.ts';
+import { safeHeaders } from './answer.ts';
+import { type KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
+
+const methods = [
+  { method: 'GET', id: 'GetKubernetes', upgrade: 'websocket' },
+  { method: 'POST', id: 'PostKubernetes', upgrade: 'spdy/3.1' },
+  { method: 'PUT', id: 'PutKubernetes' },
+  { method: 'PATCH', id: 'PatchKubernetes' },
+  { method: 'DELETE', id: 'DeleteKubernetes' },
+  { method: 'OPTIONS', id: 'OptionsKubernetes' },
+] as const;
+
+/** What ends an answer sooner is silence: a large list to a slow reader takes its time. */
+const longestMs = 3_600_000;
+
+export const proxyOperations = (proxy: KubernetesProxy): Operation[] =>
+  methods.map(({ method, id, ...offered }) =>
+    operation({
+      id,
+      method,
+      ...offered,
+      paths: ['/api/kubernetes/{*path}'],
+      tag: 'kubernetes',
+      summary: `${method} at the Kubernetes API`,
+      description,
+      credential: 'required',
+      ...(!['GET', 'OPTIONS'].includes(method) && { describedBody: { '*/*': z.unknown() } }),
+      headers: safeHeaders,
+      bodyLimit: maxBodyBytes,
+      timeoutMs: longestMs,
+      isLongRunning: (ctx) => proxy.isLong(ctx),
+      answers: {
+        400: { description: 'a path that is not plain, or an `Impersonate-*` header' },
+        403: { description: 'from another site, `readOnly`, or the subresource `proxy`; or the API server says no' },
+        404: { description: 'outside of `kubernetes.proxy.paths`; or the API server knows no such thing' },
+      },
+      passedOn: 'What the API server answers.',
+      handle: ({ ctx, caller, signal }) => proxy.answer(ctx, caller, signal),
+    }),
+  );
+
+const description =
+  'Passed on byte for byte as the caller, up to 3 MiB: path, query and body go along, of the headers a list of harmless ones. Watches and followed logs last; exec, attach and port-forward are WebSocket upgrades of a GET.';

@@ -1,0 +1,83 @@
+import type { Context } from 'koa';
+import { badRequest, unknownPath } from '../http/status.ts';
+
+/** What a path of the API server is about, as its own RequestInfo reads it. */
+export interface TargetResource {
+  group: string;
+  resource: string;
+  subresource: string;
+  /** By the deprecated paths `/api/v1/watch/…` and `/api/v1/proxy/…`. */
+  prefix: 'watch' | 'proxy' | undefined;
+}
+
+/** Where a request wants to go. */
+export interface Target {
+  /** As it came, and as it goes on. */
+  readonly path: string;
+  /** With its question mark, or empty. */
+  readonly search: string;
+  /** Decoded; without the empty one that a slash at the end makes. */
+  readonly segments: readonly string[];
+  readonly resource: TargetResource | undefined;
+}
+
+/** What may stand in a segment (RFC 3986, 3.3). */
+const segmentText = /^(?:[-\w.~!$&'()*+,;=:@]|%[0-9a-f]{2})*$/i;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const unfit = /^\.{1,2}$|[/\\\u0000-\u001f\u007f-\u009f]/;
+const searchText = /^[!"$-~]*$/;
+
+/**
+ * It works on the request line as it came: whatever parses URLs removes `..`, also `%2e%2e`, and would hide what is refused here.
+ *
+ * @param own what stands before the path of the API server
+ * @throws StatusError 400 for a path that a server on the way may take for another one, 404 for what is not below `own`
+ */
+export function targetOf({ originalUrl }: Context, own: string): Target {
+  const target = originalUrl.replace(/^[a-z][-+.a-z0-9]*:\/\/[^/?#]*/i, '');
+  const end = /[?]|$/.exec(target)?.index ?? target.length;
+  const [whole, search] = [target.slice(0, end), target.slice(end)];
+  if (!whole.startsWith(`${own}/`)) throw unknownPath();
+  if (!searchText.test(search)) throw badRequest('the query holds characters that must be percent-encoded');
+  const path = whole.slice(own.length);
+  const segments = path.slice(1).split('/').map(decoded);
+  if (segments.at(-1) === '') segments.pop();
+  if (segments.includes('')) throw refusal();
+  return { path, search, segments, resource: resourceOf(segments) };
+}
+
+const refusal = () =>
+  badRequest('the path must be plain: no ".." or ".", no empty segment, no escaped slash, no backslash, no control character');
+
+function decoded(segment: string): string {
+  if (!segmentText.test(segment)) throw refusal();
+  let text: string;
+  try {
+    text = decodeURIComponent(segment);
+  } catch {
+    throw badRequest('the path holds a percent sign that begins no UTF-8 escape');
+  }
+  if (unfit.test(text)) throw refusal();
+  return text;
+}
+
+/** @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go */
+function resourceOf(segments: readonly string[]): TargetResource | undefined {
+  const [root, first = ''] = segments;
+  if (root !== 'api' && root !== 'apis') return undefined;
+  const group = root === 'apis' ? first : '';
+  let rest = segments.slice(root === 'apis' ? 3 : 2);
+  const [special] = rest;
+  const prefix = special === 'watch' || special === 'proxy' ? special : undefined;
+  if (prefix) rest = rest.slice(1);
+  // `namespaces/x/status` is about the namespace, `namespaces/x/pods` about what is in it.
+  if (rest[0] === 'namespaces' && rest.length > 2 && !['status', 'finalize'].includes(rest[2] ?? '')) rest = rest.slice(2);
+  const [resource, , subresource = ''] = rest;
+  return resource === undefined ? undefined : { group, resource, subresource, prefix };
+}
+
+/** Whether the parameter is given and true, as the API server reads it: anything but `0` and `false` is. */
+export function isTrue(search: string, name: string): boolean {
+  const value = new URLSearchParams(search).get(name);
+  return value !== null && value !== '0' && value.toLowerCase() !== 'false';
+}
