@@ -72,6 +72,13 @@ const guarded = [
   { method: 'PUT', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
   { method: 'PATCH', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
   { method: 'DELETE', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', stranger: 404 },
+  // What is below is the API server's to guard; there is no such path.
+  ...(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((method) => ({
+    method,
+    path: '/api/kubernetes/{path}',
+    stranger: 404,
+    ...(['POST', 'PUT', 'PATCH'].includes(method) && { body: {} }),
+  })),
   // To ask is everybody's right; what comes back is a no.
   { method: 'POST', path: review, body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', body: mayListUsers, stranger: 201 },
