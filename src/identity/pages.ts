@@ -162,11 +162,23 @@ ${hidden('xsrf', secret)}
   };
 }
 
-export const deviceConfirmPage = (texts: Texts, { action, secret }: ProviderForm, client: string, code: string): Page => ({
+/** A device that asks to be logged in. What it says of itself is no part of it: a page must not hold words of a stranger. */
+export interface AskingDevice {
+  /** Name of the relying party. */
+  client: string;
+  /** As the device shows it. */
+  code: string;
+  /** When and where it was begun; undefined if that is not known. */
+  begun: { secondsAgo: number; address: string; isElsewhere: boolean } | undefined;
+}
+
+export const deviceConfirmPage = (texts: Texts, { action, secret }: ProviderForm, { client, code, begun }: AskingDevice): Page => ({
   texts,
   heading: texts.deviceConfirmTitle,
   content: html`<p>${texts.deviceConfirm(client)}</p>
 <p class="code">${code}</p>
+${begun && html`<p>${texts.deviceBegun(durationText(texts, begun.secondsAgo), begun.address)}</p>`}
+<p class="bad">${begun?.isElsewhere && html`${texts.deviceElsewhere} `}${texts.deviceWarning}</p>
 <form method="post" action="${action}">
 ${hidden('xsrf', secret)}
 ${hidden('user_code', code)}

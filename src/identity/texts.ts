@@ -39,6 +39,10 @@ export interface Texts {
   readonly deviceCode: string;
   readonly deviceConfirmTitle: string;
   readonly deviceConfirm: (client: string) => string;
+  /** How long ago, and from which address. */
+  readonly deviceBegun: (ago: string, address: string) => string;
+  readonly deviceElsewhere: string;
+  readonly deviceWarning: string;
   readonly deviceDone: string;
   readonly codeUnknown: string;
   readonly codeExpired: string;
@@ -99,6 +103,9 @@ const en: Texts = {
   deviceConfirmTitle: 'Is this your device?',
   deviceConfirm: (client) =>
     `${client} asks to be logged in as you. Go on only if you have begun this yourself and your device shows this code:`,
+  deviceBegun: (ago, address) => `It was begun ${ago} ago, from the address ${address}.`,
+  deviceElsewhere: 'That is not the network that you use now. Go on only if your device is there.',
+  deviceWarning: 'If another person sent you this code, or a link with it, cancel. That person would be logged in as you.',
   deviceDone: 'You are logged in. You can close this page and go back to your device.',
   codeUnknown: 'There is no such code. Look at it again and enter it once more.',
   codeExpired: 'This code has expired. Begin again on your device.',
@@ -159,6 +166,10 @@ const de: Texts = {
   deviceConfirmTitle: 'Ist das Ihr Gerät?',
   deviceConfirm: (client) =>
     `${client} möchte als Sie angemeldet werden. Fahren Sie nur fort, wenn Sie das selbst begonnen haben und Ihr Gerät diesen Code zeigt:`,
+  deviceBegun: (ago, address) => `Begonnen vor ${ago}, von der Adresse ${address}.`,
+  deviceElsewhere: 'Das ist nicht das Netz, in dem Sie gerade sind. Fahren Sie nur fort, wenn Ihr Gerät dort ist.',
+  deviceWarning:
+    'Wenn Ihnen eine andere Person diesen Code oder einen Link damit geschickt hat, brechen Sie ab. Diese Person wäre sonst als Sie angemeldet.',
   deviceDone: 'Sie sind angemeldet. Sie können diese Seite schließen und zu Ihrem Gerät zurückkehren.',
   codeUnknown: 'Diesen Code gibt es nicht. Sehen Sie noch einmal nach und geben Sie ihn erneut ein.',
   codeExpired: 'Dieser Code ist abgelaufen. Beginnen Sie auf Ihrem Gerät von vorn.',
@@ -218,6 +229,9 @@ const zh: Texts = {
   deviceCode: '代码',
   deviceConfirmTitle: '这是您的设备吗？',
   deviceConfirm: (client) => `${client} 请求以您的身份登录。只有您自己发起了此操作，并且设备上显示以下代码时，才请继续：`,
+  deviceBegun: (ago, address) => `此操作于${ago}前从地址 ${address} 发起。`,
+  deviceElsewhere: '该地址不在您当前使用的网络中。只有您的设备在那里时，才请继续。',
+  deviceWarning: '如果此代码或包含它的链接是他人发给您的，请取消。否则对方将以您的身份登录。',
   deviceDone: '您已登录。可以关闭此页面并返回您的设备。',
   codeUnknown: '没有这个代码。请核对后重新输入。',
   codeExpired: '此代码已过期。请在设备上重新开始。',

@@ -1,5 +1,8 @@
 import type { Context } from 'koa';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { networkOf } from '../http/network.ts';
+import { stateOf } from '../http/router.ts';
+import { isRecord } from '../kubernetes/resource.ts';
 import type { languageChoice } from './languages.ts';
 import { errors } from './oidc-provider.ts';
 import { type Look, type Page, sendPage } from './page.ts';
@@ -87,17 +90,27 @@ export const endSessionPages = (views: Views): NonNullable<Features['rpInitiated
 });
 
 /** The pages of the device flow (RFC 8628, 3.3). */
-export const devicePages = (views: Views): NonNullable<Features['deviceFlow']> => ({
+export const devicePages = (views: Views, now: () => Date): NonNullable<Features['deviceFlow']> => ({
   userCodeInputSource(ctx, _form, out, error) {
     const texts = views.texts(ctx);
     const code = typeof ctx.state.userCode === 'string' ? ctx.state.userCode : codeOf(error);
     views.send(ctx, pages.deviceCodePage(texts, formOf(ctx, 'code_verification'), code, error && problemOf(texts, error, out)));
   },
-  userCodeConfirmSource(ctx, _form, client, _device, userCode) {
-    views.send(ctx, pages.deviceConfirmPage(views.texts(ctx), formOf(ctx, 'code_verification'), nameOf(client), userCode));
+  userCodeConfirmSource(ctx, _form, client, device, code) {
+    const asking = { client: nameOf(client), code, begun: begunOf(ctx, device, now()) };
+    views.send(ctx, pages.deviceConfirmPage(views.texts(ctx), formOf(ctx, 'code_verification'), asking));
   },
   successSource: (ctx) => views.send(ctx, pages.deviceDonePage(views.texts(ctx))),
 });
+
+/** @param device what was noted of it when it began */
+function begunOf(ctx: KoaContextWithOIDC, device: unknown, now: Date): pages.AskingDevice['begun'] {
+  const { iat } = ctx.oidc.entities.DeviceCode ?? {};
+  const address = isRecord(device) ? device.source : undefined;
+  if (iat === undefined || typeof address !== 'string') return undefined;
+  const isElsewhere = networkOf(address) !== networkOf(stateOf(ctx).source);
+  return { secondsAgo: Math.max(1, Math.floor(now.getTime() / 1000) - iat), address, isElsewhere };
+}
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'userCode' in error && typeof error.userCode === 'string' ? error.userCode.slice(0, 32) : '';

@@ -14,12 +14,14 @@ const authorization = z.object({
   expires_in: z.literal(600),
 });
 
+const languages = ['en', 'de', 'zh'].map((id) => ({ id, name: id }));
+
 describe('the device flow', () => {
   let issuers: Issuers;
   let relying: RelyingParty;
 
   before(async () => {
-    issuers = await Issuers.start({ replicas: 2 });
+    issuers = await Issuers.start({ replicas: 2, config: { server: { trustedProxies: ['127.0.0.1'] }, console: { languages } } });
     await issuers.addPerson(jane.email, jane.password);
     relying = new RelyingParty({ issuer: issuers.issuer, clientID: 'kubectl' });
   });
@@ -48,6 +50,44 @@ describe('the device flow', () => {
     expect(claimsOf(tokens.id_token)).to.include({ email: jane.email, aud: 'kubectl' });
     expect((await relying.refresh(tokens.refresh_token)).status).to.equal(200);
     expect((await poll(deviceCode)).body.error).to.equal('invalid_grant');
+  });
+
+  describe('the question whether that is the device', () => {
+    const ask = async (beginner: string, headers: Record<string, string>) => {
+      const authorized = await fetch(`${issuers.issuer}/device/auth`, {
+        method: 'POST',
+        headers: { 'x-forwarded-for': beginner, 'user-agent': 'Your bank <b>asks you to go on</b>' },
+        body: new URLSearchParams({ client_id: 'kubectl', scope: 'openid' }),
+      });
+      const { user_code: userCode, verification_uri: uri } = authorization.parse(await authorized.json());
+      const browser = issuers.browser(headers);
+      return browser.submit(await browser.get(uri), { user_code: userCode });
+    };
+
+    it('names the client, when and where it was begun, and warns of codes that come from others', async () => {
+      const { body } = await ask('192.0.2.7', { 'x-forwarded-for': '192.0.2.7', 'accept-language': 'en' });
+
+      expect(body).to.contain('kubectl asks to be logged in as you.');
+      expect(body).to.match(/It was begun \d+ seconds? ago, from the address 192\.0\.2\.7\./);
+      expect(body).to.contain('If another person sent you this code, or a link with it, cancel.');
+      expect(body).to.not.contain('not the network');
+      // What the beginner says of itself is no words of ours.
+      expect(body).to.not.contain('bank');
+    });
+
+    it('says so where it was begun in another network', async () => {
+      const { body } = await ask('198.51.100.9', { 'x-forwarded-for': '192.0.2.7', 'accept-language': 'en' });
+      expect(body).to.contain('from the address 198.51.100.9').and.to.contain('That is not the network that you use now.');
+      const neighbour = await ask('2001:db8:1:2::7', { 'x-forwarded-for': '2001:db8:1:2::8', 'accept-language': 'en' });
+      expect(neighbour.body).to.contain('from the address 2001:db8:1:2::7').and.to.not.contain('not the network');
+    });
+
+    it('does so in each language', async () => {
+      for (const [language, warning] of Object.entries({ de: 'brechen Sie ab', zh: '请取消' })) {
+        const { body } = await ask('198.51.100.9', { 'x-forwarded-for': '192.0.2.7', 'accept-language': language });
+        expect(body, language).to.contain('198.51.100.9').and.to.contain(warning);
+      }
+    });
   });
 
   it('puts the code of the complete address into the form, without sending it', async () => {

@@ -18,6 +18,7 @@ import { Metrics } from '../../src/http/metrics.ts';
 import { createIdentity, type Identity } from '../../src/identity/identity.ts';
 import { ApiServer } from '../../src/kubernetes/api-server.ts';
 import { KeyRing } from '../../src/kubernetes/key-ring.ts';
+import { isRecord } from '../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../src/kubernetes/watch-cache.ts';
 import { apiServer, type ApiServer as TestCluster } from '../support/api-server.ts';
 import { ClusterAdmin, serviceNamespace } from '../support/cluster-admin.ts';
@@ -171,7 +172,9 @@ async function startReplica({
   const listener = new Listener((request, response) => handle(request, response), { host: '127.0.0.1', port: 0, requestTimeoutMs: 10_000 });
   const own = `http://127.0.0.1:${await listener.start()}`;
   const publicURL = givenURL ?? own;
-  const config = parseConfig({ yaml: JSON.stringify({ ...settings, server: { publicURL } }) });
+  const config = parseConfig({
+    yaml: JSON.stringify({ ...settings, server: { ...(isRecord(settings.server) && settings.server), publicURL } }),
+  });
   const basePath = basePathOf(config);
   const audit = new Audit({ write: (line) => auditLines.push(JSON.parse(line)), log });
   const identity = createIdentity({
@@ -191,8 +194,15 @@ async function startReplica({
   identity.start();
   const koa = new Koa();
   koa.use(
-    new Frame({ basePath, trustedProxies: [], requestTimeoutMs: 10_000, maxInFlight: 500, log, metrics, isStopping: () => false })
-      .middleware,
+    new Frame({
+      basePath,
+      trustedProxies: config.server.trustedProxies,
+      requestTimeoutMs: 10_000,
+      maxInFlight: 500,
+      log,
+      metrics,
+      isStopping: () => false,
+    }).middleware,
   );
   koa.use(identity.middleware);
   handle = koa.callback();
