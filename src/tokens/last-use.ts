@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import { timestamp } from '../accounts/timestamp.ts';
 import { atMost } from '../http/bound.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { resourcePath } from '../kubernetes/resource.ts';
-import { type AccessTokenRow, accessTokenResource } from './row.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import type { AccessTokenRow } from './row.ts';
+import { accessTokenKind } from './store.ts';
 
 const everyMs = 300_000;
 const maxPending = 100;
@@ -51,13 +52,7 @@ export class LastUse {
 
   /** Only on what this replica has seen: where another one was first, its note is as good. */
   async #write({ name, uid, resourceVersion }: AccessTokenRow, time: Date): Promise<void> {
-    await this.#options.client.request({
-      method: 'PATCH',
-      path: resourcePath(accessTokenResource, { name, subresource: 'status' }),
-      contentType: 'application/merge-patch+json',
-      body: { metadata: { uid, resourceVersion }, status: { lastUsedTime: timestamp(time) } },
-      call: 'patch accesstokens/status',
-      signal: this.#stopping.signal,
-    });
+    const change = { metadata: { uid, resourceVersion }, status: { lastUsedTime: timestamp(time) } };
+    await new ServiceResource(this.#options.client, accessTokenKind).patchStatus(name, change, { signal: this.#stopping.signal });
   }
 }

@@ -6,9 +6,10 @@ import type { Config } from '../config/schema.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
 import { parseFieldSelector } from '../http/selectors.ts';
-import { badParameter, conflict, forbidden, notFound, StatusError, serviceUnavailable } from '../http/status.ts';
+import { badParameter, conflict, forbidden, notFound, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
+import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Lister } from '../listing/lister.ts';
@@ -16,7 +17,7 @@ import type { Page } from '../listing/page.ts';
 import type { ListParameters } from '../listing/schema.ts';
 import { type AccessTokenRow, accessTokenResource } from './row.ts';
 import type { MadeAccessToken, NewAccessToken } from './schema.ts';
-import { removeToken, storeToken } from './store.ts';
+import { accessTokenKind, removeToken, storeToken } from './store.ts';
 import { newToken } from './token-text.ts';
 
 const daySeconds = 86_400;
@@ -73,7 +74,6 @@ export class AccessTokenService {
       const stored = await storeToken(this.#options.apiServer.asService, token, { isDryRun, signal });
       const timestamp = Math.floor(time.getTime() / 1000);
       if (isDryRun) return { made: { id, timestamp, expiration, description }, owner };
-      if (stored === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('an AccessToken without its metadata') });
       await this.#options.tokens.waitFor(stored.metadata.resourceVersion, seenWithinMs, signal);
       return { made: { id, token: text, timestamp, expiration, description }, owner };
     });
@@ -105,9 +105,10 @@ export class AccessTokenService {
     if (preconditions.uid !== undefined && preconditions.uid !== row.uid)
       throw conflict(accessTokenResource, id, `the UID in the precondition (${preconditions.uid}) is not that of the token (${row.uid})`);
     // What everybody may do with their own is done with our rights.
-    const client = isOwn ? apiServer.asService : apiServer.asCaller(caller);
-    const { resourceVersion } = preconditions;
-    if (!(await removeToken(client, row, { isDryRun, resourceVersion, signal }))) throw notFound(accessTokenResource, id);
+    const resource = isOwn
+      ? new ServiceResource(apiServer.asService, accessTokenKind)
+      : new CallerResource(apiServer.asCaller(caller), accessTokenKind);
+    await resource.delete(id, { preconditions: { ...preconditions, uid: row.uid }, isDryRun, signal });
     // So that the next list here does not show the token.
     if (!isDryRun) await tokens.until(() => tokens.get(id)?.uid !== row.uid, seenWithinMs, signal);
     return row;
