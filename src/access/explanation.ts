@@ -43,7 +43,7 @@ export class Explainer {
     if (question === undefined || !this.#rbac.isSynced) return unknown;
     const grant = grantOf(this.#rbac, caller.identity, question);
     if (status.allowed) return grant === undefined ? unknown : { source: 'rbac', ...explained(grant) };
-    // Where the roles allow it, or somebody has the last word against it, no further role would help.
+    // Where the roles allow it, or another authorizer has the last word against it, no further role would help.
     if (status.denied === true || grant !== undefined || isMaster(caller.identity)) return unknown;
     try {
       return { source: 'rbac', roles: await this.#rolesToTell(question, caller, signal) };

@@ -1,6 +1,6 @@
 /**
  * Access reviews: may I do this? The question goes to the API server with the caller's own identity, and its answer comes back. Nothing
- * is decided here, and nobody can ask about somebody else. Any authenticated caller may ask, unless the cluster says otherwise.
+ * is decided here, and no caller can ask about another user. Any authenticated caller may ask, unless the cluster says otherwise.
  */
 import type { Context } from 'koa';
 import type { z } from 'zod';

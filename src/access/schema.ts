@@ -34,7 +34,7 @@ const resourceAttributes = z
 
 const nonResourceAttributes = z.object({ path: text(), verb: text() }).meta({ id: 'NonResourceAttributes' });
 
-/** Nothing but these two members goes to the API server: whoever is asked about is whoever asks. */
+/** Nothing but these two members goes to the API server: the question is always about the caller. */
 const reviewSpec = z
   .object({ resourceAttributes: resourceAttributes.nullish(), nonResourceAttributes: nonResourceAttributes.nullish() })
   .meta({ id: 'SelfSubjectAccessReviewSpec' })

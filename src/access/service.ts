@@ -17,7 +17,7 @@ import {
 } from './schema.ts';
 
 const maxReviews = 100;
-/** Of one batch at a time, so that a batch does not keep everybody else from the API server. */
+/** Of one batch at a time, so that a batch does not keep other callers from the API server. */
 const maxParallel = 8;
 
 const kubernetesVersion = 'authorization.k8s.io/v1';

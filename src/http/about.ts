@@ -46,7 +46,7 @@ export function versionOperation(version: string): Operation {
  * @param about version of the service, and the address under which it is reached
  */
 export function openApiOperation(operations: readonly Operation[], about: { version: string; serverURL: string }): Operation {
-  // Made when somebody asks: most starts, those of tests above all, never need it.
+  // Made at the first request: most starts, those of tests above all, never need it.
   const made = once(() => {
     const document = openApiDocument([...operations, self], about);
     const json = jsonText(document);

@@ -15,7 +15,7 @@ export interface Authenticator {
    */
   read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined>;
   /**
-   * The credential of a request that has been under way for long, checked anew; that it is open is no use of a session.
+   * The credential of a request that has been under way for long, checked again; that it is open is no use of a session.
    *
    * @throws StatusError 401 once it no longer counts, 503
    */
@@ -24,7 +24,7 @@ export interface Authenticator {
   identify(bearer: Bearer, signal: AbortSignal): Promise<Caller>;
 }
 
-/** Without log-in: whatever bearer token the API server accepts. */
+/** Without login: each bearer token that the API server accepts. */
 export const tokensOnly = (identify: Authenticator['identify']): Authenticator => ({
   read: async ({ req }) => readBearer(req),
   async again({ req }) {

@@ -10,7 +10,7 @@ const bearerHeader = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  * The bearer token of a request, or undefined if there is no `Authorization` header at all.
  *
  * A header that is present is never ignored: another scheme, an empty token or a second header would otherwise turn a caller who
- * believes to be somebody into an anonymous one.
+ * believes to be logged in into an anonymous one.
  *
  * @throws StatusError 401
  */

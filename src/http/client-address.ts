@@ -20,7 +20,7 @@ export function clientAddress(
 
   return (peer, forwardedFor) => {
     let address = plain(peer);
-    // Read from the right: each trusted hop vouches for the entry that it appended, nobody vouches for what stands further left.
+    // Read from the right: each trusted hop vouches for the entry that it appended, nothing vouches for what stands further left.
     const hops = forwardedFor
       .split(',')
       .map((hop) => plain(hop.trim()))

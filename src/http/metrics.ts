@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What a watch cache tells of itself; read when somebody scrapes. */
+/** What a watch cache tells of itself; read at each scrape. */
 export interface WatchReport {
   name: string;
   /** Seconds since the API server was last heard of on this watch; before the first list, since the start. */
@@ -74,7 +74,7 @@ export class Metrics {
     );
   }
 
-  /** A gauge that is read when somebody scrapes, so that nothing is counted twice on the way. */
+  /** A gauge that is read at each scrape, so that nothing is counted twice on the way. */
   #collect(name: string, help: string, label: string, read: () => [string, number][]): void {
     const gauge: Gauge = new Gauge({
       name,

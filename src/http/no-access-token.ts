@@ -2,7 +2,7 @@ import type { Bearer } from './operation.ts';
 import { StatusError } from './status.ts';
 
 /**
- * Whoever has got hold of an access token must not be able to outlast it: it makes no further credential and changes no password
+ * A thief of an access token must not be able to outlast it: it makes no further credential and changes no password
  * (docs/contract/teams.md).
  *
  * @param what as in "an access token cannot …"

@@ -3,7 +3,7 @@ import { type FieldError, forbidden, invalidValue, notSupported, required, tooMa
 import { badRequest, invalid } from './status.ts';
 import { type Violation, validate } from './violations.ts';
 
-/** Query `fieldValidation` of Kubernetes: what becomes of fields that nobody knows. */
+/** Query `fieldValidation` of Kubernetes: what becomes of unknown fields. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 interface ObjectRules {
@@ -19,7 +19,7 @@ interface ObjectRules {
 }
 
 /**
- * Reads the body of a request that creates or changes an object, as the API server does. A field that nobody may set here is
+ * Reads the body of a request that creates or changes an object, as the API server does. A field that cannot be set here is
  * `z.never(WHY).optional()` in the schema, or has a refinement with
  * `params: { isForbidden: true }`.
  *

@@ -2,7 +2,7 @@
 export const tagDescriptions: Readonly<Record<string, string>> = {
   login: 'Logging in and out by OpenID Connect, and who the caller is.',
   sessions: 'Sessions: seeing and ending them.',
-  'access tokens': 'Tokens for programs, which act as whoever made them.',
+  'access tokens': 'Tokens for programs, which act as their owner.',
   users: 'The custom resource User: people who may log in, local or of a directory.',
   groups: 'Groups of users: of the issuer, or kept here.',
   userbindings: 'Roles of users and groups, as UserBindings that become role bindings.',

@@ -24,7 +24,7 @@ export interface Bearer {
   readonly mustChangePassword?: boolean;
 }
 
-/** Who the API server says somebody is (SelfSubjectReview, authentication.k8s.io/v1). */
+/** The identity of a caller as the API server tells it (SelfSubjectReview, authentication.k8s.io/v1). */
 export interface Identity {
   readonly name: string;
   readonly uid: string;
@@ -95,7 +95,7 @@ interface OperationBase {
   describedQuery?: z.ZodObject;
   /** Headers of the request that the handler itself reads, and what they do. */
   describedHeaders?: Readonly<Record<string, string>>;
-  /** Answered also to a user whose password is due. Operations that anybody may call need not say so. */
+  /** Answered also to a user whose password is due. Operations without a credential need not say so. */
   openToPasswordDue?: true;
   /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */
   answersHead?: false;

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { hasBody } from './body.ts';
 import { notReady, type StatusError, timedOut } from './status.ts';
 
-/** A reader this much slower than the request's deadline is cut off; what it holds back is memory of everybody. */
+/** A reader this much slower than the request's deadline is cut off; what it holds back is memory of all callers. */
 const slowReaderFactor = 2;
 
 /** A body that has not come yet, an answer being made, and one that may outlive the deadline. */
@@ -21,7 +21,7 @@ export class RequestLifetime {
   kind: Kind;
   /** Whether it may take longer than others. */
   isSlow = false;
-  /** Whether the caller went away before the answer was out: there is nobody to answer, and no failure to log. */
+  /** Whether the caller went away before the answer was out: there is no answer to send, and no failure to log. */
   isAbandoned = false;
 
   constructor(ctx: Context, timeoutMs: number) {

@@ -52,7 +52,7 @@ export const stateOf = (ctx: Context): RequestState => ctx.state as RequestState
 export function routeOperations(options: RouterOptions): Middleware {
   const guard = new TokenGuard();
   const router = new Router({ sensitive: true, strict: true });
-  /** Methods by paths without parameters: `/users/sync` is nobody's `/users/:name`, whatever the method. */
+  /** Methods by paths without parameters: `/users/sync` never counts as `/users/:name`, whatever the method. */
   const literal = new Map<string, string[]>();
   for (const operation of options.operations) {
     for (const path of operation.paths) {

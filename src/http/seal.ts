@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Makes a text unreadable and unforgeable for everybody without the key. The result is fit for URLs. */
+/** Makes a text unreadable and unforgeable without the key. The result is fit for URLs. */
 export interface Seal {
   /** @throws StatusError 503 while there is no key */
   seal(text: string): string;

@@ -34,7 +34,7 @@ export class Turns {
     }
   }
 
-  /** A turn is handed over, so that nobody who comes later takes it first. */
+  /** A turn is handed over, so that no later one takes it first. */
   #handOver(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

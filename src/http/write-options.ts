@@ -9,7 +9,7 @@ export const writeQuery = z.object({
   fieldValidation: z
     .enum(['Strict', 'Warn', 'Ignore'])
     .default('Strict')
-    .describe('What becomes of fields that nobody knows: refused, dropped with a warning, or dropped.'),
+    .describe('What becomes of unknown fields: refused, dropped with a warning, or dropped.'),
 });
 
 /**

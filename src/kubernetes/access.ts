@@ -16,7 +16,7 @@ const maxEntries = 20_000;
 /** Of one caller, whose batches would keep the others from the API server; more wait for their turn. */
 const turns = { atOnce: 16, maxWaiting: 512, what: 'access reviews of this caller are waiting' };
 
-/** What somebody wants to do to a resource, as RBAC names it: one question `can(VERB RESOURCE NAME)` of the contract. */
+/** A request for a resource, as RBAC names it: one question `can(VERB RESOURCE NAME)` of the contract. */
 export interface ResourceAccess {
   verb: string;
   /** '' is the core group. */
@@ -95,7 +95,7 @@ export class AccessReviews {
   /**
    * Which of many they may do, in the order asked. The first failure ends it.
    *
-   * @param isKept false for so many that keeping them would crowd out what others asked: each is then asked anew
+   * @param isKept false for so many that keeping them would crowd out what others asked: each is then asked again
    * @throws StatusError as `review` does
    */
   async canEach(caller: Bearer, asked: readonly ResourceAccess[], signal: AbortSignal, { isKept = true } = {}): Promise<boolean[]> {

@@ -39,8 +39,7 @@ export class AnswerCache<T> {
   }
 
   /**
-   * The kept answer, or that of a question under way, or a new one. A caller who goes away fails nobody else; the question is given
-   * up when nobody waits for it any more.
+   * The kept answer, or that of a question under way, or a new one. A caller who goes away fails no other caller; the question is given up when no caller waits for it any more.
    *
    * @throws whatever `ask` throws; the signal's reason when it aborts
    */

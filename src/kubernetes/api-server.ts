@@ -30,9 +30,9 @@ export class ApiServer {
   }
 
   /**
-   * With the rights of whoever sent this token, or of whom it lets act as.
+   * With the rights of the sender of this token, or of the user whom it lets them act as.
    *
-   * @throws StatusError 401 for an identity that nobody may act as
+   * @throws StatusError 401 for an identity that cannot be impersonated
    */
   asCaller(bearer: Bearer): CallerClient {
     return new CallerClient(this.#transport, this.#connection, bearer);
@@ -129,7 +129,7 @@ export class ServiceClient {
     return this.#authorized((authorization) => this.#transport.json(call, { authorization }));
   }
 
-  /** A success with its body unread: whoever asks has to read or destroy it. */
+  /** A success with its body unread: the caller has to read or destroy it. */
   stream(call: StreamCall): Promise<UpstreamResponse> {
     return this.#authorized((authorization) => this.#transport.stream(call, { authorization }));
   }

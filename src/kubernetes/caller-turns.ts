@@ -1,7 +1,7 @@
 import type { Bearer, Identity } from '../http/operation.ts';
 import { type Bounds, Turns } from '../http/turns.ts';
 
-/** Turns of each caller by themselves: who asks much waits for their own, and keeps nobody else waiting. */
+/** Turns of each caller by themselves: a caller who asks much waits for their own, and keeps no other waiting. */
 export class CallerTurns {
   readonly #bounds: Bounds;
   /** Of those who are at it. */

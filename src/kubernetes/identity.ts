@@ -69,7 +69,7 @@ export class IdentityCache {
     const { username, ...rest } = review.data.status.userInfo;
     // An API server that lets anonymous requests in answers so for a token that it does not know, if told not to refuse it.
     if (username === 'system:anonymous') return 'refused';
-    // Something on the way has dropped the headers by which we act as somebody: everything would then happen with our own rights.
+    // Something on the way has dropped the headers by which we impersonate: everything would then happen with our own rights.
     if (bearer.actAs !== undefined && username !== bearer.actAs.name)
       throw serviceUnavailable('kubernetes', { cause: new Error('impersonation has no effect') });
     return { identity: { name: username, ...rest }, expiresInMs: tokenLifetimeMs(bearer.token, this.#now()) };

@@ -25,7 +25,7 @@ export function impersonationHeaders({ name, uid, groups, extra }: Identity): Im
 }
 
 /**
- * Whether the API server refused that our account acts as somebody, which is not about what that somebody may do. The verb is
+ * Whether the API server refused that our account acts as a user, which is not about what that user may do. The verb is
  * `impersonate`, or from 1.35 on `impersonate-on:user-info:list` and the like.
  */
 export const isImpersonationRefusal = (error: unknown) =>
@@ -33,7 +33,7 @@ export const isImpersonationRefusal = (error: unknown) =>
 
 const isReserved = (name: string) => name.startsWith('system:');
 
-/** Of Kubernetes itself, or of kubeadm, which binds `kubeadm:cluster-admins` to cluster-admin: nobody is in one by what others tell. */
+/** Of Kubernetes itself, or of kubeadm, which binds `kubeadm:cluster-admins` to cluster-admin: no user is in one by what others tell. */
 export const isReservedGroup = (name: string): boolean => isReserved(name) || name.startsWith('kubeadm:');
 
 /** What could end a header, or what a server on the way might cut off: ` system:masters` would arrive as `system:masters`. */

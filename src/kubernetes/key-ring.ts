@@ -45,7 +45,7 @@ interface KeyRingOptions {
 }
 
 /**
- * The secret keys that all replicas share and nobody else knows: whatever one of them seals or signs, the others open and verify.
+ * The secret keys that only the replicas know and share: whatever one of them seals or signs, the others open and verify.
  *
  * They live in a Secret, which the first replica makes (create wins once) and the others read. Its entry `seal.jwks` is a JWK Set
  * (RFC 7517) of symmetric keys, `{"keys":[{"kty":"oct","kid":"…","k":"<32 bytes, base64url>"}]}`. The first key seals; every key opens.
@@ -159,7 +159,7 @@ export class KeyRing {
     return this.#content;
   }
 
-  /** Reads the Secret again if it may hold a key that is not known, but not whenever somebody makes up a name. */
+  /** Reads the Secret again if it may hold a key that is not known, but not for each made-up name. */
   async #lookFor(kid: string): Promise<void> {
     const clock = this.#options.clock ?? (() => performance.now());
     if (this.#keys.some((key) => key.kid === kid) || clock() - this.#readAt < rereadAfterMs) return;
@@ -189,7 +189,7 @@ export class KeyRing {
     this.#failure = undefined;
   }
 
-  /** With that entry: a Secret of somebody who did not know of it gets it. */
+  /** With that entry: a Secret of an older release gets it. */
   async #completed(content: SecretContent, entry: Entry): Promise<SecretContent> {
     if (content.entries[entry] !== undefined) return content;
     return this.#secret.add({ [entry]: await makers[entry]() }, content, this.#stopped.signal);
@@ -201,7 +201,7 @@ const parseSealKeys = (text: string): SealKey[] =>
 
 const unusable = (entry: string) => `the Secret holds no set of keys in ${entry}`;
 
-/** In few words, for whoever looks at `/readyz`: codes, no names. */
+/** In few words, for readers of `/readyz`: codes, no names. */
 function describe(error: unknown): string {
   if (!(error instanceof StatusError)) return unusable(sealEntry);
   const { status } = error.cause instanceof StatusError ? error.cause : error;

@@ -21,7 +21,7 @@ interface KeySecretOptions {
   name: string;
 }
 
-/** One Secret that replicas make and complete together: whoever is first wins, and the others take what they find. */
+/** One Secret that replicas make and complete together: the first wins, and the others take what they find. */
 export class KeySecret {
   readonly #client: ServiceClient;
   readonly #namespace: string;

@@ -21,7 +21,7 @@ const leaseObject = z.looseObject({
 /** A Lease as it was read or written. */
 export type FoundLease = z.output<typeof leaseObject>;
 
-/** What is to be written: who holds it from now on ('' for nobody), and what is noted on it. */
+/** What is to be written: who holds it from now on ('' for none), and what is noted on it. */
 interface Holding {
   holderIdentity: string;
   durationSeconds: number;
@@ -57,9 +57,9 @@ export class LeaseObject {
   }
 
   /**
-   * Makes it, or writes over what was found if nobody else has done so since.
+   * Makes it, or writes over what was found if no other replica has done so since.
    *
-   * @returns undefined if somebody has; @throws StatusError
+   * @returns undefined if one has; @throws StatusError
    */
   async write(found: FoundLease | undefined, holding: Holding, signal: AbortSignal): Promise<FoundLease | undefined> {
     const { client, namespace, name, now = () => new Date() } = this.#options;

@@ -18,7 +18,7 @@ export interface LeaseOptions {
 }
 
 /**
- * Lets one of the replicas do what must not be done twice: who holds the Lease renews it, and whoever finds that it was not renewed for
+ * Lets one of the replicas do what must not be done twice: the holder of the Lease renews it, and a replica that finds it was not renewed for
  * its duration takes it. A holder that cannot renew stops in time. Times of other replicas are not relied on: a Lease counts as old
  * when it has not changed here for that long.
  *
@@ -100,7 +100,7 @@ export class Lease {
     }
   }
 
-  /** A right that is missing is said where everybody sees it, once: until somebody grants it, no replica does the work. */
+  /** A right that is missing is logged as a warning, once: until it is granted, no replica does the work. */
   #tell(error: unknown): void {
     const { cause } = error instanceof Error ? error : {};
     const lacks = isRefusal(cause, 403) ? cause.message : undefined;

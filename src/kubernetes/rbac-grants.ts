@@ -1,5 +1,5 @@
 /**
- * What the watched roles and bindings give somebody. A forecast of the API server's answer, which also other authorizers have a say in: it
+ * What the watched roles and bindings give a user. A forecast of the API server's answer, which also other authorizers have a say in: it
  * spares asking, and it explains; it never decides.
  */
 import type { Identity } from '../http/operation.ts';
@@ -7,7 +7,7 @@ import { type AccessQuestion, isAboutResource, type PolicyRule, type ResourceQue
 import type { NamedRole, RbacWatch } from './rbac-watch.ts';
 import type { BoundSubject, RoleBinding } from './role-bindings.ts';
 
-/** One binding that allows something to somebody, for whom it was made, and by which rule of its role. */
+/** One binding that allows something, its subject, and by which rule of its role. */
 export interface Grant {
   readonly binding: RoleBinding;
   readonly subject: BoundSubject;
@@ -74,7 +74,7 @@ const namelessVerbs = new Set(['list', 'watch', 'create', 'deletecollection']);
 const isByOwnName = ({ verb, group, resource }: Pick<ResourceQuestion, 'verb' | 'group' | 'resource'>) =>
   group === '' && resource === 'namespaces' && !namelessVerbs.has(verb);
 
-/** The roles whose rules would allow it to whoever is bound to them. */
+/** The roles whose rules would allow it to their subjects. */
 export function rolesAllowing(rbac: Pick<RbacWatch, 'rolesFor'>, question: AccessQuestion): NamedRole[] {
   const namespace = 'path' in question ? '' : question.namespace;
   return Array.from(rbac.rolesFor(namespace)).filter(({ rules }) => rules.some((rule) => ruleAllows(rule, question)));

@@ -17,7 +17,7 @@ export interface PolicyRule {
   readonly nonResourceURLs: readonly string[];
 }
 
-/** What somebody wants to do to a resource; '' is the core group, no subresource, no namespace, no name. */
+/** A request for a resource; '' is the core group, no subresource, no namespace, no name. */
 export interface ResourceQuestion {
   readonly verb: string;
   readonly group: string;
@@ -27,7 +27,7 @@ export interface ResourceQuestion {
   readonly name: string;
 }
 
-/** What somebody wants to do to a path that is no resource. */
+/** A request for a path that is no resource. */
 export interface PathQuestion {
   readonly verb: string;
   readonly path: string;

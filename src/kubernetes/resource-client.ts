@@ -120,7 +120,7 @@ export class CallerResource extends ResourceClient {
   }
 }
 
-/** Reads and writes with the service's own account. What is refused that nobody asked for is our trouble, and no caller's. */
+/** Reads and writes with the service's own account. A refusal of what no caller asked for is our trouble. */
 export class ServiceResource extends ResourceClient {
   readonly #client: ServiceClient;
 

@@ -10,7 +10,7 @@ export interface RoleBinding {
   /** '' for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly role: { readonly kind: 'Role' | 'ClusterRole'; readonly name: string };
-  /** Name of the UserBinding that it was made for; undefined for one that somebody else has made. */
+  /** Name of the UserBinding that it was made for; undefined for one that was made by others. */
   readonly userBinding?: string;
   /** User names and groups as Kubernetes sees them, and service accounts where they are asked for. */
   readonly subjects: readonly BoundSubject[];

@@ -31,13 +31,13 @@ export class RunLock {
     this.#durationSeconds = options.durationSeconds ?? 30;
   }
 
-  /** Whether somebody holds it, and what is noted on it. @throws StatusError */
+  /** Whether a replica holds it, and what is noted on it. @throws StatusError */
   async look(signal: AbortSignal): Promise<{ isHeld: boolean; notes: Notes }> {
     const found = await this.#object.read(signal);
     return { isHeld: this.#leftSeconds(found) > 0, notes: notesOf(found) };
   }
 
-  /** @returns the lock, or how long to wait if somebody has it; @throws StatusError */
+  /** @returns the lock, or how long to wait if another replica has it; @throws StatusError */
   async take(signal: AbortSignal): Promise<HeldLock | { retryAfterSeconds: number }> {
     const found = await this.#object.read(signal);
     const leftSeconds = this.#leftSeconds(found);
@@ -141,7 +141,7 @@ export class HeldLock {
     } else this.#found = written;
   }
 
-  /** Somebody has written in between: only who holds it counts. */
+  /** Another replica has written in between: only its holder counts. */
   async #writeAgain(holding: Parameters<LeaseObject['write']>[1], signal: AbortSignal): Promise<FoundLease | undefined> {
     const { object, holderIdentity } = this.#parts;
     const found = await object.read(signal);

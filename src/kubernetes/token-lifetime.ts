@@ -5,7 +5,7 @@ const jwtPattern = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
  * Milliseconds until a token that the API server has accepted expires; Infinity if it does not say. Only ever a reason to forget an
- * answer sooner: nothing is decided by the content of a token that nobody here has verified.
+ * answer sooner: nothing is decided by the content of a token that was not verified here.
  */
 export function tokenLifetimeMs(token: string, now: Date): number {
   if (!jwtPattern.test(token)) return Number.POSITIVE_INFINITY;

@@ -127,7 +127,7 @@ export class Transport {
       const response = await repeated(call, deadline, () => this.#open(call.isLong ? 'long' : 'short', call, credential, deadline));
       deadline.release();
       response.body.once('close', () => deadline.end());
-      // Whoever reads the body gets the error too; without a listener, one that comes before the first read would end the process.
+      // The reader of the body gets the error too; without a listener, one that comes before the first read would end the process.
       response.body.on('error', () => undefined);
       return response;
     } catch (error) {

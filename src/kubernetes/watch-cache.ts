@@ -239,7 +239,7 @@ export class WatchCache<Row> {
     for (const listener of this.#listeners) this.#guard(key, () => listener(change));
   }
 
-  /** One object that somebody cannot cope with must not keep all others from being followed. */
+  /** One object that a listener cannot cope with must not keep all others from being followed. */
   #guard<T>(key: string, act: () => T): T | undefined {
     try {
       return act();

@@ -74,7 +74,7 @@ export class WatchLoop {
   #heardAt: number;
   /** In a row. */
   #failures = 0;
-  /** Whether it was listed anew because the version was refused, and no watch has gone well since. */
+  /** Whether it was listed again because the version was refused, and no watch has gone well since. */
   #isListedAnew = false;
   #failure: string | undefined;
   #isNotInstalled = false;
@@ -240,7 +240,7 @@ function upstreamErrorOf(failure: unknown): UpstreamError | undefined {
   return error instanceof UpstreamError ? error : undefined;
 }
 
-/** In few words, for whoever looks at `/readyz`: codes, not addresses. */
+/** In few words, for readers of `/readyz`: codes, not addresses. */
 function describe(failure: unknown): string {
   // Of our own 503 and 504 the cause tells more.
   const error = failure instanceof StatusError && failure.cause instanceof Error ? failure.cause : failure;

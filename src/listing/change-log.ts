@@ -3,7 +3,7 @@ import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ListRow } from './properties.ts';
 import { firstIndex } from './sort.ts';
 
-/** As many as are sent to somebody who was away for moments; who was away for longer starts again. */
+/** As many as are sent to a client that was away for moments; one that was away for longer starts again. */
 const maxChanges = 4096;
 
 /** One row that came, changed or went. */

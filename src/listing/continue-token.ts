@@ -11,7 +11,7 @@ const refused = (message: string) => badParameter('continue', message);
 
 /**
  * Says where a list goes on: behind the last row of a page, by that row's place in the order and not by a count, so that nothing
- * shows twice when objects come and go meanwhile. Sealed, since it holds values of that object and since nobody may make one up.
+ * shows twice when objects come and go meanwhile. Sealed, since it holds values of that object and since clients must not make one up.
  */
 export class ContinueTokens {
   readonly #seal: Seal;

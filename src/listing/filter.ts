@@ -1,7 +1,7 @@
 import { badParameter } from '../http/status.ts';
 import type { ListProperties, Predicate } from './properties.ts';
 
-/** Each filter costs a look at every row: more than anybody types, and few enough for one turn of the event loop. */
+/** Each filter costs a look at every row: more than users type, and few enough for one turn of the event loop. */
 const maxFilters = 32;
 
 type Filterable<Row> = Pick<ListProperties<Row>, 'searched' | 'compared'>;

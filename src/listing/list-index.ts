@@ -3,7 +3,7 @@ import type { ListProperties, ListRow } from './properties.ts';
 import { type ListQuery, parseQuery, type QueryParameters, queryKey, type Scope } from './query.ts';
 import { ResultSet, type RowChange } from './result-set.ts';
 
-/** A result that has missed more than these is made anew. */
+/** A result that has missed more than these is rebuilt. */
 const maxChanges = 8192;
 const maxResults = 128;
 /** References to rows in all results together: 16 MiB. */
@@ -17,7 +17,7 @@ interface Kept<Row extends ListRow> {
 
 /**
  * Answers queries over all rows of a resource. The result of a query is kept and follows the changes, so that asking again costs the changes since
- * then, however many rows there are. A result that nobody asks for costs nothing when they change, and makes room when others are
+ * then, however many rows there are. A result that is not asked for costs nothing when they change, and makes room when others are
  * asked for.
  */
 export class ListIndex<Row extends ListRow> {

@@ -71,7 +71,7 @@ export class Lister<Row extends ListRow> {
   async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
     const { cache, properties } = this.#options;
     await this.whenFresh(parameters, signal);
-    // Nobody asks for the same page behind a token again.
+    // The same page behind a token is not asked for again.
     const key =
       parameters.continue === '' ? `${parameters.page} ${parameters.limit} ${queryKey(properties, parameters, scope)}` : undefined;
     const kept = key === undefined ? undefined : this.#pages.get(key);

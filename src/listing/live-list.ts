@@ -30,7 +30,7 @@ export interface LiveListOptions<Row extends LiveRow> {
 /**
  * What there is and what becomes of it, as the text of server-sent events (HTML Standard, 9.2): event ADDED, MODIFIED, DELETED, BOOKMARK
  * or ERROR, with `{"type","object"}` as in a Kubernetes watch. What stops fitting is DELETED. An id stands where everything up to that
- * version has been told: whoever resumes after it misses nothing. Made as fast as it is read, so that a slow reader holds back nothing.
+ * version has been told: a client that resumes after it misses nothing. Made as fast as it is read, so that a slow reader holds back nothing.
  */
 export async function* liveList<Row extends LiveRow>(options: LiveListOptions<Row>): AsyncGenerator<string> {
   const { cache, changes, after, signal } = options;
@@ -42,7 +42,7 @@ export async function* liveList<Row extends LiveRow>(options: LiveListOptions<Ro
   if (isStatusError(reason)) yield errorEvent(reason);
 }
 
-/** How far somebody has been told. */
+/** How far a client has been told. */
 interface Progress {
   /** Of the next change. */
   position: number;

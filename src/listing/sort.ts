@@ -97,7 +97,7 @@ export const indexAfter = <Row extends ListRow>(rows: readonly Row[], position: 
 /** So many take a few milliseconds. */
 const sliceLength = 4096;
 
-/** As `Array.prototype.filter`, but lets the event loop turn, so that many elements keep nobody else waiting. */
+/** As `Array.prototype.filter`, but lets the event loop turn, so that many elements keep no other request waiting. */
 export async function filterInSlices<T>(elements: readonly T[], fits: (element: T) => boolean): Promise<T[]> {
   const slices: T[][] = [];
   for (let at = 0; at < elements.length; at += sliceLength) {

@@ -9,7 +9,7 @@ import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../kuber
 import type { ResourceQuestion } from '../kubernetes/rbac-rules.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 
-/** What somebody wants to do, wherever they may. */
+/** A request, in whichever namespace it is allowed. */
 export type Question = Omit<ResourceQuestion, 'namespace' | 'name'>;
 
 /** Of namespaces that the roles speak for, and as many of those that they do not. */
@@ -26,7 +26,7 @@ const unsettledDoubtMs = 1_000;
 /** What is wrong with a forecast: the API server says no in a namespace where the roles say yes, or yes where they say nothing. */
 type Doubt = 'saysTooMuch' | 'saysTooLittle';
 
-/** Where somebody may do something, as the watched roles have it. */
+/** Where a caller may do something, as the watched roles have it. */
 export interface Forecast {
   readonly allowed: NamespaceForecast;
   readonly doubt: Doubt | undefined;
@@ -41,7 +41,7 @@ export interface ForecastsOptions {
 }
 
 /**
- * Says in which namespaces somebody may do something, from the watched roles, and holds it against a few real reviews: RBAC need not be
+ * Says in which namespaces a caller may do something, from the watched roles, and holds it against a few real reviews: RBAC need not be
  * the only authorizer of a cluster. Kept for as long as access decisions are, and until a role or binding changes.
  */
 export class Forecasts {
@@ -109,7 +109,7 @@ export const questionKey = ({ verb, group, resource, subresource }: Question, { 
 
 export const isIn = (allowed: NamespaceForecast, name: string): boolean => allowed === 'all' || allowed.has(name);
 
-/** Any of them, each at most once; which ones, nobody can foretell. */
+/** Any of them, each at most once; which ones cannot be foretold. */
 function sampleOf(names: readonly string[]): string[] {
   const chosen = new Set<string>();
   const count = Math.min(sampleSize, names.length);

@@ -1,5 +1,5 @@
 /**
- * In which namespaces somebody may do something: for people who may not list namespaces, and for every page that offers a choice of them.
+ * In which namespaces a caller may do something: for people who may not list namespaces, and for every page that offers a choice of them.
  * Whether they may, the API server says; the roles and namespaces that the service watches only spare asking about each.
  */
 import type { Check } from '../http/health.ts';

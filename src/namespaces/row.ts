@@ -7,7 +7,7 @@ export interface NamespaceRow extends ListRow {
   readonly creationSeconds: number;
 }
 
-/** Called once per change of a namespace. No more of it is shown than whoever works in it has to know: no annotations, no uid. */
+/** Called once per change of a namespace. No more of it is shown than its users have to know: no annotations, no uid. */
 export function namespaceRow({ metadata }: KubernetesObject): NamespaceRow {
   const { name, labels = {}, creationTimestamp, deletionTimestamp } = metadata;
   const served = { name, labels, creationTimestamp, ...(deletionTimestamp !== undefined && { deletionTimestamp }) };

@@ -30,7 +30,7 @@ export interface NamespacesServiceOptions {
 }
 
 /**
- * Lists the namespaces in which somebody may do something. The watched roles say which ones to ask about; that a namespace is told, the
+ * Lists the namespaces in which a caller may do something. The watched roles say which ones to ask about; that a namespace is told, the
  * API server has said for this caller, this question and this namespace.
  */
 export class NamespacesService {
@@ -132,5 +132,5 @@ export class NamespacesService {
 
 const scopeOf = (names: ReadonlySet<string>): Scope<NamespaceRow> => ({ key: keyOf(names), fits: ({ name }) => names.has(name) });
 
-/** Equal sets have equal keys, so that lists are found again, whoever asks. */
+/** Equal sets have equal keys, so that lists are found again for each caller. */
 const keyOf = (names: ReadonlySet<string>): string => hash('sha256', [...names].sort().join('/'), 'base64url');
