@@ -41,6 +41,7 @@ export class PluginFiles {
   /** Read once per version of a ConfigMap. */
   readonly #read = new WeakMap<ConfigMap, PluginMap | RefusedMap>();
   readonly #answers = new LRUCache<string, JsonText>({ maxSize: maxAnswerSize, sizeCalculation: ({ bytes }) => bytes.length + 1 });
+  readonly #listeners = new Set<() => void>();
   #revision = 0;
   #sorted: CurrentMaps | undefined;
 
@@ -53,6 +54,7 @@ export class PluginFiles {
       (map) => {
         this.#revision += 1;
         if (map?.plugin !== undefined) this.#readOnce(map);
+        for (const listener of this.#listeners) listener();
       },
     );
     parts.metrics.cache(() => ({ name: 'plugin answers', entries: this.#answers.size }));
@@ -102,9 +104,10 @@ export class PluginFiles {
     return file && Buffer.from(file.contents, file.encoding).toString();
   }
 
-  /** Grows with every change of a ConfigMap that has files of plugins. */
-  get revision(): number {
-    return this.#revision;
+  /** Tells of every change of a ConfigMap that has files of plugins. @returns a function that ends it */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** The maps of plugins that are not disabled, in their order. */

@@ -28,8 +28,8 @@ export interface PluginFiles {
   >;
   /** The manifest of a plugin, whether or not the caller may see it; undefined if there is none. @throws StatusError 503 */
   manifestOf(plugin: string): string | undefined;
-  /** Grows with every change. */
-  readonly revision: number;
+  /** Tells of every change, not of whose files. @returns a function that ends it */
+  onChange(listener: () => void): () => void;
 }
 
 export interface PluginAssetsOptions {

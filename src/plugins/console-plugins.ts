@@ -3,7 +3,7 @@ import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
-import { WatchCache } from '../kubernetes/watch-cache.ts';
+import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
 import { type ConsolePlugin, keepConsolePlugin } from './console-plugin.ts';
 import { manifestName } from './plugin-manifest.ts';
 import type { PolicyAddition } from './policy-sources.ts';
@@ -54,8 +54,14 @@ export class ConsolePlugins {
     return this.#cache.revision;
   }
 
-  get isSynced(): boolean {
-    return this.#cache.isSynced;
+  /** @throws the signal's reason when it aborts before */
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return this.#cache.whenSynced(signal);
+  }
+
+  /** @returns a function that ends it */
+  onChange(listener: (change: Change<ConsolePlugin>) => void): () => void {
+    return this.#cache.onChange(listener);
   }
 
   get(plugin: string): ConsolePlugin | undefined {

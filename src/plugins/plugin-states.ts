@@ -1,23 +1,24 @@
 import { hash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { Lease } from '../kubernetes/lease.ts';
+import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
+import type { Outcome } from '../kubernetes/work-queue.ts';
 import type { PluginFiles } from './assets.ts';
 import type { Condition, ConsolePlugin, ServiceReference } from './console-plugin.ts';
 import { type ConsolePlugins, consolePluginType } from './console-plugins.ts';
 import { manifestName, readManifest } from './plugin-manifest.ts';
 import { discard, type PluginServices } from './services.ts';
 
-const lookEveryMs = 500;
+/** A plugin is often applied as several objects. */
+const delayMs = 250;
 const probeEveryMs = 5 * 60_000;
 const retryMs = 30_000;
 const timeoutMs = 10_000;
 const maxManifestBytes = 1024 * 1024;
-const atOnce = 4;
+const workers = 4;
 
 export interface PluginStatesOptions {
   client: ServiceClient;
@@ -40,74 +41,57 @@ interface Finding {
   readonly version?: string | undefined;
 }
 
-interface Look {
-  /** Of the spec and, where the files are in ConfigMaps, of these: another one is looked at anew. */
-  readonly of: string;
-  readonly dueAt: number;
-}
-
 /**
  * Keeps what ConsolePlugins say of themselves: whether the manifest can be read, and the version in it. One replica does it at a time,
  * and nothing relies on it.
  */
-export class PluginStates {
+export function pluginStates(options: PluginStatesOptions): Controller {
+  const term = new PluginStates(options);
+  return new Controller({ ...options, name: 'atrium-plugin-states', workers, delayMs, begin: () => term });
+}
+
+class PluginStates implements Term, Source {
+  readonly sources = [this];
   readonly #options: PluginStatesOptions;
-  readonly #lease: Lease;
-  readonly #looks = new Map<string, Look>();
 
   constructor(options: PluginStatesOptions) {
     this.#options = options;
-    this.#lease = new Lease({ ...options, name: 'atrium-plugin-states' });
   }
 
-  start(): void {
-    this.#lease.start((signal) => this.#work(signal));
+  onChange(enqueue: (name: string) => void): () => void {
+    const { consolePlugins, files } = this.#options;
+    const forget = [
+      // Its status is our own doing.
+      consolePlugins.onChange(({ key, old, new: current }) => {
+        if (old === undefined || old.generation !== current?.generation) enqueue(key);
+      }),
+      files.onChange(() => {
+        for (const { name, backend } of consolePlugins.all()) if (backend === undefined) enqueue(name);
+      }),
+    ];
+    return () => {
+      for (const end of forget) end();
+    };
   }
 
-  stop(): Promise<void> {
-    return this.#lease.stop();
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return this.#options.consolePlugins.whenSynced(signal);
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
-    this.#looks.clear();
-    while (!signal.aborted) {
-      if (this.#options.consolePlugins.isSynced) await this.#lookAtDue(signal);
-      await sleep(lookEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
-    }
+  *keys(): Iterable<string> {
+    for (const { name } of this.#options.consolePlugins.all()) yield name;
   }
 
-  async #lookAtDue(signal: AbortSignal): Promise<void> {
-    const now = this.#clock();
-    const plugins = [...this.#options.consolePlugins.all()];
-    const names = new Set(plugins.map(({ name }) => name));
-    for (const name of this.#looks.keys()) if (!names.has(name)) this.#looks.delete(name);
-    const due = plugins.filter((plugin) => {
-      const look = this.#looks.get(plugin.name);
-      return look === undefined || look.of !== this.#contentOf(plugin) || look.dueAt <= now;
-    });
-    await Promise.all(Array.from({ length: atOnce }, () => this.#lookAtEach(due, signal)));
+  async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+    const plugin = this.#options.consolePlugins.get(name);
+    if (plugin === undefined) return 'done';
+    const finding = withRefusals(await this.#lookAt(plugin, signal), plugin);
+    if (!(await this.#keep(plugin, finding, signal))) return 'again';
+    return { requeueAfterMs: finding.status === 'True' || finding.reason === 'Disabled' ? probeEveryMs : retryMs };
   }
 
-  async #lookAtEach(due: ConsolePlugin[], signal: AbortSignal): Promise<void> {
-    for (let plugin = due.shift(); plugin !== undefined && !signal.aborted; plugin = due.shift()) {
-      const of = this.#contentOf(plugin);
-      try {
-        const finding = withRefusals(await this.#lookAt(plugin, signal), plugin);
-        await this.#keep(plugin, finding, signal);
-        const pauseMs = finding.status === 'True' || finding.reason === 'Disabled' ? probeEveryMs : retryMs;
-        this.#looks.set(plugin.name, { of, dueAt: this.#clock() + pauseMs });
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#options.log.debug({ plugin: plugin.name, err: error }, 'the state of a plugin could not be written');
-        // Written by somebody else meanwhile: there is a newer one to look at.
-        const isOld = error instanceof StatusError && error.status.code === 409;
-        this.#looks.set(plugin.name, { of, dueAt: this.#clock() + (isOld ? 0 : retryMs) });
-      }
-    }
-  }
-
-  #contentOf({ generation, isEnabled, backend }: ConsolePlugin): string {
-    return backend === undefined && isEnabled ? `${generation} ${this.#options.files.revision}` : String(generation);
+  onFailure(name: string, error: unknown): void {
+    this.#options.log.debug({ plugin: name, err: error }, 'the state of a plugin could not be written');
   }
 
   async #lookAt({ name, isEnabled, backend, integrity }: ConsolePlugin, signal: AbortSignal): Promise<Finding> {
@@ -152,8 +136,8 @@ export class PluginStates {
     }
   }
 
-  /** Writes what differs, if nobody has changed the object since. */
-  async #keep(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal): Promise<void> {
+  /** Writes what differs. @returns false if the object has changed since */
+  async #keep(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal): Promise<boolean> {
     const { conditions, version: oldVersion } = plugin.status;
     const old = conditions.find(({ type }) => type === 'Available');
     const isSame = old?.status === status && old.lastTransitionTime !== '';
@@ -166,23 +150,25 @@ export class PluginStates {
       lastTransitionTime: isSame ? old.lastTransitionTime : time,
       ...(plugin.generation !== undefined && { observedGeneration: plugin.generation }),
     };
-    if (isDeepStrictEqual(condition, old) && (version ?? undefined) === oldVersion) return;
+    if (isDeepStrictEqual(condition, old) && (version ?? undefined) === oldVersion) return true;
     const { name, resourceVersion } = plugin;
-    await this.#options.client.request({
-      method: 'PATCH',
-      path: resourcePath(consolePluginType, { name, subresource: 'status' }),
-      contentType: 'application/merge-patch+json',
-      body: {
-        metadata: { resourceVersion },
-        status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), condition] },
-      },
-      call: 'patch consoleplugins/status',
-      signal,
-    });
-  }
-
-  #clock(): number {
-    return this.#options.clock?.() ?? performance.now();
+    try {
+      await this.#options.client.request({
+        method: 'PATCH',
+        path: resourcePath(consolePluginType, { name, subresource: 'status' }),
+        contentType: 'application/merge-patch+json',
+        body: {
+          metadata: { resourceVersion },
+          status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), condition] },
+        },
+        call: 'patch consoleplugins/status',
+        signal,
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 409) return false;
+      throw error;
+    }
   }
 }
 

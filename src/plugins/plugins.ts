@@ -6,7 +6,7 @@ import type { Operation } from '../http/operation.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { PluginAssets, type PluginFiles } from './assets.ts';
 import { ConsolePlugins } from './console-plugins.ts';
-import { PluginStates } from './plugin-states.ts';
+import { pluginStates } from './plugin-states.ts';
 import { PluginProxy } from './proxy.ts';
 import { assetOperations, proxyOperations } from './routes.ts';
 import { clusterNetwork, type PluginNetwork } from './service-address.ts';
@@ -61,7 +61,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   });
   const assets = new PluginAssets({ ...options, services });
   const proxy = new PluginProxy({ consolePlugins, services, timeoutMs });
-  const states = pluginAssets ? new PluginStates({ ...options, services }) : undefined;
+  const states = pluginAssets ? pluginStates({ ...options, services }) : undefined;
   return {
     operations: [
       ...(pluginAssets ? assetOperations(assets, basePath) : []),
