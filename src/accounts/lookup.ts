@@ -3,6 +3,12 @@ import type { Change, WatchCache, WatchState } from '../kubernetes/watch-cache.t
 import type { Account } from './account.ts';
 import { recordName } from './record-name.ts';
 
+/** Of one that came, changed or went. */
+export interface AccountChange {
+  readonly old: Account | undefined;
+  readonly new: Account | undefined;
+}
+
 /** All User records, as far as this replica has seen the cluster. */
 export interface AccountLookup {
   /** By the record's name. */
@@ -23,7 +29,7 @@ export interface AccountLookup {
   /** Seconds since the API server was last heard of on their watch. */
   ageSeconds(): number;
   /** Told of every record that comes, changes or goes. @returns a function that ends it */
-  onChange(listener: (name: string) => void): () => void;
+  onChange(listener: (name: string, change: AccountChange) => void): () => void;
   /** Whether that version is seen in time. @throws the signal's reason when it aborts */
   waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   /** Whether something is true of them, or becomes so in time. */
@@ -42,7 +48,7 @@ type Records = Pick<
 
 /** Reads accounts out of a watch cache of Users. To be made before the cache is started. */
 export function accountLookup(records: Records): AccountLookup {
-  const listeners = new Set<(name: string) => void>();
+  const listeners = new Set<(name: string, change: AccountChange) => void>();
   /** Of records, by the user name that Kubernetes sees. */
   const names = new Map<string, string>();
 
@@ -61,7 +67,8 @@ export function accountLookup(records: Records): AccountLookup {
   records.onChange((change) => {
     nameSubject(change);
     nameAdministrator(change);
-    for (const listener of listeners) listener(change.key);
+    const told = { old: change.old?.account, new: change.new?.account };
+    for (const listener of listeners) listener(change.key, told);
   });
 
   return {

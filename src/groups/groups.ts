@@ -19,7 +19,7 @@ import { GroupMembers } from './members.ts';
 import { groupOperations } from './routes.ts';
 import { type GroupRow, groupRow } from './row.ts';
 import { GroupService } from './service.ts';
-import { GroupStates } from './states.ts';
+import { groupStates } from './states.ts';
 import { GroupWriter } from './writer.ts';
 
 /** All Groups, followed once. To be made before the cache is started. */
@@ -74,7 +74,7 @@ export function createGroups(options: GroupsOptions): Groups {
     now,
   });
   const parts = { ...options, cache, now };
-  const states = new GroupStates({ ...options, client: apiServer.asService, cache, localGroups });
+  const states = groupStates({ ...options, client: apiServer.asService, cache, localGroups });
   return {
     operations: groupOperations({
       ...options,
