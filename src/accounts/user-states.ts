@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { Controller, type Term } from '../kubernetes/controller.ts';
 import { createEvent } from '../kubernetes/events.ts';
-import { Lease } from '../kubernetes/lease.ts';
+import { changedStatus } from '../kubernetes/object-status.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { Outcome } from '../kubernetes/work-queue.ts';
 import { type Account, accountOf } from './account.ts';
 import { conditionsOf } from './conditions.ts';
 import { DeletedUsers } from './deleted-users.ts';
 import type { AccountLookup } from './lookup.ts';
-import { nextChangeOf, phaseOf } from './phase.ts';
+import { type AccountPhase, nextChangeOf, phaseOf } from './phase.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 import { unfinishedEnd } from './unfinished.ts';
 import { labelsToChange } from './user-labels.ts';
@@ -20,11 +20,9 @@ import { userApiVersion } from './user-resource.ts';
 
 /** The API server keeps Events about objects without a namespace nowhere else. */
 const eventNamespace = 'default';
-const lookEveryMs = 1_000;
-const retryMs = 10_000;
-/** Records looked at between two turns of the event loop, and written at one time. */
-const batch = 50;
-const atOnce = 4;
+const workers = 4;
+/** A user is made, or logs in, by several writes: a look in between would only be in their way. */
+const delayMs = 500;
 
 export interface UserStatesOptions {
   client: ServiceClient;
@@ -55,11 +53,8 @@ export interface UserStatesOptions {
 export class UserStates {
   readonly #options: UserStatesOptions;
   readonly #records: UserRecords;
-  readonly #lease: Lease;
+  readonly #controller: Controller;
   readonly #now: () => Date;
-  /** When to look at a record again, in milliseconds since 1970; 0 for at once. */
-  readonly #due = new Map<string, number>();
-  #forget: (() => void) | undefined;
   readonly #deleted: DeletedUsers;
   #forgetGone: () => void = () => undefined;
 
@@ -68,85 +63,58 @@ export class UserStates {
     this.#records = new UserRecords(options.client);
     this.#now = options.now ?? (() => new Date());
     this.#deleted = new DeletedUsers({ ...options, now: this.#now });
-    this.#lease = new Lease({ ...options, name: 'atrium-user-states' });
+    this.#controller = new Controller({
+      ...options,
+      name: 'atrium-user-states',
+      workers,
+      delayMs,
+      begin: (signal) => this.#begin(signal),
+    });
   }
 
   start(): void {
     this.#forgetGone = this.#options.records.onGone((account) => this.#deleted.see(account));
-    this.#lease.start((signal) => this.#work(signal));
+    this.#controller.start();
   }
 
   stop(): Promise<void> {
     this.#forgetGone();
-    return this.#lease.stop();
+    return this.#controller.stop();
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
+  #begin(signal: AbortSignal): Term {
     const { accounts, records, log } = this.#options;
-    log.info('this replica keeps the states of users');
-    this.#forget = accounts.onChange((name) => this.#due.set(name, 0));
-    for (const name of records.names()) this.#due.set(name, 0);
     const ending = this.#deleted.run(signal);
-    try {
-      while (!signal.aborted) {
-        if (accounts.isSynced) await this.#lookAtDue(signal);
-        await sleep(lookEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
-      }
-    } finally {
-      this.#forget();
-      this.#due.clear();
-      await ending;
-    }
+    return {
+      sources: [
+        {
+          onChange: (enqueue) => accounts.onChange(enqueue),
+          whenSynced: (whileLeader) => accounts.whenSynced(whileLeader),
+          keys: () => records.names(),
+        },
+      ],
+      reconcile: (name, whileLeader) => this.#reconcile(name, whileLeader),
+      onFailure: (name, error) => log.debug({ user: name, err: error }, 'the state of a user could not be written'),
+      end: () => ending,
+    };
   }
 
-  async #lookAtDue(signal: AbortSignal): Promise<void> {
-    const now = this.#now().getTime();
-    const due = [...this.#due].filter(([, time]) => time <= now).map(([name]) => name);
-    for (let start = 0; start < due.length && !signal.aborted; start += batch) {
-      const names = due.slice(start, start + batch);
-      await Promise.all(
-        Array.from({ length: atOnce }, (_, turn) =>
-          this.#lookAtEach(
-            names.filter((_name, index) => index % atOnce === turn),
-            signal,
-          ),
-        ),
-      );
-    }
-  }
-
-  async #lookAtEach(names: readonly string[], signal: AbortSignal): Promise<void> {
-    for (const name of names) {
-      if (signal.aborted) return;
-      // What changes meanwhile is due again.
-      this.#due.delete(name);
-      try {
-        const next = await this.#lookAt(name, signal);
-        if (next !== undefined && !this.#due.has(name)) this.#due.set(name, next);
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#options.log.debug({ user: name, err: error }, 'the state of a user could not be written');
-        this.#due.set(name, this.#now().getTime() + retryMs);
-      }
-    }
-  }
-
-  /** @returns when to look again, in milliseconds since 1970; undefined for when it changes */
-  async #lookAt(name: string, signal: AbortSignal): Promise<number | undefined> {
+  /** What it writes, the watch tells of: then it is looked at again. */
+  async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const { records, config, naming } = this.#options;
     const object = records.get(name);
-    if (object === undefined) return undefined;
+    if (object === undefined) return 'done';
     const unfinishedUntil = unfinishedEnd(object);
     const now = this.#now();
-    if (unfinishedUntil !== undefined && unfinishedUntil > now.getTime()) return unfinishedUntil;
+    if (unfinishedUntil !== undefined && unfinishedUntil > now.getTime()) return { requeueAt: unfinishedUntil };
     if (unfinishedUntil !== undefined) {
       await this.#records.remove(object.metadata, signal);
-      return undefined;
+      return 'done';
     }
     const account = accountOf(object);
     const labels = labelsToChange(object.metadata.labels, isRecord(object.spec) ? object.spec : {});
     const labelled = labels === undefined ? object : await this.#records.patch(object, { labels }, signal);
-    if (labelled === undefined) return 0;
+    if (labelled === undefined) return 'again';
     const phase = phaseOf(account, now, config.users.idleDays);
     const isNameless = account.isCanonical && account.connectorType === 'local' && account.subjectName === '';
     const subjectName = isNameless ? localSubjectName(account, naming) : undefined;
@@ -158,27 +126,21 @@ export class UserStates {
       ...(subjectName !== undefined && { subjectName }),
       ...(!account.isCanonical && { subjectName: null, groups: null }),
     };
-    const old = isRecord(object.status) ? object.status : {};
-    const status = Object.fromEntries(
-      Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),
-    );
-    if (Object.keys(status).length > 0) {
-      if ((await this.#records.patch(labelled, { status }, signal)) === undefined) return 0;
-      if (typeof old.phase === 'string' && old.phase !== phase.phase)
-        await this.#tell(object, old.phase, phase.phase, phase.reason, signal);
+    const status = changedStatus(object.status, wanted);
+    if (status !== undefined) {
+      if ((await this.#records.patch(labelled, { status }, signal)) === undefined) return 'again';
+      await this.#tell(object, phase, signal);
     }
-    return nextChangeOf(account, now, config.users.idleDays);
+    const next = nextChangeOf(account, now, config.users.idleDays);
+    return next === undefined ? 'done' : { requeueAt: next };
   }
 
-  /** An Event that is lost fails nothing. */
-  async #tell(
-    { metadata: { name, uid } }: KubernetesObject,
-    before: string,
-    phase: string,
-    reason: string,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** An Event where the phase is another one than before; one that is lost fails nothing. */
+  async #tell(object: KubernetesObject, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#options;
+    const { name, uid } = object.metadata;
+    const before = isRecord(object.status) ? object.status.phase : undefined;
+    if (typeof before !== 'string' || before === phase) return;
     const event = {
       namespace: eventNamespace,
       involvedObject: { apiVersion: userApiVersion, kind: 'User', name, uid },

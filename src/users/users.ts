@@ -54,7 +54,9 @@ export function watchUsers(parts: WatchCacheParts): WatchedUsers {
   const cache = new WatchCache<UserRow>(parts, { name: 'users', type: userResource, keep: userRow });
   const accounts = accountLookup(cache);
   const records = {
-    names: () => Array.from(cache.values(), ({ name }) => name),
+    *names() {
+      for (const { name } of cache.values()) yield name;
+    },
     get: (name: string) => storedObject(cache.get(name)),
     onGone: (listener: (account: Account) => void) =>
       cache.onChange(({ old, new: current }) => {
