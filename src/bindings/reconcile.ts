@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { changedStatus } from '../kubernetes/object-status.ts';
+import { isKubernetesObject, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Owner, Subject } from './made-binding.ts';
@@ -104,12 +104,8 @@ export class Reconciler {
   }
 
   async #tell(object: KubernetesObject, result: Result, now: Date, signal: AbortSignal): Promise<void> {
-    const wanted = statusOf(object, result, now);
-    const old = isRecord(object.status) ? object.status : {};
-    const status = Object.fromEntries(
-      Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(JSON.parse(JSON.stringify(value)), old[key])),
-    );
-    if (Object.keys(status).length === 0) return;
+    const status = changedStatus(object.status, statusOf(object, result, now));
+    if (status === undefined) return;
     const written = await this.#patch(object, { status }, 'status', signal);
     // So that the next look does not go by the status of before.
     await this.#options.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);

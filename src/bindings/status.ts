@@ -1,15 +1,7 @@
 /** What the status of a UserBinding says. */
+import { type Condition, setCondition } from '../kubernetes/object-status.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';
-
-interface Condition {
-  type: string;
-  status: 'True' | 'False';
-  reason: string;
-  message: string;
-  lastTransitionTime: string;
-  observedGeneration: number;
-}
 
 /** What became of a UserBinding. */
 export interface Result {
@@ -88,16 +80,10 @@ const maxNamed = 10;
 const few = (names: readonly string[]): string =>
   [...names.slice(0, maxNamed), ...(names.length > maxNamed ? [`and ${names.length - maxNamed} more`] : [])].join(', ');
 
-/** A condition that stays keeps the time since when it is so. */
 function conditionOf({ type, trouble, message = '' }: Finding, object: KubernetesObject, observedGeneration: number, now: Date): Condition {
   const status = trouble === undefined ? 'True' : 'False';
-  const before = recordsOf(object, 'conditions').find((other) => other.type === type);
-  const since =
-    before?.status === status && typeof before.lastTransitionTime === 'string'
-      ? before.lastTransitionTime
-      : `${now.toISOString().slice(0, 19)}Z`;
   const told = { reason: trouble?.reason ?? 'AsExpected', message: (trouble?.message ?? message).slice(0, 4096) };
-  return { type, status, ...told, lastTransitionTime: since, observedGeneration };
+  return setCondition(object.status, { type, status, ...told, observedGeneration }, now);
 }
 
 /** What subjects were found to be before. */

@@ -1,5 +1,5 @@
-import { timestamp } from '../accounts/timestamp.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { type Condition, setCondition } from '../kubernetes/object-status.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 
 /** As many as a message names. */
 const maxNamed = 20;
@@ -15,25 +15,20 @@ interface ShownMember {
 }
 
 /**
- * What is observed of a group, as its status tells it; null removes a member. A condition that stays keeps the time since when it is so.
+ * What is observed of a group, as its status tells it; null removes a member.
  *
  * @param members of a local group; undefined where the issuer knows them
  */
 export function groupStatus({ metadata, status }: KubernetesObject, members: readonly ShownMember[] | undefined, now: Date) {
-  const told = membersKnown(members);
-  const old = isRecord(status) && Array.isArray(status.conditions) ? status.conditions.filter(isRecord) : [];
-  const before = old.find(({ type }) => type === told.type);
-  const since =
-    before?.status === told.status && typeof before.lastTransitionTime === 'string' ? before.lastTransitionTime : timestamp(now);
   return {
     memberCount: members?.length ?? null,
     members: members?.slice(0, maxShown) ?? null,
     observedGeneration: metadata.generation ?? null,
-    conditions: [{ ...told, lastTransitionTime: since }],
+    conditions: [setCondition(status, membersKnown(members), now)],
   };
 }
 
-function membersKnown(members: readonly ShownMember[] | undefined) {
+function membersKnown(members: readonly ShownMember[] | undefined): Omit<Condition, 'lastTransitionTime'> {
   const type = 'MembersKnown';
   if (members === undefined)
     return { type, status: 'Unknown', reason: 'KnownByIssuer', message: 'the issuer tells the groups of whoever logs in' };

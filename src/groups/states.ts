@@ -1,11 +1,11 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { groupResource, type LocalGroups, maxLeaving } from '../accounts/local-groups.ts';
 import type { AccountChange, AccountLookup } from '../accounts/lookup.ts';
 import { UserRecords } from '../accounts/user-records.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { changedStatus } from '../kubernetes/object-status.ts';
+import { isKubernetesObject, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import type { Change, WatchCache } from '../kubernetes/watch-cache.ts';
 import { groupObjectOf, isRefusal, type Member, membersOf } from './group-records.ts';
 import { groupStatus } from './group-status.ts';
@@ -86,11 +86,8 @@ class GroupStates implements Term, Source {
     }
     const shown = members.map((member) => ({ name: member.name, email: accounts.get(member.name)?.email ?? '' }));
     const wanted = groupStatus(object, row.isLocal ? shown : undefined, this.#now());
-    const old = isRecord(object.status) ? object.status : {};
-    const status = Object.fromEntries(
-      Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),
-    );
-    if (Object.keys(status).length === 0) return 'done';
+    const status = changedStatus(object.status, wanted);
+    if (status === undefined) return 'done';
     return (await this.#patch(object, { status }, signal)) === undefined ? 'again' : 'done';
   }
 

@@ -4,10 +4,11 @@ import type { Logger } from 'pino';
 import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
+import { setCondition } from '../kubernetes/object-status.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
 import type { Outcome } from '../kubernetes/work-queue.ts';
 import type { PluginFiles } from './assets.ts';
-import type { Condition, ConsolePlugin, ServiceReference } from './console-plugin.ts';
+import type { ConsolePlugin, ServiceReference } from './console-plugin.ts';
 import { type ConsolePlugins, consolePluginType } from './console-plugins.ts';
 import { manifestName, readManifest } from './plugin-manifest.ts';
 import { discard, type PluginServices } from './services.ts';
@@ -140,17 +141,10 @@ class PluginStates implements Term, Source {
   async #keep(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal): Promise<boolean> {
     const { conditions, version: oldVersion } = plugin.status;
     const old = conditions.find(({ type }) => type === 'Available');
-    const isSame = old?.status === status && old.lastTransitionTime !== '';
-    const time = (this.#options.now?.() ?? new Date()).toISOString().replace(/\.\d+Z$/, 'Z');
-    const condition: Condition = {
-      type: 'Available',
-      status,
-      reason,
-      message,
-      lastTransitionTime: isSame ? old.lastTransitionTime : time,
-      ...(plugin.generation !== undefined && { observedGeneration: plugin.generation }),
-    };
-    if (isDeepStrictEqual(condition, old) && (version ?? undefined) === oldVersion) return true;
+    const observed = plugin.generation !== undefined && { observedGeneration: plugin.generation };
+    const now = this.#options.now?.() ?? new Date();
+    const condition = setCondition(plugin.status, { type: 'Available', status, reason, message, ...observed }, now);
+    if (isDeepStrictEqual(condition, old) && version === oldVersion) return true;
     const { name, resourceVersion } = plugin;
     try {
       await this.#options.client.request({
