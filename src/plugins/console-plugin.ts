@@ -47,7 +47,7 @@ const condition = z.looseObject({
 });
 
 /** One observation, in the form that Kubernetes gives conditions. */
-export type Condition = z.output<typeof condition>;
+type Condition = z.output<typeof condition>;
 
 /** What is kept of a ConsolePlugin (`consoleplugins.console.platform.io`, see docs/contract/resources.md). */
 export interface ConsolePlugin {
