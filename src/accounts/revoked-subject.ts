@@ -53,7 +53,14 @@ export async function revokeSubject(
   const annotations = { [uidAnnotation]: revocation.userUID };
   const body = { apiVersion: 'auth.platform.io/v1', kind: 'RevokedToken', metadata: { name, annotations }, spec };
   try {
-    await client.request({ method: 'POST', path: resourcePath(revokedTokenResource), body, call: 'create revokedtokens', signal });
+    await client.request({
+      method: 'POST',
+      path: resourcePath(revokedTokenResource),
+      body,
+      call: 'create revokedtokens',
+      signal,
+      isRepeatable: true,
+    });
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     if (error.status.code !== 409) throw error.status.code >= 500 ? error : serviceUnavailable('kubernetes', { cause: error });
@@ -67,6 +74,7 @@ export async function revokeSubject(
       body: { metadata: { annotations }, spec },
       call: 'patch revokedtokens',
       signal,
+      isRepeatable: true,
     });
   }
 }

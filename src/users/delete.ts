@@ -102,7 +102,10 @@ export class UserDeleter {
     // References by name mean the canonical record. They are kept when a record that is not canonical goes.
     const isTaken = accounts.get(subjectName) !== undefined;
     if (account.isCanonical) await this.#references.remove({ name, subjectName: isTaken ? '' : subjectName }, signal);
-    await this.#send(deletion, object, caller, signal);
+    await this.#send(deletion, object, caller, signal).catch((error: unknown) => {
+      // Of a second try whose first one was heard.
+      if (!(error instanceof StatusError && error.status.code === 404)) throw error;
+    });
   }
 
   async #send(
@@ -127,6 +130,8 @@ export class UserDeleter {
       body,
       call: 'delete users',
       signal,
+      // It names the record by its uid. The tokens are ended by now, so that a lost connection must not be the end of it.
+      isRepeatable: true,
     });
   }
 
