@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Account, accountOf } from '../accounts/account.ts';
 import { noFailures } from '../accounts/lockout.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
@@ -6,13 +5,12 @@ import type { NewPasswords } from '../accounts/new-passwords.ts';
 import type { PasswordChange } from '../accounts/password-change.ts';
 import type { PasswordCheck } from '../accounts/password-check.ts';
 import { timestamp } from '../accounts/timestamp.ts';
-import { labelsToChange } from '../accounts/user-labels.ts';
-import { UserRecords, userObjectOf } from '../accounts/user-records.ts';
+import { UserRecords, untilUncontested, userObjectOf } from '../accounts/user-records.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '../http/field-error.ts';
-import { checkTests, mergePatchOf } from '../http/json-patch.ts';
+import { checkTests, mergePatchOf, type PatchTest } from '../http/json-patch.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import { type FieldValidation, readObject } from '../http/object-body.ts';
 import type { Caller } from '../http/operation.ts';
@@ -22,9 +20,11 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Administrators } from './administrators.ts';
 import { type UserPatch, userPatchBody } from './patch-body.ts';
 import { userRow } from './row.ts';
+import { hasPassed, specChanges } from './spec-changes.ts';
 import type { SubjectRights } from './subject-rights.ts';
 
 export interface UserPatcherOptions {
@@ -70,6 +70,15 @@ interface Wish {
   switches: boolean;
 }
 
+interface WriteOptions {
+  caller: Caller;
+  wish: Wish;
+  isDryRun: boolean;
+  signal: AbortSignal;
+  /** Whether it is refused if another writer came first. */
+  isOfVersion: boolean;
+}
+
 const own = new Set(['username', 'password', 'old_password']);
 
 /** Changes what may be changed of a User: the display name and password by oneself, more by whoever has the right. */
@@ -102,15 +111,18 @@ export class UserPatcher {
     if (object === undefined || account === undefined) throw notFound(userResource, name);
     const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, wish);
     checkVersion(object, body, request.ifMatch);
-    checkTests(JSON.parse(userRow(object).text), tests, { group: userResource.group, kind: 'User', name });
+    checkServed(object, tests);
     const leaving = leavingBy(body);
     if (leaving !== undefined) await this.#options.administrators.requireAnother(account, leaving, signal);
     const attempt = { account, password, oldPassword, wish, origin: request.origin, isDryRun };
     const passwordChangedAt = await this.#checkPassword(attempt, signal);
     const spec = specChanges(object, body, this.#options.now());
     const isWritten = spec !== undefined;
-    const isOfVersion = isOfOneVersion(body.metadata, request.ifMatch) || tests.length > 0;
-    const write = (held: AbortSignal) => this.#write(object, spec, { caller, wish, isDryRun, signal: held, isOfVersion });
+    const isOfVersion = isOfOneVersion(body.metadata, request.ifMatch);
+    const write = (held: AbortSignal) => {
+      const how = { caller, wish, isDryRun, signal: held, isOfVersion: isOfVersion || tests.length > 0 };
+      return isOfVersion || tests.length === 0 ? this.#write(object, spec, how) : this.#writeTested(object, body, tests, how);
+    };
     const changed = await (leaving === undefined || isDryRun
       ? write(signal)
       : this.#options.administrators.leaving(account, leaving, write, signal));
@@ -195,13 +207,7 @@ export class UserPatcher {
   async #write(
     object: KubernetesObject,
     changes: { spec: Record<string, unknown>; labels: Record<string, string> | undefined } | undefined,
-    {
-      caller,
-      wish,
-      isDryRun,
-      signal,
-      isOfVersion,
-    }: { caller: Caller; wish: Wish; isDryRun: boolean; signal: AbortSignal; isOfVersion: boolean },
+    { caller, wish, isDryRun, signal, isOfVersion }: WriteOptions,
   ): Promise<KubernetesObject> {
     if (changes === undefined) return object;
     const { apiServer } = this.#options;
@@ -219,6 +225,26 @@ export class UserPatcher {
       signal,
     });
     return userObjectOf(written);
+  }
+
+  /** The tests hold for the version that is written: of a conflict with another writer the caller has asked nothing. */
+  async #writeTested(found: KubernetesObject, body: UserPatch, tests: readonly PatchTest[], how: WriteOptions): Promise<KubernetesObject> {
+    const { name, uid } = found.metadata;
+    let object = found;
+    const written = await untilUncontested(async () => {
+      try {
+        return await this.#write(object, specChanges(object, body, this.#options.now()), how);
+      } catch (error) {
+        if (!isRefusal(error, 409)) throw error;
+        const current = await this.#records.read(name, how.signal);
+        if (current === undefined || current === 'not-installed' || current.metadata.uid !== uid) throw error;
+        checkServed(current, tests);
+        object = current;
+        return undefined;
+      }
+    }, how.signal);
+    if (written === undefined) throw modified(name);
+    return written;
   }
 
   /** What follows in the status, with our own account, and the password. */
@@ -269,30 +295,11 @@ function leavingBy({ spec = {} }: UserPatch): string | undefined {
 
 function checkVersion({ metadata }: KubernetesObject, { metadata: asked }: UserPatch, ifMatch: string | undefined): void {
   if (isVersionAsked(metadata, asked, ifMatch)) return;
-  throw conflict(
-    userResource,
-    metadata.name,
-    'the object has been modified; please apply your changes to the latest version and try again',
-  );
+  throw modified(metadata.name);
 }
 
-const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
+const modified = (name: string) =>
+  conflict(userResource, name, 'the object has been modified; please apply your changes to the latest version and try again');
 
-/** What changes of the record itself; undefined if nothing does. */
-function specChanges({ metadata, spec: given }: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
-  const old = isRecord(given) ? given : {};
-  const { password: _password, old_password: _oldPassword, is_disabled, expired, ...plain } = spec;
-  const wanted: Record<string, unknown> = {
-    ...plain,
-    ...(is_disabled !== undefined && { is_disabled, state: is_disabled ? 'inactive' : 'active' }),
-    // A validity is one thing: what is not said of it is not kept.
-    ...(expired !== undefined && { expired: expired && { begin: null, end: null, ...expired } }),
-  };
-  const past = isRecord(old.expired) && typeof old.expired.end === 'string' && hasPassed(old.expired.end, now);
-  if (is_disabled === false && past && expired === undefined) wanted.expired = null;
-  const changes = Object.fromEntries(
-    Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),
-  );
-  const labels = labelsToChange(metadata.labels, { ...old, ...changes });
-  return Object.keys(changes).length === 0 ? undefined : { spec: changes, labels };
-}
+const checkServed = (object: KubernetesObject, tests: readonly PatchTest[]): void =>
+  checkTests(JSON.parse(userRow(object).text), tests, { group: userResource.group, kind: 'User', name: object.metadata.name });

@@ -1,0 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
+import { labelsToChange } from '../accounts/user-labels.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { UserPatch } from './patch-body.ts';
+
+export const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
+
+/** What changes of the record itself; undefined if nothing does. */
+export function specChanges({ metadata, spec: given }: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
+  const old = isRecord(given) ? given : {};
+  const { password: _password, old_password: _oldPassword, is_disabled, expired, ...plain } = spec;
+  const wanted: Record<string, unknown> = {
+    ...plain,
+    ...(is_disabled !== undefined && { is_disabled, state: is_disabled ? 'inactive' : 'active' }),
+    // A validity is one thing: what is not said of it is not kept.
+    ...(expired !== undefined && { expired: expired && { begin: null, end: null, ...expired } }),
+  };
+  const past = isRecord(old.expired) && typeof old.expired.end === 'string' && hasPassed(old.expired.end, now);
+  if (is_disabled === false && past && expired === undefined) wanted.expired = null;
+  const changes = Object.fromEntries(
+    Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),
+  );
+  const labels = labelsToChange(metadata.labels, { ...old, ...changes });
+  return Object.keys(changes).length === 0 ? undefined : { spec: changes, labels };
+}
