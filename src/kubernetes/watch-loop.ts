@@ -133,6 +133,8 @@ export class WatchLoop {
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
+        // A watch tells what was missed only after it has begun, and what has ended would count again until then.
+        if (this.#clock() - this.#heardAt > staleAfterMs) this.#version = undefined;
         if (this.#version === undefined) await this.#list(signal);
         else await this.#watch(this.#version, signal);
       } catch (error) {

@@ -12,7 +12,7 @@ export const path = '/apis/example.org/v1/things';
 export const times: WatchTimes = { minWatchSeconds: 20, maxWatchSeconds: 20, silenceMs: 15_000, minPauseMs: 5, maxPauseMs: 40 };
 
 export async function until(isTrue: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 120_000;
   while (!isTrue()) {
     if (Date.now() > deadline) throw new Error(`still not: ${isTrue}`);
     await sleep(2);

@@ -119,6 +119,21 @@ describe('a watch', () => {
     });
   });
 
+  it('END-04 lists after a silence so long that what it knew no longer counted', async () => {
+    let now = 0;
+    const pause = async () => {
+      now += 36_000;
+    };
+    await t.begin({ parts: { clock: () => now, pause } });
+    const watcher = t.resource.detach();
+    t.resource.remove('a');
+    reset(watcher);
+    await until(() => t.resource.watchers === 1);
+
+    expect(t.rows()).to.deep.equal({ b: '2', c: '3' });
+    expect(t.lists()).to.have.length(2);
+  });
+
   it('keeps a watch that says something now and then', async () => {
     await t.begin({ times: { silenceMs: 500 } });
     for (let turn = 0; turn < 12; turn += 1) {
