@@ -2,6 +2,7 @@ import { constants, createHash, publicEncrypt } from 'node:crypto';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { Passwords } from '../../src/accounts/passwords.ts';
+import { eventually } from '../support/cluster-admin.ts';
 import { grant } from '../support/grants.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
@@ -248,6 +249,11 @@ describe('POST /auth/v1/users', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'boss@example.com' }],
     });
+    // The service hears of the binding a moment later.
+    await eventually(
+      async () => (await create({ email: 'boss@example.com', password: good }, { query: '?dryRun=All' })).status,
+      (status) => status === 403,
+    );
     const refused = await create({ email: 'boss@example.com', password: good });
     expect(refused.status).to.equal(403);
     expect(((await refused.json()) as Status).message).to.contain('cannot impersonate resource "users"');
