@@ -2,6 +2,7 @@
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { createAccess } from './access/access.ts';
+import { KnownBrowsers } from './accounts/known-browsers.ts';
 import { noLocalGroups } from './accounts/local-groups.ts';
 import { LoginRecorder } from './accounts/login-recorder.ts';
 import { PasswordChange } from './accounts/password-change.ts';
@@ -169,13 +170,15 @@ type Base = ReturnType<typeof createBase>;
 
 /** Who is calling: the relying party, the embedded OpenID provider, access tokens. */
 function createLogins(base: Base) {
-  const { config, apiServer, metrics, directory } = base;
+  const { config, apiServer, metrics, directory, keyRing, now = () => new Date() } = base;
   const identities = new IdentityCache({ apiServer, metrics });
   const passwords = new Passwords();
   const ofAccounts = { ...base, passwords, directories: directory.passwords, config: config.users };
   const passwordCheck = new PasswordCheck(ofAccounts);
   const passwordChange = new PasswordChange(ofAccounts);
   const identityURL = identityURLOf(config);
+  const isSecure = config.server.publicURL?.startsWith('https:') === true;
+  const knownBrowsers = new KnownBrowsers({ seal: keyRing.sealFor('known browser'), isSecure, now });
   const identity =
     identityURL === undefined
       ? undefined
@@ -185,12 +188,14 @@ function createLogins(base: Base) {
           config: { ...config, languages: config.console.languages },
           passwordCheck,
           passwordChange,
+          knownBrowsers,
         });
   const login = createLogin({
     ...base,
     issuerURL: issuerOf(config),
     identities,
     recorder: new LoginRecorder({ ...base, config: config.users }),
+    knownBrowsers,
     ...(identity && { provenAgain: identity.provenAgain }),
     endAccess: (user) => passwordChange.endAccess(user),
   });

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
-import { RateLimit } from '../http/rate-limit.ts';
+import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
 import { Turns } from '../http/turns.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
 import type { DirectoryPasswords } from './directory-passwords.ts';
+import type { KnownBrowser } from './known-browsers.ts';
 import { LockEnds } from './lock-ends.ts';
 import { countAttempt, noFailures, withoutAttempt } from './lockout.ts';
 import type { AccountLookup } from './lookup.ts';
@@ -23,6 +24,8 @@ export interface PasswordAttempt extends Partial<AuditOrigin> {
   password: string;
   /** Client address. */
   source: string;
+  /** Known to be the user's, if it is one of whom the password is; then failures count there before they count with the address. */
+  browser?: KnownBrowser | undefined;
 }
 
 /** Why a password was not accepted. Whoever sent it must not learn which it was. */
@@ -58,6 +61,11 @@ interface Counted {
   readonly isLast?: boolean;
 }
 
+interface Bucket {
+  readonly limit: RateLimit;
+  readonly key: string;
+}
+
 /** What the audit trail calls a wrong password: at a log-in, or when somebody wants to change it. */
 type FailureName = 'LoginFailed' | 'PasswordCheckFailed';
 
@@ -89,6 +97,7 @@ export class PasswordCheck {
   readonly #records: UserRecords;
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
+  readonly #browsers: RateLimit;
   readonly #turns = new Turns(turns);
   /** Of their own, as a directory that hangs must not keep local users waiting. */
   readonly #directoryTurns = new Turns(turns);
@@ -103,6 +112,7 @@ export class PasswordCheck {
     this.#secrets = new PasswordSecrets(options);
     const { failures, duration } = config.lockout;
     this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
+    this.#browsers = new RateLimit({ limit: failures, windowMs: duration, clock });
     this.#now = now;
     this.#clock = clock;
     this.#locks = new LockEnds({ now, clock });
@@ -119,10 +129,10 @@ export class PasswordCheck {
    */
   async check(attempt: PasswordAttempt, signal: AbortSignal, failure: FailureName = 'LoginFailed'): Promise<PasswordVerdict> {
     const started = this.#clock();
-    const exhausted = this.#sources.take(attempt.source);
-    if (exhausted !== undefined)
-      return this.#record(attempt, failure, { verdict: { outcome: 'refused', reason: 'TooManyFromSource', ...exhausted } });
-    const verdict = this.#record(attempt, failure, await this.#inTurn(attempt, signal));
+    const bucket = this.#bucketOf(attempt);
+    if ('retryAfterSeconds' in bucket)
+      return this.#record(attempt, failure, { verdict: { outcome: 'refused', reason: 'TooManyFromSource', ...bucket } });
+    const verdict = this.#record(attempt, failure, await this.#inTurn(attempt, bucket, signal));
     if (verdict.outcome === 'refused') await sleep(refusalStepMs - ((this.#clock() - started) % refusalStepMs), undefined, { signal });
     return verdict;
   }
@@ -137,7 +147,14 @@ export class PasswordCheck {
     return stored !== undefined && (await this.#options.passwords.verify(password, stored.hash)) !== 'mismatch';
   }
 
-  async #inTurn(attempt: PasswordAttempt, signal: AbortSignal): Promise<Judged> {
+  /** Where the attempt counts as a failure until it turns out right, or why it is one too many. */
+  #bucketOf({ email, source, browser }: PasswordAttempt): Bucket | RateExceeded {
+    const isKnown = browser !== undefined && browser.user === this.#options.accounts.find(email)?.uid;
+    if (isKnown && this.#browsers.take(browser.id) === undefined) return { limit: this.#browsers, key: browser.id };
+    return this.#sources.take(source) ?? { limit: this.#sources, key: source };
+  }
+
+  async #inTurn(attempt: PasswordAttempt, bucket: Bucket, signal: AbortSignal): Promise<Judged> {
     let isFailure = false;
     try {
       const waiting = this.#mayBeOfDirectory(attempt.email) ? this.#directoryTurns : this.#turns;
@@ -149,7 +166,7 @@ export class PasswordCheck {
       isFailure = judged.verdict.outcome === 'refused';
       return judged;
     } finally {
-      if (!isFailure) this.#sources.giveBack(attempt.source);
+      if (!isFailure) bucket.limit.giveBack(bucket.key);
     }
   }
 

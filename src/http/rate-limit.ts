@@ -58,13 +58,13 @@ export class RateLimit {
 
   /** Counts one, unless it is one too many. @throws StatusError 429 */
   require(source: string): void {
-    this.#refuse(this.take(source));
+    this.refuse(this.take(source));
   }
 
   /** Counts nothing. @throws StatusError 429 if another one would be too many */
   requireRoom(source: string): void {
     const window = this.#windowOf(networkOf(source));
-    if (window !== undefined && window.count >= this.#limit) this.#refuse(this.#exceeded(window));
+    if (window !== undefined && window.count >= this.#limit) this.refuse(this.#exceeded(window));
   }
 
   /** Takes one back that should not count. */
@@ -82,7 +82,8 @@ export class RateLimit {
     return { retryAfterSeconds: Math.max(1, Math.ceil((endsAt - this.#clock()) / 1000)) };
   }
 
-  #refuse(exceeded: RateExceeded | undefined): void {
+  /** @throws StatusError 429 if that says that there were too many */
+  refuse(exceeded: RateExceeded | undefined): void {
     if (exceeded === undefined) return;
     throw tooManyRequests(`too many ${this.#what} from this network, try again later`, exceeded.retryAfterSeconds);
   }

@@ -1,4 +1,5 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
 import { StatusError } from '../http/status.ts';
 import type { BrowserRecords } from './browser-records.ts';
@@ -17,18 +18,19 @@ export interface AdapterParts {
   ids: RecordIds;
   /** Guesses at user codes (RFC 8628, 5.1). */
   userCodeGuesses: RateLimit;
+  knownBrowsers: Pick<KnownBrowsers, 'take'>;
 }
 
 /**
  * Where the provider keeps what. An interaction, and a session in which nobody has logged in, stay with the browser; all others are
  * IdentityRecord objects. Models that are not used here (clients are configured, nothing is pushed or registered) have no records.
  */
-export function adapterFor({ records, browser, ids, userCodeGuesses }: AdapterParts): (model: string) => Adapter {
+export function adapterFor({ records, browser, ids, ...guessing }: AdapterParts): (model: string) => Adapter {
   return (model) => {
     if (model === 'Interaction') return guarded(interactionAdapter(browser));
     if (model === 'Session') return guarded(sessionAdapter(storeAdapter(model, records), browser));
     if (model === 'DeviceCode')
-      return guarded(deviceCodeAdapter(knownIdsOnly(model, storeAdapter(model, records), ids), records, userCodeGuesses));
+      return guarded(deviceCodeAdapter(knownIdsOnly(model, storeAdapter(model, records), ids), records, guessing));
     const name = handedOut.find((known) => known === model);
     if (name !== undefined) return guarded(knownIdsOnly(name, storeAdapter(name, records), ids));
     return guarded(model === 'Grant' ? storeAdapter(model, records) : emptyAdapter);
@@ -110,14 +112,16 @@ const knownIdsOnly = (model: HandedOut, store: Adapter, ids: RecordIds): Adapter
   },
 });
 
-function deviceCodeAdapter(store: Adapter, records: IdentityRecords, guesses: RateLimit): Adapter {
+type Guessing = Pick<AdapterParts, 'userCodeGuesses' | 'knownBrowsers'>;
+
+function deviceCodeAdapter(store: Adapter, records: IdentityRecords, { userCodeGuesses, knownBrowsers }: Guessing): Adapter {
   return {
     ...store,
     async findByUserCode(userCode): Promise<AdapterPayload | undefined> {
-      const { source } = requestScope();
-      if (guesses.take(source) !== undefined) throw new errors.InvalidRequest('too many codes were tried', 429);
+      const taken = await knownBrowsers.take(requestScope().ctx, userCodeGuesses);
+      if ('retryAfterSeconds' in taken) throw new errors.InvalidRequest('too many codes were tried', 429);
       const found = await records.findBy('DeviceCode', 'userCode', userCode);
-      if (found !== undefined) guesses.giveBack(source);
+      if (found !== undefined) userCodeGuesses.giveBack(taken.source);
       return found;
     },
     async upsert(id, payload, ttlSeconds = 0) {

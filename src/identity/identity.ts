@@ -5,6 +5,7 @@
  */
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { PasswordChange } from '../accounts/password-change.ts';
@@ -45,6 +46,7 @@ export interface IdentityOptions {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
   passwordCheck: Pick<PasswordCheck, 'check'>;
+  knownBrowsers: KnownBrowsers;
   passwordChange: Pick<PasswordChange, 'change'>;
   keyRing: Pick<KeyRing, 'sealFor' | 'signingKeys' | 'cookieKeys'>;
   audit: Audit;
@@ -103,6 +105,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       now,
     }),
     userCodeGuesses: rateLimit(userCodeGuesses),
+    knownBrowsers: options.knownBrowsers,
   });
   // The console may be among those who are told, and its certificate is the issuer's.
   const logoutRequests = new LogoutRequests({ caFile: config.login.caFile });

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type { ClientMetadata, default as Provider } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { PasswordCheck, PasswordVerdict } from '../accounts/password-check.ts';
 import { subjectOf } from '../accounts/subject-name.ts';
@@ -25,6 +26,7 @@ export interface LogInParts {
   consoleClientID: string;
   accounts: AccountLookup;
   passwordCheck: Pick<PasswordCheck, 'check'>;
+  knownBrowsers: Pick<KnownBrowsers, 'find' | 'remember'>;
   passwordDue: Pick<PasswordDue, 'prove' | 'change'>;
   /** `users.passwordPolicy.minLength` */
   minLength: number;
@@ -65,7 +67,8 @@ export async function answerLogIn(parts: LogInParts, ctx: Context, provider: Pro
 
 async function logIn(parts: LogInParts, visit: Visit, { email, password }: { email: string; password: string }): Promise<void> {
   const { ctx, interaction } = visit;
-  const verdict = await judge(() => parts.passwordCheck.check({ email, password, ...auditOrigin(ctx) }, requestScope().signal));
+  const browser = await parts.knownBrowsers.find(ctx);
+  const verdict = await judge(() => parts.passwordCheck.check({ email, password, browser, ...auditOrigin(ctx) }, requestScope().signal));
   if (verdict.outcome !== 'ok') return refuse(parts, visit, email, verdict);
   const { account, passwordChangedAt } = verdict;
   if (!account.mustChangePassword) return succeed(parts, visit, account);
@@ -94,6 +97,7 @@ function askForPassword(parts: LogInParts, visit: Visit, form: { email: string; 
 
 async function succeed(parts: LogInParts, visit: Visit, account: Account): Promise<void> {
   await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
+  await parts.knownBrowsers.remember(visit.ctx, account.uid);
   // Of its own log-ins the console tells itself.
   if (visit.clientID !== parts.consoleClientID)
     parts.audit.record({ audit: 'LoginSucceeded', ...subjectsOf(visit, account), outcome: 'success' });

@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import { type Audit, type AuditEvent, auditOrigin } from '../http/audit.ts';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { Callback, LoggedIn } from './callback.ts';
@@ -18,6 +19,7 @@ export interface FinishOptions {
   nameOf: (claims: VerifiedClaims) => string;
   /** `login.session.absolute` */
   absoluteMs: number;
+  knownBrowsers: Pick<KnownBrowsers, 'remember'>;
   audit: Audit;
   now: () => Date;
 }
@@ -26,11 +28,12 @@ export interface FinishOptions {
 export async function finishLogin(
   ctx: Context,
   query: CallbackQuery,
-  { callback, audit, ...options }: FinishOptions & { signal: AbortSignal },
+  { callback, knownBrowsers, audit, ...options }: FinishOptions & { signal: AbortSignal },
 ): Promise<Person> {
   try {
     const loggedIn = await callback.finish(ctx, query, options.signal);
     const person = await handOver(ctx, loggedIn, options);
+    if (loggedIn.account !== undefined) await knownBrowsers.remember(ctx, loggedIn.account.uid);
     audit.record(succeeded(ctx, loggedIn));
     return person;
   } catch (error) {
@@ -42,7 +45,14 @@ export async function finishLogin(
 async function handOver(
   ctx: Context,
   { flow, tokens, identity, user, account }: LoggedIn,
-  { sessions, seals, nameOf, absoluteMs, now, signal }: Omit<FinishOptions, 'callback' | 'audit'> & { signal: AbortSignal },
+  {
+    sessions,
+    seals,
+    nameOf,
+    absoluteMs,
+    now,
+    signal,
+  }: Omit<FinishOptions, 'callback' | 'knownBrowsers' | 'audit'> & { signal: AbortSignal },
 ): Promise<Person> {
   const { tokenStorage, returnTo } = flow;
   const person: Person = { identity, claims: tokens.claims, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };

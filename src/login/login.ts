@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { LoginRecorder } from '../accounts/login-recorder.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import type { Config } from '../config/schema.ts';
@@ -34,6 +35,7 @@ export interface LoginOptions {
   keyRing: KeyRing;
   accounts: AccountLookup;
   recorder: LoginRecorder;
+  knownBrowsers: KnownBrowsers;
   access: AccessReviews;
   /** Ends all sessions and tokens of a user. */
   endAccess: EndAccess;

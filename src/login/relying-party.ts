@@ -1,7 +1,7 @@
+import type { Context } from 'koa';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import { RateLimit } from '../http/rate-limit.ts';
-import { stateOf } from '../http/router.ts';
 import type { ReceiveLogout } from './backchannel-routes.ts';
 import { beginLogin } from './begin.ts';
 import { Callback } from './callback.ts';
@@ -45,7 +45,7 @@ interface RelyingParty {
 
 /** The parts of log-in, put together. */
 export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
-  const { config, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, keyRing, accounts, audit, log, now } = options;
+  const { config, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, keyRing, knownBrowsers, accounts, audit, log, now } = options;
   const { login, server, kubernetes, users } = config;
   const { idleDays } = users;
   const isEmbedded = login.issuer === undefined;
@@ -54,6 +54,11 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const issuerSide = createIssuerSide({ ...options, rules, isForwarded: !isImpersonated });
   const { issuer, verifier } = issuerSide;
   const limit = new RateLimit({ limit: login.perMinute, clock: options.clock, what: 'login requests' });
+
+  const count = async (ctx: Context) => {
+    const taken = await knownBrowsers.take(ctx, limit);
+    if ('retryAfterSeconds' in taken) limit.refuse(taken);
+  };
 
   const sessionSide = createSessionSide({
     ...options,
@@ -89,6 +94,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
     seals,
     nameOf: (claims: VerifiedClaims) => identityOf(claims, rules).name,
     absoluteMs: login.session.absolute,
+    knownBrowsers,
     audit,
     now,
   };
@@ -99,12 +105,12 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
     handlers: {
       ...sessionSide.handlers,
       async begin(ctx, query) {
-        limit.require(stateOf(ctx).source);
+        await count(ctx);
         await keyRing.settled();
         return beginLogin(ctx, query, { issuer, flows, login, redirectURLs, postLogoutRedirectURLs, now });
       },
       async finish(ctx, query, signal) {
-        limit.require(stateOf(ctx).source);
+        await count(ctx);
         return shown(await finishLogin(ctx, query, { ...arrivals, signal }));
       },
       info: async (caller, signal) => shown(await info.of(caller, signal)),

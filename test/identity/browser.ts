@@ -78,11 +78,12 @@ export class Browser {
       ...(body && { body }),
       ...(this.#dispatcher && { dispatcher: this.#dispatcher }),
     });
-    for (const line of response.headers.getSetCookie()) this.#keep(line);
+    for (const line of response.headers.getSetCookie()) this.keep(line);
     return response;
   }
 
-  #keep(line: string): void {
+  /** @param line as in `Set-Cookie` */
+  keep(line: string): void {
     const [pair = '', ...attributes] = line.split('; ');
     const attribute = (name: string) => attributes.find((text) => text.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1);
     const cookie = { name: pair.slice(0, pair.indexOf('=')), value: pair.slice(pair.indexOf('=') + 1), path: attribute('path') ?? '/' };

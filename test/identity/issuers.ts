@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { z } from 'zod';
 import { accountOf } from '../../src/accounts/account.ts';
+import { KnownBrowsers } from '../../src/accounts/known-browsers.ts';
 import { noLocalGroups } from '../../src/accounts/local-groups.ts';
 import { accountLookup } from '../../src/accounts/lookup.ts';
 import { PasswordChange } from '../../src/accounts/password-change.ts';
@@ -187,6 +188,11 @@ async function startReplica({
     localGroups: noLocalGroups,
     passwordChange: new PasswordChange({ client, namespace: serviceNamespace, passwords, config: config.users, now: () => new Date() }),
     passwordCheck: new PasswordCheck({ client, namespace: serviceNamespace, accounts, passwords, config: config.users, audit, log }),
+    knownBrowsers: new KnownBrowsers({
+      seal: keyRing.sealFor('known browser'),
+      isSecure: publicURL.startsWith('https:'),
+      now: () => new Date(),
+    }),
     keyRing,
     audit,
     log,

@@ -65,4 +65,30 @@ describe('the limit of log-ins per minute', () => {
     const { refresh_token: next = '' } = renewed.body as { refresh_token?: string };
     expect((await logout(browser, next)).status).to.equal(200);
   });
+
+  it('LIM-13 lets a browser in that a user has logged in with, whatever others at its address do', async () => {
+    cluster.clock.advance(61);
+    const { browser } = await session(service);
+    const { get } = from('127.0.0.1');
+    const statuses = async (count: number, ask: (path: string) => Promise<{ status: number }>) => {
+      const seen: number[] = [];
+      for (let n = 0; n < count; n += 1) seen.push((await ask('/api/v2/token/login')).status);
+      return seen;
+    };
+    expect((await statuses(45, get)).at(-1)).to.equal(429);
+    const known = (path: string) => browser.request(path);
+    expect(new Set(await statuses(40, known))).to.deep.equal(new Set([200]));
+    // A bucket, and no way around the limit.
+    expect((await known('/api/v2/token/login')).status).to.equal(429);
+
+    cluster.clock.advance(61);
+    await statuses(45, get);
+    const cookie = `atrium_browser=${browser.cookies.get('atrium_browser')}`;
+    for (const forged of [cookie.slice(0, -1), `${cookie}x`, 'atrium_browser=x', 'atrium_browser=a.b', 'atrium_browser='])
+      expect((await new Browser(service.url).request('/api/v2/token/login', { headers: { cookie: forged } })).status, forged).to.equal(429);
+    expect((await new Browser(service.url).request('/api/v2/token/login', { headers: { cookie } })).status).to.equal(200);
+    cluster.clock.advance(90 * 86_400);
+    await statuses(45, get);
+    expect((await new Browser(service.url).request('/api/v2/token/login', { headers: { cookie } })).status).to.equal(429);
+  });
 });

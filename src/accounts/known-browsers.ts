@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { type HostCookie, hostCookie } from '../http/host-cookie.ts';
+import type { RateExceeded, RateLimit } from '../http/rate-limit.ts';
+import { stateOf } from '../http/router.ts';
+import type { Seal } from '../http/seal.ts';
+
+/** Since the last login. */
+const lifeSeconds = 90 * 86_400;
+
+const content = z.object({
+  id: z.string(),
+  user: z.string(),
+  /** Unix seconds. */
+  exp: z.number(),
+});
+
+/** A browser that a user has logged in with. */
+export interface KnownBrowser {
+  /** Random, of the browser. */
+  readonly id: string;
+  /** uid of the User record. */
+  readonly user: string;
+}
+
+export interface KnownBrowsersOptions {
+  /** Of the key ring, for this purpose alone. */
+  seal: Seal;
+  /** Whether the public URL is https. */
+  isSecure: boolean;
+  now: () => Date;
+}
+
+/**
+ * Browsers that a user has logged in with before, by a sealed cookie ("device cookies" of OWASP). Failures of strangers at the same
+ * address, which may be that of a proxy, do not count against them. The cookie is no credential: it gives a bucket of its own at limits,
+ * and nothing else.
+ */
+export class KnownBrowsers {
+  readonly #cookie: HostCookie;
+  readonly #seal: Seal;
+  readonly #now: () => Date;
+
+  constructor({ seal, isSecure, now }: KnownBrowsersOptions) {
+    this.#cookie = hostCookie({ name: 'atrium_browser', isSecure, maxAgeSeconds: lifeSeconds });
+    this.#seal = seal;
+    this.#now = now;
+  }
+
+  /** Undefined also for a cookie that is not ours or too old. @throws StatusError 503 while there is no key */
+  async find(ctx: Context): Promise<KnownBrowser | undefined> {
+    const value = this.#cookie.read(ctx);
+    const text = value && (await this.#seal.open(value));
+    if (!text) return undefined;
+    const { exp, ...browser } = content.parse(JSON.parse(text));
+    return this.#seconds() < exp ? browser : undefined;
+  }
+
+  /** After a login of that user. @param user uid of the record @throws StatusError 503 while there is no key */
+  async remember(ctx: Context, user: string): Promise<void> {
+    const known = await this.find(ctx);
+    const id = known?.user === user ? known.id : randomBytes(16).toString('base64url');
+    this.#cookie.set(ctx, this.#seal.seal(JSON.stringify({ id, user, exp: this.#seconds() + lifeSeconds })));
+  }
+
+  /**
+   * Counts one request: of a known browser with its user, whatever the number of browsers; else, and when there is no room, with its
+   * address.
+   *
+   * @returns what it counted with, to be given back, or why it is one too many
+   * @throws StatusError 503 while there is no key
+   */
+  async take(ctx: Context, limit: RateLimit): Promise<{ source: string } | RateExceeded> {
+    const { source } = stateOf(ctx);
+    const known = await this.find(ctx);
+    const ofUser = `user ${known?.user}`;
+    if (known !== undefined && limit.take(ofUser) === undefined) return { source: ofUser };
+    return limit.take(source) ?? { source };
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#now().getTime() / 1000);
+  }
+}
