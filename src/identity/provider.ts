@@ -8,6 +8,8 @@ import { devicePages, endSessionPages, type Views } from './views.ts';
 
 const authorizationCodeSeconds = 60;
 const deviceCodeSeconds = 10 * 60;
+/** Characters of its parameters, which the record of a device code holds. */
+const maxDeviceRequest = 4096;
 /** As long as a relying party of ours waits for its callback. */
 const interactionSeconds = 10 * 60;
 
@@ -177,7 +179,7 @@ export function nameFirstGrant({ oidc }: KoaContextWithOIDC): void {
   if (first !== undefined && client !== undefined) session?.grantIdFor(client.clientId, first);
 }
 
-/** @throws InvalidRequest 429 */
+/** @throws InvalidRequest 429, or 400 for more than is kept for strangers */
 function admitDevice(ctx: KoaContextWithOIDC, { perSource, inAll }: ProviderParts['deviceCodes']) {
   const { source } = stateOf(ctx);
   const wait = perSource.take(source) ?? inAll.take('');
@@ -185,5 +187,6 @@ function admitDevice(ctx: KoaContextWithOIDC, { perSource, inAll }: ProviderPart
     ctx.set('Retry-After', String(wait.retryAfterSeconds));
     throw new errors.InvalidRequest('too many devices', 429);
   }
+  if (JSON.stringify(ctx.oidc.params ?? {}).length > maxDeviceRequest) throw new errors.InvalidRequest('the request is too long');
   return { source, userAgent: ctx.get('User-Agent').slice(0, 256) };
 }

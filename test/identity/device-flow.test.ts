@@ -123,6 +123,16 @@ describe('the device flow', () => {
     expect(answer.status).to.equal(400);
   });
 
+  it('LIM-09 keeps nothing of a request that is longer than any honest one', async () => {
+    for (const name of ['scope', 'nonce', 'login_hint', 'ui_locales', 'claims', 'display', 'x-other']) {
+      const value = name === 'claims' ? JSON.stringify({ id_token: { name: { value: 'x'.repeat(20_000) } } }) : 'x'.repeat(20_000);
+      const answer = await relying.post('/device/auth', { scope: 'openid', [name]: name === 'scope' ? `openid ${value}` : value });
+      expect(answer.status, `${name}: ${JSON.stringify(answer.body)}`).to.be.oneOf([200, 400]);
+    }
+    const sizes = (await issuers.records('DeviceCode')).map((record) => JSON.stringify(record).length);
+    expect(Math.max(...sizes)).to.be.below(8_000);
+  });
+
   it('bounds how many are begun from one address, and how many codes are tried', async () => {
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 40; attempt += 1) statuses.push((await relying.post('/Device/Auth/', { scope: 'openid' })).status);
