@@ -102,7 +102,7 @@ const createOperation = ({ creator, audit, basePath }: BindingOperationsOptions)
     method: 'POST',
     paths: ['/auth/v2/userbindings'],
     tag,
-    summary: 'Gives a ClusterRole to users and groups, for whoever may bind it',
+    summary: 'Gives a ClusterRole to users and groups, for callers who may bind it',
     description: 'The role is theirs once `status.phase` is `Synced`, in a moment.',
     credential: 'required',
     query: writeQuery,

@@ -118,8 +118,7 @@ const patchGroup = ({ writer, audit }: GroupOperationsOptions) =>
     paths: ['/auth/v1/groups/:name'],
     tag,
     summary: 'Changes the texts, labels and annotations of a group',
-    description:
-      'A JSON Patch may add, replace and test. Members have operations of their own, so that no change of somebody else is lost.',
+    description: 'A JSON Patch may add, replace and test. Members have operations of their own, so that no concurrent change is lost.',
     credential: 'required',
     params,
     query: writeQuery,
@@ -152,7 +151,7 @@ const deleteGroup = ({ writer, audit }: GroupOperationsOptions) =>
     paths: ['/auth/v1/groups/:name'],
     tag,
     summary: 'Deletes a group: its members lose what is bound to it',
-    description: 'Role bindings that name the group `local:NAME` stay: whoever makes a group of that name again gives them to its members.',
+    description: 'Role bindings that name the group `local:NAME` stay: a group of that name that is made again gives them to its members.',
     credential: 'required',
     params,
     query: z.object({ dryRun }),

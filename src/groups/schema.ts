@@ -151,7 +151,7 @@ export const groupSchema = z
         },
         spec: {
           displayName: 'On call',
-          description: 'Whoever is on duty this week.',
+          description: 'The people on duty this week.',
           users: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8', importTime: '2026-03-01T11:00:00Z' }],
         },
         status: { memberCount: 1, members: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8', email: 'jane@example.com' }] },

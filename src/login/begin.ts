@@ -19,7 +19,7 @@ export interface BeginOptions {
   now: () => Date;
 }
 
-/** Begins a log-in (docs/contract/login.md): the browser gets the flow, the service keeps nothing. @throws StatusError 503 */
+/** Begins a login (docs/contract/login.md): the browser gets the flow, the service keeps nothing. @throws StatusError 503 */
 export async function beginLogin(ctx: Context, query: LoginQuery, options: BeginOptions): Promise<LoginInfo> {
   const { issuer, flows, login, postLogoutRedirectURLs } = options;
   const [returnURL] = postLogoutRedirectURLs;

@@ -24,7 +24,7 @@ export interface FinishOptions {
   now: () => Date;
 }
 
-/** Ends a log-in: a person who has passed the callback gets the tokens, or a session that keeps them. @throws StatusError 400, 401, 503 */
+/** Ends a login: a person who has passed the callback gets the tokens, or a session that keeps them. @throws StatusError 400, 401, 503 */
 export async function finishLogin(
   ctx: Context,
   query: CallbackQuery,

@@ -37,7 +37,7 @@ export interface LoginOperationsOptions extends LoginHandlers {
 
 const json = 'application/json';
 const tag = 'login';
-const badParameters: AnswerDescription = { description: 'A parameter is not allowed, or log-in is not configured.' };
+const badParameters: AnswerDescription = { description: 'A parameter is not allowed, or login is not configured.' };
 
 export const loginOperations = (options: LoginOperationsOptions): Operation[] => [
   ...beginOperations(options),
@@ -50,7 +50,7 @@ function beginOperations({ begin, allowed }: LoginOperationsOptions): Operation[
   const shared = {
     method: 'GET',
     tag,
-    summary: 'Begins a log-in',
+    summary: 'Begins a login',
     description: 'Gives the address of the issuer to go to, and a cookie that binds the flow to this browser for ten minutes.',
     credential: 'none',
     answersHead: false,
@@ -72,12 +72,12 @@ function redirectOperation({ begin, allowed, externalURL }: LoginOperationsOptio
     method: 'GET',
     paths: ['/api/v2/token/redirect'],
     tag,
-    summary: 'Begins a log-in and sends a browser there',
+    summary: 'Begins a login and sends a browser there',
     credential: 'none',
     answersHead: false,
     query: loginQuery(allowed),
     answers: {
-      200: { description: 'Where to go, for whoever is no browser that navigates.', content: { [json]: loginInfo } },
+      200: { description: 'The authorization URL, for clients that do not follow redirects.', content: { [json]: loginInfo } },
       302: { description: 'The same, for a browser.', headers: { Location: 'The issuer, or `login.externalURL`.' } },
       400: badParameters,
     },
@@ -97,7 +97,7 @@ function callbackOperations({ finish, basePath }: LoginOperationsOptions): Opera
   const shared = {
     method: 'GET',
     tag,
-    summary: 'Ends a log-in',
+    summary: 'Ends a login',
     description: 'Takes what the issuer sent the browser back with, once, and answers who has logged in.',
     credential: 'none',
     answersHead: false,

@@ -6,7 +6,7 @@ export const loginInfo = z
   .object({
     auth_url: z.url().describe('Where the front-end sends the browser.'),
     state: z.string().describe('To be passed to the callback, which checks that the browser is the same.'),
-    logout_url: z.url().exactOptional().describe('Log-out address of the issuer.'),
+    logout_url: z.url().exactOptional().describe('Logout address of the issuer.'),
   })
   .meta({
     id: 'LoginInfo',

@@ -21,7 +21,7 @@ export const sessionListOperations = (service: SessionService): Operation[] => [
     paths: ['/auth/v1/sessions'],
     tag,
     summary: 'Lists sessions of one user',
-    description: 'One’s own by default. `current` marks the session of whoever asks. Nothing in it is a secret.',
+    description: 'One’s own by default. `current` marks the session of this request. Nothing in it is a secret.',
     credential: 'required',
     query: listQuery(sessionProperties).extend(whose.shape),
     answers: {

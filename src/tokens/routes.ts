@@ -69,13 +69,13 @@ const listOperation = ({ service }: AccessTokenOperationsOptions) =>
     method: 'GET',
     paths: ['/auth/v1/accesstokens'],
     tag,
-    summary: 'Lists access tokens: one’s own, or all of them for whoever may list them',
+    summary: 'Lists access tokens: one’s own, or all of them for callers who may list them',
     description: 'Those of one user by `fieldSelector=spec.owner=NAME`, with the name of the User record.',
     credential: 'required',
     query: accessTokenQuery,
     answers: {
       200: listAnswer(accessTokenList),
-      403: { description: 'Those of somebody else were selected, and the API server says no.' },
+      403: { description: 'Forbidden: sessions of another user were selected, and RBAC denies it.' },
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {

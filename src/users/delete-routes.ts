@@ -33,7 +33,7 @@ const deleteOne = ({ deleter, audit }: DeleteOperationsOptions) =>
     paths: ['/auth/v1/users/:name'],
     tag,
     summary: 'Deletes a user, with the sessions, tokens, password and memberships',
-    description: 'Role bindings that name the user stay, and a warning says how many: whoever gets that name again gets them.',
+    description: 'Role bindings that name the user stay, and a warning says how many: a later user of that name gets them.',
     credential: 'required',
     params: z.object({ name: userName }),
     query: z.object({ dryRun }),

@@ -27,7 +27,7 @@ export const userPatchBody = z.strictObject({
     .strictObject({
       username: displayName.min(1, 'must not be empty').optional(),
       password: password.optional(),
-      old_password: password.optional().describe('Of whoever changes their own.'),
+      old_password: password.optional().describe('The present password, of a user who changes their own.'),
       mail: mail.nullable().optional(),
       mobile: mobile.nullable().optional(),
       account: account.nullable().optional(),

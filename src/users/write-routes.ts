@@ -26,7 +26,7 @@ export interface WriteOperationsOptions {
 
 const tag = 'users';
 
-const forbidden: AnswerDescription = { description: 'The API server says no, or somebody else’s rights would be had by it.' };
+const forbidden: AnswerDescription = { description: 'Forbidden: RBAC denies it, or the caller would gain the rights of another user.' };
 
 export const writeOperations = (options: WriteOperationsOptions): Operation[] => [createOperation(options), patchOperation(options)];
 
@@ -69,9 +69,9 @@ function patchOperation({ patcher, audit, keepSession }: WriteOperationsOptions)
     method: 'PATCH',
     paths: ['/auth/v1/users/:name'],
     tag,
-    summary: 'Changes the display name or the password; for whoever may patch users, more',
+    summary: 'Changes the display name or the password; more for callers who may patch users',
     description:
-      'A JSON Patch may add, replace and test. A new password, and disabling, end the sessions and tokens of that user; whoever changes their own password keeps the session.',
+      'A JSON Patch may add, replace and test. A new password, and disabling, end the sessions and tokens of that user; a user who changes their own password keeps the session.',
     credential: 'required',
     openToPasswordDue: true,
     params: z.object({ name: userName }),

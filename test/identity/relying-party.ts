@@ -66,7 +66,7 @@ export class RelyingParty {
     return url;
   }
 
-  /** Begins a log-in, types in what the person knows, and ends where the browser is sent. */
+  /** Begins a login, types in what the person knows, and ends where the browser is sent. */
   async begin(browser: Browser, { email, password }: Person, differing: Record<string, string> = {}): Promise<PageVisit> {
     const page = await browser.get(this.authorizationURL(differing));
     return page.body.includes('name="password"') ? browser.submit(page, { email, password }) : page;
