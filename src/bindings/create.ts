@@ -2,14 +2,15 @@ import { createdByAnnotation } from '../accounts/user-labels.ts';
 import { notFoundValue } from '../http/field-error.ts';
 import { type FieldValidation, readObject } from '../http/object-body.ts';
 import type { Caller } from '../http/operation.ts';
-import { invalid, serviceUnavailable } from '../http/status.ts';
+import { invalid } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { isRecord, type ResourceType } from '../kubernetes/resource.ts';
+import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { bindingErrors, type NewBinding, newBindingBody } from './binding-body.ts';
-import { bindingFinalizer, userBindingApiVersion, userBindingResource } from './resource.ts';
+import { bindingFinalizer, userBindingApiVersion, userBindingKind, userBindingResource } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
 
 export interface UserBindingCreatorOptions {
@@ -53,15 +54,8 @@ export class UserBindingCreator {
     await access.require(caller, { ...clusterRoles, verb: 'bind', name: roleRef }, signal);
     // Only whoever may bind it is told whether it is there.
     if (!(await this.#hasRole(roleRef, signal))) throw invalid(kind, [notFoundValue('spec.roleRef', roleRef)]);
-    const created = await apiServer.asCaller(caller).request({
-      method: 'POST',
-      path: resourcePath(userBindingResource),
-      query: new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) }),
-      body: manifestOf(object, caller),
-      call: 'create userbindings',
-      signal,
-    });
-    const binding = bindingObjectOf(created, isDryRun);
+    const bindings = new CallerResource(apiServer.asCaller(caller), userBindingKind);
+    const binding = await bindings.create(manifestOf(object, caller), { isDryRun, signal });
     if (!isDryRun) await cache.waitFor(binding.metadata.resourceVersion, seenWithinMs, signal);
     return { binding, warnings };
   }
@@ -70,17 +64,11 @@ export class UserBindingCreator {
   async #hasRole(name: string, signal: AbortSignal): Promise<boolean> {
     const { hasRole, apiServer } = this.#options;
     if (hasRole(name)) return true;
-    const query = new URLSearchParams({ fieldSelector: `metadata.name=${name}` });
     // No name of an object, and nothing that could be asked for.
     if (!/^[^=,!\\]+$/.test(name)) return false;
-    const list = await apiServer.asService.request({
-      method: 'GET',
-      path: resourcePath(clusterRoles),
-      query,
-      call: 'list clusterroles',
-      signal,
-    });
-    return isRecord(list) && Array.isArray(list.items) && list.items.length > 0;
+    const roles = new ServiceResource(apiServer.asService, { type: clusterRoles, kind: 'ClusterRole' });
+    for await (const _role of roles.list({ fieldSelector: `metadata.name=${name}` }, signal)) return true;
+    return false;
   }
 }
 
@@ -97,14 +85,4 @@ function manifestOf({ metadata = {}, spec }: NewBinding, caller: Caller) {
     },
     spec,
   };
-}
-
-/** What is not stored has no version. */
-function bindingObjectOf(answer: unknown, isDryRun: boolean): KubernetesObject {
-  const binding =
-    isDryRun && isRecord(answer) && isRecord(answer.metadata)
-      ? { ...answer, metadata: { resourceVersion: '-', ...answer.metadata } }
-      : answer;
-  if (!isKubernetesObject(binding)) throw serviceUnavailable('kubernetes', { cause: new Error('a UserBinding without its metadata') });
-  return binding;
 }

@@ -1,7 +1,8 @@
 import type { Metrics } from '../http/metrics.ts';
 import { StatusError } from '../http/status.ts';
-import type { ApiCall, ServiceClient } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import {
@@ -111,14 +112,12 @@ export class MadeBindings {
   }
 
   async #create(owner: Owner, namespace: string, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
-    const path = pathOf(namespace);
-    const body = madeManifest(owner, namespace, members);
     try {
-      await this.#write({ method: 'POST', path, body, call: callOf('create', namespace), signal }, namespace);
+      const created = await this.#resource(namespace).create(madeManifest(owner, namespace, members), { signal });
+      if (created === 'conflict') return this.#adopt(owner, namespace, members, signal);
+      await this.#whenSeen(created, namespace, signal);
       return 'kept';
     } catch (error) {
-      const refusal = refusalOf(error);
-      if (refusal?.code === 409 && refusal.reason === 'AlreadyExists') return this.#adopt(owner, namespace, members, signal);
       return this.#outcomeOf(error, owner);
     }
   }
@@ -137,10 +136,11 @@ export class MadeBindings {
 
   async #patch(row: MadeRow, owner: Owner, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
     const { namespace, name, resourceVersion } = row;
-    const body = { metadata: { resourceVersion, ...members.metadata }, subjects: members.subjects };
-    const call = { method: 'PATCH', contentType: 'application/merge-patch+json', body, call: callOf('patch', namespace) } as const;
+    const change = { metadata: { resourceVersion, ...members.metadata }, subjects: members.subjects };
     try {
-      await this.#write({ ...call, path: pathOf(namespace, name), signal }, namespace);
+      const written = await this.#resource(namespace).patch(name, change, { signal });
+      if (written === 'conflict' || written === 'gone') throw new Error('a binding was changed meanwhile');
+      await this.#whenSeen(written, namespace, signal);
       return 'kept';
     } catch (error) {
       const outcome = this.#outcomeOf(error, owner);
@@ -156,28 +156,25 @@ export class MadeBindings {
   }
 
   async #delete({ namespace, name, uid }: MadeRow, signal: AbortSignal): Promise<void> {
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
-    try {
-      await this.#client.request({ method: 'DELETE', path: pathOf(namespace, name), body, call: callOf('delete', namespace), signal });
-    } catch (error) {
-      const code = refusalOf(error)?.code;
-      // Gone, or another one by now.
-      if (code !== 404 && code !== 409) throw error;
-    }
+    await this.#resource(namespace).remove(name, { preconditions: { uid }, signal });
   }
 
   /** The service may list bindings, but get none by name. */
   async #find(owner: Owner, namespace: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const query = new URLSearchParams({ fieldSelector: `metadata.name=${madeName(owner)}` });
-    const list = await this.#client.request({ method: 'GET', path: pathOf(namespace), query, call: callOf('list', namespace), signal });
-    const [found] = isRecord(list) && Array.isArray(list.items) ? list.items : [];
-    return isKubernetesObject(found) ? found : undefined;
+    const selectors = { fieldSelector: `metadata.name=${madeName(owner)}` };
+    for await (const found of this.#resource(namespace).list(selectors, signal)) return found;
+    return undefined;
   }
 
-  async #write(call: ApiCall, namespace: string): Promise<void> {
-    const written = await this.#client.request(call);
-    // What is not seen yet could be forgotten when it has to be removed.
-    if (isKubernetesObject(written)) await this.#cache(namespace).waitFor(written.metadata.resourceVersion, seenWithinMs, call.signal);
+  /** What is not seen yet could be forgotten when it has to be removed. */
+  async #whenSeen({ metadata: { resourceVersion } }: KubernetesObject, namespace: string, signal: AbortSignal): Promise<void> {
+    await this.#cache(namespace).waitFor(resourceVersion, seenWithinMs, signal);
+  }
+
+  #resource(namespace: string): ServiceResource {
+    const resource =
+      namespace === '' ? { type: clusterRoleBindings, kind: 'ClusterRoleBinding' } : { type: roleBindings, kind: 'RoleBinding', namespace };
+    return new ServiceResource(this.#client, resource);
   }
 
   /** @throws what says nothing about this very binding */
@@ -217,13 +214,6 @@ export class MadeBindings {
     return [this.#inNamespaces, this.#inCluster];
   }
 }
-
-const typeOf = (namespace: string) => (namespace === '' ? clusterRoleBindings : roleBindings);
-
-const callOf = (verb: string, namespace: string) => `${verb} ${typeOf(namespace).resource}`;
-
-const pathOf = (namespace: string, name?: string) =>
-  resourcePath(typeOf(namespace), { ...(namespace !== '' && { namespace }), ...(name !== undefined && { name }) });
 
 /** What the API server itself said; of what the service may not do, behind the 503 that others would get to see. */
 function refusalOf(error: unknown) {

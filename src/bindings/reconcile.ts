@@ -1,13 +1,13 @@
-import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
-import { isKubernetesObject, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Owner, Subject } from './made-binding.ts';
 import type { MadeBindings, Outcome } from './made-bindings.ts';
 import type { Places } from './places.ts';
-import { bindingFinalizer, userBindingResource } from './resource.ts';
+import { bindingFinalizer, userBindingKind } from './resource.ts';
 import { storedBinding, type UserBindingRow } from './row.ts';
 import { boundBefore, type Result, statusOf } from './status.ts';
 import { boundSubjects, type Known } from './subjects.ts';
@@ -50,7 +50,7 @@ export class Reconciler {
     if (row.isDeleted) return this.#finish(row, object, signal);
     const held = row.finalizers.includes(bindingFinalizer)
       ? object
-      : await this.#patch(object, { metadata: { finalizers: [...row.finalizers, bindingFinalizer] } }, undefined, signal);
+      : unchanged(await this.#patch(object, { metadata: { finalizers: [...row.finalizers, bindingFinalizer] } }, signal));
     return this.#keep(row, held, signal);
   }
 
@@ -99,37 +99,35 @@ export class Reconciler {
     const owner = ownerOf(row);
     for (const place of made.placesOf(owner)) await made.remove(owner, place, signal);
     const finalizers = row.finalizers.filter((finalizer) => finalizer !== bindingFinalizer);
-    await this.#patch(object, { metadata: { finalizers } }, undefined, signal).catch(unlessGone);
+    const written = await this.#patch(object, { metadata: { finalizers } }, signal);
+    if (written !== 'gone') unchanged(written);
     return 'done';
   }
 
   async #tell(object: KubernetesObject, result: Result, now: Date, signal: AbortSignal): Promise<void> {
     const status = changedStatus(object.status, statusOf(object, result, now));
     if (status === undefined) return;
-    const written = await this.#patch(object, { status }, 'status', signal);
+    const written = unchanged(await this.#patch(object, { status }, signal));
     // So that the next look does not go by the status of before.
     await this.#options.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);
   }
 
   /** Only if nobody has changed it since it was read. */
-  async #patch(
+  #patch(
     { metadata: { name, resourceVersion } }: KubernetesObject,
     { metadata, ...parts }: { metadata?: object; status?: object },
-    subresource: 'status' | undefined,
     signal: AbortSignal,
-  ): Promise<KubernetesObject> {
-    const resource = subresource === undefined ? 'userbindings' : 'userbindings/status';
-    const written = await this.#options.client.request({
-      method: 'PATCH',
-      path: resourcePath(userBindingResource, { name, ...(subresource && { subresource }) }),
-      contentType: 'application/merge-patch+json',
-      body: { metadata: { resourceVersion, ...metadata }, ...parts },
-      call: `patch ${resource}`,
-      signal,
-    });
-    if (!isKubernetesObject(written)) throw new Error('a UserBinding without its metadata');
-    return written;
+  ): Promise<KubernetesObject | 'conflict' | 'gone'> {
+    const change = { metadata: { resourceVersion, ...metadata }, ...parts };
+    const resource = new ServiceResource(this.#options.client, userBindingKind);
+    return parts.status ? resource.patchStatus(name, change, { signal }) : resource.patch(name, change, { signal });
   }
+}
+
+/** @throws Error for what has changed under way */
+function unchanged(written: KubernetesObject | 'conflict' | 'gone'): KubernetesObject {
+  if (written === 'conflict' || written === 'gone') throw new Error('the UserBinding was changed meanwhile');
+  return written;
 }
 
 const ownerOf = ({ name, uid, roleRef }: UserBindingRow): Owner => ({ name, uid, roleRef });
@@ -144,9 +142,4 @@ function problemOf(outcome: Exclude<Outcome, 'kept' | 'no-namespace'>, { roleRef
       message: `the service may not bind the ClusterRole ${roleRef}: see rbac.userBindings of the chart`,
     };
   return { reason: 'Refused', message: `the API server refuses the binding${where}: ${outcome.refused}` };
-}
-
-function unlessGone(error: unknown): undefined {
-  if (error instanceof StatusError && error.status.code === 404) return undefined;
-  throw error;
 }

@@ -2,9 +2,12 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { conditions, objectMeta } from '../http/object-schemas.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
 
 /** The custom resource UserBinding; deploy/manifests holds its definition. */
 export const userBindingResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'userbindings' };
+
+export const userBindingKind: ResourceKind = { type: userBindingResource, kind: 'UserBinding' };
 
 export const userBindingApiVersion = `${userBindingResource.group}/${userBindingResource.version}`;
 

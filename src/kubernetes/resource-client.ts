@@ -134,10 +134,8 @@ export class ServiceResource extends ResourceClient {
     try {
       return this.objectOf(await this.call('GET', 'get', { name }, signal));
     } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-      // The API server says so of an object; where it does not know the resource, it knows no name either.
-      if (error.status.details?.name === name) return undefined;
-      throw serviceUnavailable('kubernetes', { cause: error });
+      if (isGone(error, name)) return undefined;
+      throw isRefusal(error, 404) ? oursAlone(error) : error;
     }
   }
 
@@ -163,12 +161,12 @@ export class ServiceResource extends ResourceClient {
    * @throws StatusError 503, 504
    */
   patch(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
-    return this.merge({ name }, change, options).catch(conflictOrGone);
+    return this.merge({ name }, change, options).catch(conflictOrGone(name));
   }
 
   /** The same of its status. */
   patchStatus(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
-    return this.merge({ name, subresource: 'status' }, change, options).catch(conflictOrGone);
+    return this.merge({ name, subresource: 'status' }, change, options).catch(conflictOrGone(name));
   }
 
   /** Deletes what the preconditions say, if it is there still. @returns whether it was; @throws StatusError 503, 504 */
@@ -185,11 +183,16 @@ export class ServiceResource extends ResourceClient {
 
 const writeQuery = (isDryRun: boolean) => new URLSearchParams({ fieldManager, ...(isDryRun && { dryRun: 'All' }) });
 
-function conflictOrGone(error: unknown): 'conflict' | 'gone' {
-  if (isRefusal(error, 409)) return 'conflict';
-  if (isRefusal(error, 404)) return 'gone';
-  throw oursAlone(error);
-}
+/** The API server says so of the object; where it does not know the resource, or misses another object, it names that one or none. */
+const isGone = (error: unknown, name: string): boolean => isRefusal(error, 404) && error.status.details?.name === name;
+
+const conflictOrGone =
+  (name: string) =>
+  (error: unknown): 'conflict' | 'gone' => {
+    if (isRefusal(error, 409)) return 'conflict';
+    if (isGone(error, name)) return 'gone';
+    throw oursAlone(error);
+  };
 
 const oursAlone = (error: unknown) => (error instanceof UpstreamError ? ourTrouble(error) : error);
 

@@ -104,6 +104,8 @@ describe('the client of a resource', () => {
     expect(await words()).to.deep.equal(['conflict', 'conflict', 'conflict', false]);
     server.answer(refused(404, 'a'));
     expect(await words()).to.deep.equal([503, 'gone', 'gone', false]);
+    server.answer(refused(404, 'another'));
+    expect(await words()).to.deep.equal([503, 503, 503, false]);
     server.answer(refused(422));
     expect(await words()).to.deep.equal([503, 503, 503, 503]);
     expect(await codeOf(asService.patch('a', {}, { signal }))).to.equal(503);
