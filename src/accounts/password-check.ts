@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
+import { KeyedTurns } from '../http/keyed-turns.ts';
 import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
 import { Turns } from '../http/turns.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
@@ -79,6 +80,9 @@ interface Judged {
 /** Hashing is what takes time; more at once would only contend for the same record, and more waiting would reach their deadline. */
 const turns = { atOnce: 16, maxWaiting: 128, what: 'passwords are being checked' };
 
+/** Who knows one password could otherwise take all turns with it, as right ones are not counted. */
+const turnsOfUser = { ...turns, atOnce: 2 };
+
 /** An address may try as many accounts as this times `lockout.failures`: an office has one address too. */
 const failuresPerSource = 10;
 
@@ -98,6 +102,7 @@ export class PasswordCheck {
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
   readonly #browsers: RateLimit;
+  readonly #userTurns = new KeyedTurns(turnsOfUser);
   readonly #turns = new Turns(turns);
   /** Of their own, as a directory that hangs must not keep local users waiting. */
   readonly #directoryTurns = new Turns(turns);
@@ -129,11 +134,11 @@ export class PasswordCheck {
    */
   async check(attempt: PasswordAttempt, signal: AbortSignal, failure: FailureName = 'LoginFailed'): Promise<PasswordVerdict> {
     const started = this.#clock();
-    const bucket = this.#bucketOf(attempt);
-    if ('retryAfterSeconds' in bucket)
-      return this.#record(attempt, failure, { verdict: { outcome: 'refused', reason: 'TooManyFromSource', ...bucket } });
-    const verdict = this.#record(attempt, failure, await this.#inTurn(attempt, bucket, signal));
-    if (verdict.outcome === 'refused') await sleep(refusalStepMs - ((this.#clock() - started) % refusalStepMs), undefined, { signal });
+    // Before the address is looked at, of which a user who waits for their own turn takes nothing.
+    const judged = await this.#userTurns.run(nameOf(attempt.email), () => this.#counted(attempt, signal), signal);
+    const verdict = this.#record(attempt, failure, judged);
+    const isAtOnce = verdict.outcome === 'ok' || verdict.reason === 'TooManyFromSource';
+    if (!isAtOnce) await sleep(refusalStepMs - ((this.#clock() - started) % refusalStepMs), undefined, { signal });
     return verdict;
   }
 
@@ -154,6 +159,12 @@ export class PasswordCheck {
     return this.#sources.take(source) ?? { limit: this.#sources, key: source };
   }
 
+  async #counted(attempt: PasswordAttempt, signal: AbortSignal): Promise<Judged> {
+    const bucket = this.#bucketOf(attempt);
+    if ('retryAfterSeconds' in bucket) return { verdict: { outcome: 'refused', reason: 'TooManyFromSource', ...bucket } };
+    return this.#inTurn(attempt, bucket, signal);
+  }
+
   async #inTurn(attempt: PasswordAttempt, bucket: Bucket, signal: AbortSignal): Promise<Judged> {
     let isFailure = false;
     try {
@@ -162,7 +173,7 @@ export class PasswordCheck {
         signal.throwIfAborted();
         // Whoever hangs up must not get an attempt that is neither counted nor told of. Each call has a deadline of its own.
         return this.#judge(attempt, new AbortController().signal);
-      });
+      }, signal);
       isFailure = judged.verdict.outcome === 'refused';
       return judged;
     } finally {
@@ -174,7 +185,7 @@ export class PasswordCheck {
     const { accounts, passwords, directories } = this.#options;
     const known = accounts.find(email);
     if (known === undefined && accounts.isSynced) await directories?.provision(email, signal);
-    const name = known?.name ?? recordName(email) ?? shortHash(email);
+    const name = known?.name ?? nameOf(email);
     const counted = (await untilUncontested(() => this.#count(name, email, signal), signal)) ?? { refusal: 'Contested' };
     const { account, refusal = 'WrongPassword', isLast = false } = counted;
     if (account?.connectorType === 'ldap' && counted.refusal === undefined)
@@ -293,5 +304,7 @@ export class PasswordCheck {
     return verdict;
   }
 }
+
+const nameOf = (email: string): string => recordName(email) ?? shortHash(email);
 
 const statusOf = ({ status }: KubernetesObject): Record<string, unknown> => (isRecord(status) ? status : {});

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { KeyedTurns } from '../http/keyed-turns.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
 import { forbidden, serviceUnavailable } from '../http/status.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { ApiServer } from './api-server.ts';
-import { CallerTurns } from './caller-turns.ts';
+import { callerKey } from './caller-key.ts';
 import { isRecord } from './resource.ts';
 import { selfReview } from './self-review.ts';
 import { tokenLifetimeMs } from './token-lifetime.ts';
@@ -64,7 +65,7 @@ export interface AccessReviewsOptions {
 export class AccessReviews {
   readonly #apiServer: ApiServer;
   readonly #answers: AnswerCache<Answer>;
-  readonly #turns = new CallerTurns(turns);
+  readonly #turns = new KeyedTurns(turns);
   readonly #now: () => Date;
   readonly #clock: () => number;
   readonly #accessCacheMs: number;
@@ -168,7 +169,7 @@ export class AccessReviews {
   async #ask(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<Answer> {
     const client = this.#apiServer.asCaller(caller);
     const review = { group: 'authorization.k8s.io', kind: 'SelfSubjectAccessReview', spec, signal } as const;
-    const answer = await this.#turns.run(caller, () => selfReview(client, review), signal);
+    const answer = await this.#turns.run(callerKey(caller), () => selfReview(client, review), signal);
     const parsed = selfSubjectAccessReview.safeParse(answer);
     if (!parsed.success) throw serviceUnavailable('kubernetes', { cause: parsed.error });
     return { status: parsed.data.status, tokenExpiresInMs: tokenLifetimeMs(caller.token, this.#now()) };

@@ -141,6 +141,45 @@ describe('the password check', () => {
     expect(verdicts).to.deep.equal(['ok', 'ok', 'ok', 'ok']);
   });
 
+  it('LIM-07 keeps nobody waiting for one user who comes with the right password again and again', async () => {
+    await person('greedy@example.com');
+    await person('patient@example.com');
+    const leaving = new AbortController();
+    const ends = { ok: 0, refused: 0, left: 0 };
+    // Each from an address of its own: no limit of a network holds them back.
+    const greedy = Array.from({ length: 200 }, () =>
+      first.passwordCheck.check({ email: 'greedy@example.com', password: right, source: randomUUID() }, leaving.signal).then(
+        ({ outcome }) => (ends[outcome] += 1),
+        () => (ends.left += 1),
+      ),
+    );
+
+    expect(await check(first, 'patient@example.com', right)).to.equal('ok');
+
+    const servedBefore = ends.ok;
+    leaving.abort(new Error('hung up'));
+    await Promise.all(greedy);
+    expect(servedBefore).to.be.lessThan(64);
+    expect(ends).to.include({ refused: 0 });
+    expect(ends.left).to.be.greaterThan(100);
+  });
+
+  it('LIM-07 leaves the turns of a user to others when the sender hangs up', async () => {
+    await person('gone@example.com');
+    const leaving = new AbortController();
+    const attempt = { email: 'gone@example.com', password: right, source: 'x' };
+    const left = Array.from({ length: 120 }, () =>
+      first.passwordCheck.check({ ...attempt, source: randomUUID() }, leaving.signal).then(
+        () => 'judged',
+        () => 'left',
+      ),
+    );
+    leaving.abort(new Error('hung up'));
+
+    expect(await check(first, 'gone@example.com', right)).to.equal('ok');
+    expect((await Promise.all(left)).filter((end) => end === 'judged')).to.have.length.lessThan(20);
+  });
+
   it('refuses whoever may not log in, without counting', async () => {
     const off = await person('off@example.com', { is_disabled: true });
     const gone = aUser('gone@example.com');
