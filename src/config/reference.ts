@@ -53,11 +53,14 @@ export function configurationReference(): string {
 
 Printed from the schema by \`npm run docs\`; a test fails when this page is out of date.
 
-Settings stand in one YAML file (\`atrium serve --config FILE\`, default \`/etc/atrium/config.yaml\`; an absent default file counts as empty). Each can be
-overridden by a process variable: \`ATRIUM_\`, then its path in upper case with \`__\` between, such as \`ATRIUM_SERVER__PORT=8080\`. Text is taken as it is, anything else is read as YAML
-(\`ATRIUM_SERVER__TRUSTEDPROXIES='[10.0.0.0/8]'\`). Secrets are only ever given as paths of files. Durations are written \`250ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`; sizes \`512KiB\`, \`1MiB\`.
+Settings stand in one YAML file (\`atrium serve --config FILE\`, default \`/etc/atrium/config.yaml\`). An absent default
+file counts as empty. A process variable overrides a setting: \`ATRIUM_\`, then its path in upper case with \`__\` between,
+such as \`ATRIUM_SERVER__PORT=8080\`. Text is taken as it is, anything else is read as YAML
+(\`ATRIUM_SERVER__TRUSTEDPROXIES='[10.0.0.0/8]'\`). Secrets are only ever given as paths of files. Durations are written
+\`250ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`; sizes \`512KiB\`, \`1MiB\`.
 
-\`atrium config check\` tells every problem at once, each with its path; \`atrium config print\` shows what is in force, defaults included.
+\`atrium config check\` tells every problem at once, each with its path. \`atrium config print\` shows what is in force,
+defaults included.
 With a problem in its configuration the service exits with code 2 before it listens.
 
 ${sections.join('\n\n')}

@@ -105,7 +105,7 @@ export class ProviderKeeper {
       log.info({ client: ctx.oidc.client?.clientId, grantType: ctx.oidc.params?.grant_type, error, detail }, 'no token was issued');
     });
     provider.on('backchannel.error', (_ctx, error, client) => {
-      log.warn({ client: client.clientId, reason: error.message }, 'a relying party could not be told of a log-out');
+      log.warn({ client: client.clientId, reason: error.message }, 'a relying party could not be told of a logout');
     });
     // The log-out here ends what was issued to this browser, unless offline access was asked for and granted.
     provider.on('authorization.success', (ctx) => {
