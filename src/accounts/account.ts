@@ -10,7 +10,7 @@ export interface Subject {
   readonly sub: string;
 }
 
-/** A User record as log-in needs it. All times are Unix seconds; one that the record does not have is absent. */
+/** A User record as login needs it. All times are Unix seconds; one that the record does not have is absent. */
 export interface Account {
   readonly name: string;
   readonly uid: string;
@@ -23,7 +23,7 @@ export interface Account {
   readonly connectorType: string;
   readonly connectorID: string;
   readonly isAdmin: boolean;
-  /** The user name that Kubernetes sees; '' before the first login, and of a record that is not canonical, which is nobody. */
+  /** The user name that Kubernetes sees; '' before the first login, and of a record that is not canonical, which is no user. */
   readonly subjectName: string;
   /** Who this is at each external issuer; absent before the first login that links one. */
   readonly subjects?: readonly Subject[];
@@ -42,7 +42,7 @@ export interface Account {
   readonly validFrom?: number;
   readonly validUntil?: number;
   readonly lockedUntil?: number;
-  /** The latest of creation, log-in and activation. */
+  /** The latest of creation, login and activation. */
   readonly lastActive: number;
 }
 

@@ -1,4 +1,4 @@
-/** Passwords that everybody tries first, as the zxcvbn project collects them; read when the first password is set. */
+/** Passwords that attackers try first, as the zxcvbn project collects them; read when the first password is set. */
 let known: Promise<ReadonlySet<string>> | undefined;
 
 /** Whether it is one of the 49,000 most common ones, in any case. */

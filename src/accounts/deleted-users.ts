@@ -40,7 +40,7 @@ export class DeletedUsers {
 
   /** To be told of every record that is gone, also of one that was made again at once. */
   see(account: Account): void {
-    // A record that is not canonical is nobody.
+    // A record that is not canonical is no user.
     if (!account.isCanonical) return;
     this.#gone.set(account.uid, { account, at: this.#options.now() });
     this.#wake();

@@ -1,4 +1,4 @@
-/** What a directory says of somebody whose password was right. */
+/** What a directory says of a user whose password was right. */
 interface DirectoryProof {
   groups: readonly string[];
 }
@@ -10,14 +10,14 @@ export interface DirectoryPasswords {
   /**
    * Asks the directory of that connector.
    *
-   * @returns undefined if that is not their password, or there is nobody of that e-mail address
+   * @returns undefined if that is not their password, or there is no entry of that e-mail address
    * @throws StatusError 503 if it gives no answer
    */
   check(attempt: { connectorID: string; email: string; password: string }, signal: AbortSignal): Promise<DirectoryProof | undefined>;
   /**
-   * Makes the record of somebody who is new in a directory, as a synchronisation would.
+   * Makes the record of a user who is new in a directory, as a synchronisation would.
    *
-   * @returns false if no directory knows them, or records are not made at log-in; @throws StatusError 503
+   * @returns false if no directory knows them, or records are not made at login; @throws StatusError 503
    */
   provision(email: string, signal: AbortSignal): Promise<boolean>;
 }

@@ -35,7 +35,7 @@ export interface FirstAdminOptions {
 /** In the last two cases nothing was changed, as what there is means that the first administrator was made before. */
 export type FirstAdminOutcome = 'created' | 'exists' | 'removed' | 'another';
 
-/** Why there is no administrator now; one line for whoever ran the command. */
+/** Why there is no administrator now; one line for the user of the command. */
 class FirstAdminError extends Error {
   override readonly name = 'FirstAdminError';
 }
@@ -56,8 +56,8 @@ const passwordBytes = 24;
  * Makes the first administrator of an installation, once.
  *
  * Four writes, each of which wins once, in this order: the User, its status (the password is due before there is one), the Secret that
- * tells of it, the Secret with the hash. Whatever ends the work in between, the next run completes it; nobody can log in before. A Secret
- * that tells of a User who is gone means that the administrator was removed, and is not made anew; nor is another one beside the first.
+ * tells of it, the Secret with the hash. Whatever ends the work in between, the next run completes it; no login works before. A Secret
+ * that tells of a User who is gone means that the administrator was removed, and is not made again; nor is another one beside the first.
  *
  * @throws FirstAdminError
  */
@@ -77,14 +77,14 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   const work = { ...options, name, records: new UserRecords(client), hashes: new PasswordSecrets(options), told, signal };
   try {
     const outcome = await untilUncontested(() => attempt(work), signal);
-    if (outcome === undefined) throw new FirstAdminError(`the user ${email} is written by somebody else all the time`);
+    if (outcome === undefined) throw new FirstAdminError(`the user ${email} is being written all the time`);
     return outcome;
   } catch (error) {
     throw error instanceof StatusError ? new FirstAdminError(reasonOf(error), { cause: error }) : error;
   }
 }
 
-/** Undefined if somebody else has written in between. */
+/** Undefined if another writer was faster. */
 async function attempt(work: Work): Promise<FirstAdminOutcome | undefined> {
   const { email, name, records, hashes, told, signal } = work;
   const before = await told.read(signal);
@@ -148,7 +148,7 @@ function checkAdmin({ email, name }: Work, user: KubernetesObject): void {
     throw new FirstAdminError(`there is a user ${email} who is no local administrator, and never becomes one`);
 }
 
-/** What the API server said, or why it said nothing: whoever runs the command has its credential anyway. */
+/** What the API server said, or why it said nothing: the user of the command has its credential anyway. */
 function reasonOf(error: StatusError): string {
   const { cause } = error;
   if (cause instanceof StatusError) return `the API server: ${cause.status.message}`;

@@ -40,12 +40,12 @@ export interface LocalGroupLookup {
   outdated(): string | undefined;
 }
 
-/** Where groups are turned off nobody is in one. */
+/** Where groups are turned off they have no members. */
 export const noLocalGroups: LocalGroupLookup = { of: () => [], state: 'synced', missing: () => undefined, outdated: () => undefined };
 
 /**
  * To be called before they are relied on: who is left out of a group for not being known yet would lose rights for as long as a token
- * lives. Without the resource in the cluster nobody is in a group.
+ * lives. Without the resource in the cluster there are no groups.
  *
  * @throws StatusError 503 while they are not known
  */

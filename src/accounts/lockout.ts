@@ -31,7 +31,7 @@ export function countAttempt(status: Readonly<Record<string, unknown>>, now: Dat
   };
 }
 
-/** The count without one attempt: of a password that nobody could judge. */
+/** The count without one attempt: of a password that could not be checked. */
 export function withoutAttempt({ failedLogins, failedLoginsSince }: Readonly<Record<string, unknown>>) {
   const left = typeof failedLogins === 'number' ? failedLogins - 1 : 0;
   return left <= 0 ? noFailures : { failedLogins: left, failedLoginsSince, lockedUntil: null };

@@ -34,7 +34,7 @@ export interface Login {
 
 export type Recorded =
   | { outcome: 'recorded'; account: Account }
-  /** The resource is not installed: log-in works without records. */
+  /** The resource is not installed: login works without records. */
   | { outcome: 'no-records' }
   | { outcome: 'refused'; reason: 'NotALogin' | 'NoRecord' | 'EmailDiffers' | 'AdministratorIsLocal' | 'SubjectDiffers' }
   | { outcome: 'refused'; reason: 'Phase'; phase: AccountPhase };
@@ -51,7 +51,7 @@ export interface LoginRecorderOptions {
 const maxSubjectName = 512;
 const maxSubjects = 16;
 
-/** Makes or updates the User of whoever logs in, with the service's account: it is what a log-in entails (docs/contract/login.md). */
+/** Makes or updates the User at a login, with the service's account: it is what a login brings with it (docs/contract/login.md). */
 export class LoginRecorder {
   readonly #options: LoginRecorderOptions;
   readonly #records: UserRecords;
@@ -62,7 +62,7 @@ export class LoginRecorder {
   }
 
   /**
-   * Records the log-in of a user whose phase is Normal at that moment, and only of such a one: an idle user would otherwise come back
+   * Records the login of a user whose phase is Normal at that moment, and only of such a one: an idle user would otherwise come back
    * to life by it. When it resolves, this replica's `accounts` show the record, unless they are behind.
    *
    * @throws StatusError 503, 504
@@ -73,7 +73,7 @@ export class LoginRecorder {
     if (name === undefined || login.subjectName.length > maxSubjectName) return { outcome: 'refused', reason: 'NotALogin' };
     const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
-    if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a log-in is not recorded');
+    if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a login is not recorded');
     const beyond = recorded.outcome === 'recorded' ? groupsBeyondRecord(login.groups) : undefined;
     if (beyond) log.warn({ user: name, ...beyond }, `the record keeps ${beyond.kept} groups: access tokens of the user have no others`);
     if (recorded.outcome === 'recorded' && accounts.isSynced)
@@ -81,7 +81,7 @@ export class LoginRecorder {
     return recorded;
   }
 
-  /** Undefined if somebody else has written in between. */
+  /** Undefined if another writer was faster. */
   async #attempt(name: string, login: Login, signal: AbortSignal): Promise<Recorded | undefined> {
     const { config, now = () => new Date() } = this.#options;
     const found = await this.#records.read(name, signal);
@@ -155,7 +155,7 @@ function newUser(name: string, login: Login) {
   };
 }
 
-/** What a log-in says of the spec. */
+/** What a login says of the spec. */
 function specOf(login: Login, old: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { connector, linkedID } = login;
   const username = displayName(login.displayName ?? '');

@@ -45,7 +45,7 @@ export class NewPasswords {
       return policy.requireEncrypted ? wrong('must be encrypted with the key of GET /auth/v1/pubkey') : { password: sent, violations: [] };
     const password = await envelopes.open(sent);
     return password === undefined
-      ? wrong('cannot be decrypted: encrypt it anew with the key of GET /auth/v1/pubkey')
+      ? wrong('cannot be decrypted: encrypt it again with the key of GET /auth/v1/pubkey')
       : { password, violations: [] };
   }
 

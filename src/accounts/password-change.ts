@@ -12,7 +12,7 @@ import { nextSecond, timestamp } from './timestamp.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
 import { userResource } from './user-resource.ts';
 
-/** Which password somebody has proved to know: what a `PasswordVerdict` says of it. */
+/** Which password a user has proved to know: what a `PasswordVerdict` says of it. */
 export interface ProvedPassword {
   /** Name and uid of the record. */
   name: string;
@@ -35,7 +35,7 @@ export interface PasswordChangeOptions {
   now?: () => Date;
 }
 
-/** Each call has a deadline of its own: whoever hangs up must not leave a change half done. */
+/** Each call has a deadline of its own: a client that hangs up must not leave a change half done. */
 const { signal } = new AbortController();
 
 /** Gives local users new passwords, and ends what the old one has opened. */
@@ -51,7 +51,7 @@ export class PasswordChange {
   }
 
   /**
-   * By whoever has proved the old one. Ends all sessions and tokens of the user, and resolves when new ones count.
+   * By the user who has proved the old one. Ends all sessions and tokens of the user, and resolves when new ones count.
    *
    * @throws StatusError 429, 503, 504
    */
@@ -79,9 +79,9 @@ export class PasswordChange {
   }
 
   /**
-   * By somebody who may set it, whatever it was; `mustChange` has the user change it before anything else.
+   * By a caller who may set it, whatever it was; `mustChange` has the user change it before anything else.
    *
-   * @throws StatusError 409 if the user was deleted meanwhile, or somebody else sets it too; 429, 503, 504
+   * @throws StatusError 409 if the user was deleted meanwhile, or another request sets it too; 429, 503, 504
    */
   async reset(user: { name: string; uid: string }, password: string, { mustChange }: { mustChange: boolean }): Promise<KubernetesObject> {
     const hash = await this.#options.passwords.hash(password);
@@ -130,7 +130,7 @@ export class PasswordChange {
     write: (changedAt: Date) => Promise<void>,
   ): Promise<KubernetesObject> {
     const ended = { sessionsNotBefore: timestamp(nextSecond(this.#now())) };
-    // Before the hash: the password that somebody has set for another must never count without the duty to change it.
+    // Before the hash: the password that one user has set for another must never count without the duty to change it.
     await this.writeStatus(user, { ...ended, ...(mustChange && { mustChangePassword: true }) }, isWanted);
     const since = nextSecond(this.#now());
     await write(since);

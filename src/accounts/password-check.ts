@@ -19,7 +19,7 @@ import { phaseOf, phaseStatus } from './phase.ts';
 import { recordName, shortHash } from './record-name.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
 
-/** What somebody claims to know; the rest of the origin is for the audit trail. */
+/** What a caller claims to know; the rest of the origin is for the audit trail. */
 export interface PasswordAttempt extends Partial<AuditOrigin> {
   email: string;
   password: string;
@@ -29,7 +29,7 @@ export interface PasswordAttempt extends Partial<AuditOrigin> {
   browser?: KnownBrowser | undefined;
 }
 
-/** Why a password was not accepted. Whoever sent it must not learn which it was. */
+/** Why a password was not accepted. The sender must not learn which it was. */
 type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';
 
 export type PasswordVerdict =
@@ -67,7 +67,7 @@ interface Bucket {
   readonly key: string;
 }
 
-/** What the audit trail calls a wrong password: at a log-in, or when somebody wants to change it. */
+/** What the audit trail calls a wrong password: at a login, or when a user wants to change it. */
 type FailureName = 'LoginFailed' | 'PasswordCheckFailed';
 
 interface Judged {
@@ -93,7 +93,7 @@ const refusalStepMs = 250;
  * Checks the passwords of local users, and of those whose directory is asked, and locks who failed too often.
  *
  * An attempt is counted on the record by compare-and-swap before the password is looked at, and taken back if it was right: however
- * many guesses come at once on however many replicas, no more are judged than `users.lockout.failures`. Somebody unknown, locked or
+ * many guesses come at once on however many replicas, no more are judged than `users.lockout.failures`. A user who is unknown, locked or
  * disabled gets the same answer as for a wrong password, after the same work and at the same time.
  */
 export class PasswordCheck {
@@ -128,7 +128,7 @@ export class PasswordCheck {
   }
 
   /**
-   * Writes the failure and `UserLocked` to the audit trail; that somebody is logged in, whoever asked says.
+   * Writes the failure and `UserLocked` to the audit trail; that the user is logged in, the caller of this writes.
    *
    * @throws StatusError 429 when too many are being checked, 503, 504
    */
@@ -171,7 +171,7 @@ export class PasswordCheck {
       const waiting = this.#mayBeOfDirectory(attempt.email) ? this.#directoryTurns : this.#turns;
       const judged = await waiting.run(() => {
         signal.throwIfAborted();
-        // Whoever hangs up must not get an attempt that is neither counted nor told of. Each call has a deadline of its own.
+        // A client that hangs up must not get an attempt that is neither counted nor told of. Each call has a deadline of its own.
         return this.#judge(attempt, new AbortController().signal);
       }, signal);
       isFailure = judged.verdict.outcome === 'refused';
@@ -224,14 +224,14 @@ export class PasswordCheck {
     }
   }
 
-  /** Undefined if somebody else has written in between. */
+  /** Undefined if another writer was faster. */
   async #takeBack({ name, uid }: Account, signal: AbortSignal): Promise<true | undefined> {
     const object = await this.#records.read(name, signal);
     if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid) return true;
     return (await this.#writeStatus(object, withoutAttempt(statusOf(object)), signal)) && true;
   }
 
-  /** Undefined if somebody else has written in between. */
+  /** Undefined if another writer was faster. */
   async #count(name: string, email: string, signal: AbortSignal): Promise<Counted | undefined> {
     const found = await this.#records.read(name, signal);
     if (found === undefined || found === 'not-installed') return { refusal: 'UnknownUser' };
@@ -249,7 +249,7 @@ export class PasswordCheck {
     return written && { account, isLast: count.lockedUntil !== null };
   }
 
-  /** Takes the count back, and the lock with it. Undefined if somebody else has written in between. */
+  /** Takes the count back, and the lock with it. Undefined if another writer was faster. */
   async #succeed(
     { name, uid, sessionsNotBefore }: Account,
     { passwordChangedAt, status = {} }: { passwordChangedAt: string; status?: Record<string, unknown> },
@@ -277,7 +277,7 @@ export class PasswordCheck {
     return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
   }
 
-  /** A hash of today's strength, now that the password is at hand. That it cannot be written keeps nobody out. */
+  /** A hash of today's strength, now that the password is at hand. A failed write refuses no login. */
   async #rehash(user: string, password: string, stored: StoredHash, signal: AbortSignal): Promise<void> {
     try {
       await this.#secrets.replaceHash(user, { ...stored, hash: await this.#options.passwords.hash(password) }, signal);

@@ -39,7 +39,7 @@ export async function passwordProblems(
   return problems;
 }
 
-/** In the words of whoever has to choose another one. */
+/** In words for the user who has to choose another one. */
 export function problemText(problem: PasswordProblem, { minLength, maxLength }: PasswordRules): string {
   const texts: Record<PasswordProblem, string> = {
     TooShort: `must have at least ${minLength} characters`,

@@ -90,7 +90,7 @@ export class PasswordSecrets {
     }
   }
 
-  /** Creates it, or puts it in the place of whatever is there. @throws StatusError 409 if somebody else does so too, 503, 504 */
+  /** Creates it, or puts it in the place of whatever is there. @throws StatusError 409 if another request does so too, 503, 504 */
   async put(password: NewHash, signal: AbortSignal): Promise<void> {
     if (await this.create(password, signal)) return;
     const { client, namespace } = this.#options;

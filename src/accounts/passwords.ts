@@ -31,7 +31,7 @@ export class Passwords {
   }
 
   /**
-   * Takes as long whatever the password is, also one that nobody can have.
+   * Takes as long whatever the password is, also one that no user can have.
    *
    * @param encoded as `hash` gives it; anything else matches nothing
    * @returns `match-rehash` if it is right and the hash was made at less than today's cost
@@ -46,7 +46,7 @@ export class Passwords {
     return isUpToDate(expected) ? 'match' : 'match-rehash';
   }
 
-  /** For whoever has no hash: the same work for nothing. */
+  /** For a user without a hash: the same work for nothing. */
   async dummyVerify(password: string): Promise<void> {
     await this.#tag(isPossible(password) ? password : '', this.#dummy);
   }

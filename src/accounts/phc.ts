@@ -9,7 +9,7 @@ export interface Argon2Hash {
 
 const pattern = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
-/** What a hash may cost us at most, whoever wrote it. */
+/** What a hash may cost us at most, whatever wrote it. */
 const maxMemoryKiB = 262_144;
 const maxPasses = 16;
 

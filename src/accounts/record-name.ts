@@ -8,7 +8,7 @@ export const shortHash = (text: string): string => hash('sha256', text).slice(0,
 
 /**
  * The name of the User record of an e-mail address or plain login string: the first 32 hex digits of the SHA-256 of its lower-cased
- * form. A key, not a proof: whoever finds a record by it compares the whole email.
+ * form. A key, not a proof: code that finds a record by it compares the whole email.
  *
  * @returns undefined for what no record can have as its email
  */

@@ -16,8 +16,7 @@ export const noLongerCounts = (cause: StatusCause): StatusError =>
   unauthorized({ tokenGiven: true, message: cause.message ?? 'Unauthorized', causes: [cause] });
 
 /**
- * Why nobody may go on with what this user was given; undefined if they may. A lock is no reason: it stops log-ins, or anybody could
- * end somebody's session by guessing passwords.
+ * Why the credentials of this user do not count; undefined if they do. A lock is no reason: it stops logins, or a stranger could end a session by guessing passwords.
  */
 export function phaseCause(account: Account, now: Date, idleDays: number): StatusCause | undefined {
   const { phase, reason } = phaseOf(account, now, idleDays);

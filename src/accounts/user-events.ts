@@ -17,7 +17,7 @@ export interface UserEventsOptions {
 /** The API server keeps Events about objects without a namespace nowhere else. */
 const namespace = 'default';
 
-/** As the recorders of Kubernetes itself have it: nobody who knows a name may fill the store by failing to log in under it. */
+/** As the recorders of Kubernetes itself have it: an attacker who knows a name must not fill the store by failed logins under it. */
 const burst = 25;
 const refillMs = 300_000;
 const maxUsers = 4096;
@@ -35,7 +35,7 @@ export class UserEvents {
     this.#options = options;
   }
 
-  /** Never throws, and nobody waits for it: an Event that is lost fails nothing. */
+  /** Never throws, and no request waits for it: an Event that is lost fails nothing. */
   send(event: AuditEvent): void {
     const { target, audit } = event;
     if (target === undefined || target.uid === '' || this.#pending >= maxPending || !this.#spend(target.uid)) return;

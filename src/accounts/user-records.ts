@@ -79,9 +79,9 @@ export class UserRecords {
 }
 
 /**
- * Reads, decides and writes until nobody else has written in between.
+ * Reads, decides and writes until no other writer was faster.
  *
- * @param attempt undefined if somebody has
+ * @param attempt undefined if one was
  * @returns undefined when that goes on and on
  */
 export async function untilUncontested<T>(attempt: () => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {

@@ -63,7 +63,7 @@ export class AccountState {
     if ([revokedTokens, accounts, sessions].some(isSilent))
       throw serviceUnavailable('kubernetes', { cause: new Error('nothing was heard of users, sessions or revocations for a minute') });
     await revokedTokens.whenKnown(signal);
-    // Where the resource is not installed, log-in works without records.
+    // Where the resource is not installed, login works without records.
     const isKnown = () => accounts.state !== 'pending';
     if (await accounts.until(isKnown, listedWithinMs, signal)) return;
     signal.throwIfAborted();

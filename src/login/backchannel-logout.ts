@@ -50,7 +50,7 @@ export class BackchannelLogout {
     this.#options.refusals.requireRoom(source);
     const claims = await this.#verified(logoutToken, source);
     const login = issuerLoginOf(claims);
-    // A session that is named is all that ends, whoever else is named beside it (section 2.4).
+    // A session that is named is all that ends, whatever else is named beside it (section 2.4).
     const ended: IssuerLogin = login.sid === undefined ? login : { sid: login.sid, sub: undefined };
     if (!(await this.#record(claims, ended, signal))) throw this.#refusal(source, 'it was used before');
     await this.#delete(ctx, ended);

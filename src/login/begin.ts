@@ -14,7 +14,7 @@ export interface BeginOptions {
   login: Pick<Config['login'], 'scopes' | 'responseMode' | 'tokenStorage' | 'logoutURL'>;
   /** The first is the default. */
   redirectURLs: readonly string[];
-  /** Where the issuer sends browsers after a log-out; the first. */
+  /** Where the issuer sends browsers after a logout; the first. */
   postLogoutRedirectURLs: readonly string[];
   now: () => Date;
 }

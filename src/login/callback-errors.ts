@@ -3,10 +3,10 @@ import { subjectDiffers } from '../accounts/refused-credential.ts';
 import { badRequest, type StatusCause, StatusError, unauthorized } from '../http/status.ts';
 import { UnfitClaims } from './claims.ts';
 
-/** The codes of the authorization endpoint that mean that the person was not let in; after all others nobody was asked. */
+/** The codes of the authorization endpoint that mean that the user was refused; after all others no user was asked. */
 const refusals = ['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'];
 
-/** RFC 6749 4.1.2.1 and OpenID Connect Core 3.1.2.6; whatever else is sent as a code is somebody's text. */
+/** RFC 6749 4.1.2.1 and OpenID Connect Core 3.1.2.6; all else that is sent as a code is free text. */
 const otherCodes = [
   'invalid_request',
   'unauthorized_client',
@@ -23,7 +23,7 @@ const otherCodes = [
 
 export const isRegisteredCode = (code: string): boolean => refusals.includes(code) || otherCodes.includes(code);
 
-/** 400 for a `state` that is unknown, old, of another browser or used: which of them it is nobody learns. */
+/** 400 for a `state` that is unknown, old, of another browser or used: the answer does not tell which. */
 export const invalidSession = () => {
   const message = 'invalid authentication session';
   return badRequest(message, [{ reason: 'FieldValueInvalid', message, field: 'state' }]);

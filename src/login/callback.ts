@@ -73,7 +73,7 @@ const maxUsed = 10_000;
 const maxTold = 10;
 const maxToldLength = 64;
 
-/** The end of a log-in (docs/contract/login.md): twelve checks in their order, of which each may be the last. */
+/** The end of a login (docs/contract/login.md): twelve checks in their order, of which each may be the last. */
 export class Callback {
   readonly #options: CallbackOptions;
   readonly #used = new LRUCache<string, true>({ ...atMost(maxUsed), ttl: flowSeconds * 1000 });
@@ -108,7 +108,7 @@ export class Callback {
     return flow;
   }
 
-  /** Step 4. What the issuer says in words may be anybody's: the address of this operation can be typed by hand. */
+  /** Step 4. What the issuer says in words may come from anywhere: the address of this operation can be typed by hand. */
   #checkError({ error, error_description: description }: CallbackQuery): void {
     if (error === undefined) return;
     const code = isRegisteredCode(error) ? error : 'another';
@@ -161,7 +161,7 @@ export class Callback {
     } catch (error) {
       throw idTokenRefused(error);
     }
-    // `codeOf` lets nobody come without either.
+    // `codeOf` refuses a callback without both.
     if (idToken === undefined || frontChannel === undefined) throw badParameter('code', 'is required', 'FieldValueRequired');
     return issuerTokens.fromIdToken(idToken, frontChannel);
   }

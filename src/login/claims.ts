@@ -53,7 +53,7 @@ export const emailOf = ({ email }: VerifiedClaims): string | undefined => (typeo
 /** As the API server has it: no claim is no doubt, anything else but `true` is. */
 const isEmailDoubtful = ({ email_verified: isVerified }: VerifiedClaims) => isVerified !== undefined && isVerified !== true;
 
-/** Why a token that verified names nobody whom we could let in; for whoever logs in with it. */
+/** Why a token that verified names no user who can log in; for the user who logs in with it. */
 export class UnfitClaims extends Error {
   override readonly name = 'UnfitClaims';
 }
@@ -98,7 +98,7 @@ function nameOf(value: unknown): string | undefined {
 }
 
 /**
- * Who somebody is by the claims alone, by the rules of the API server's own OpenID Connect authenticator.
+ * The identity by the claims alone, by the rules of the API server's own OpenID Connect authenticator.
  *
  * @throws StatusError 401
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#configuring-the-api-server
@@ -109,13 +109,13 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity 
   if (typeof value !== 'string' || value === '') throw unfit(`has no ${username} claim that names a user`);
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
   const name = prefixOf(usernamePrefix, username, rules.issuer) + value;
-  if (name.startsWith('system:') || name.length > maxNameLength || !fitsHeader(name)) throw unfit('names nobody who may log in');
+  if (name.startsWith('system:') || name.length > maxNameLength || !fitsHeader(name)) throw unfit('names no user who may log in');
   if (claims.sub !== '' && (claims.sub.length > maxNameLength || !fitsHeader(claims.sub)))
     throw unfit('has a subject that no header can carry');
   return { name, uid: claims.sub, groups: groupsOf(claims[groups], groupsPrefix, rules.isEmbedded), extra: {} };
 }
 
-/** Who somebody is at the issuer; undefined at the embedded one, whose `sub` names one record by itself. */
+/** The account at the issuer; undefined at the embedded one, whose `sub` names one record by itself. */
 export const subjectOf = ({ iss, sub }: VerifiedClaims, { isEmbedded }: ClaimRules): Subject | undefined =>
   isEmbedded ? undefined : { issuer: iss, sub };
 
@@ -129,7 +129,7 @@ function prefixOf(prefix: string | undefined, username: string, issuer: string):
 }
 
 /**
- * The groups that the issuer tells and nobody gets: those that the cluster keeps for itself, an empty one, one with a blank at its edge,
+ * The groups that the issuer tells and that are dropped: those that the cluster keeps for itself, an empty one, one with a blank at its edge,
  * with control characters, or too long. A header would carry another name, and the API server would refuse each call of their member.
  */
 export const unusableGroupsOf = (claims: VerifiedClaims, { claims: { groups } }: ClaimRules): string[] =>

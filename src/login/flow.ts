@@ -31,10 +31,10 @@ const sealedFlow = z.object({
 
 export const writeFlow = (flow: Flow): string => JSON.stringify(flow);
 
-/** @param text what `writeFlow` made; nobody else can have sealed it */
+/** @param text what `writeFlow` made; only a replica can have sealed it */
 export const readFlow = (text: string): Flow => sealedFlow.parse(JSON.parse(text));
 
-/** Whether it may still end; one from the future was begun by a clock that nobody can vouch for. */
+/** Whether it may still end; one from the future was begun by a wrong clock. */
 export function isCurrent({ startedAt }: Flow, now: Date): boolean {
   const age = now.getTime() / 1000 - startedAt;
   return age >= -leewaySeconds && age <= flowSeconds;

@@ -12,7 +12,7 @@ import type { VerifiedClaims } from './types.ts';
 import type { Person } from './user-info.ts';
 
 export interface InfoOptions {
-  /** Undefined where nobody can log in: then there are only tokens of others. */
+  /** Undefined without a login: then there are only tokens of others. */
   login?: { sessions: Sessions; verifier: TokenVerifier; issuer: Issuer; rules: ClaimRules; accounts: AccountLookup };
   /** Asks the API server. */
   identify: Authenticator['identify'];

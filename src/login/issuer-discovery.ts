@@ -5,7 +5,7 @@ import { customFetch, type IssuerFetch, isInsecure } from './issuer-fetch.ts';
 import { differsBySlash } from './refusal-log.ts';
 
 /**
- * A failure is told again for so long before the issuer is asked again: nobody can make us hammer one that is down. The first one is
+ * A failure is told again for so long before the issuer is asked again: requests cannot make us hammer one that is down. The first one is
  * forgotten soon, and each in a row lasts twice as long: behind a load balancer the embedded issuer is there a moment after ourselves.
  */
 const minFailureMemoryMs = 1_000;

@@ -83,7 +83,7 @@ export class IssuerKeys {
     return this.#keys;
   }
 
-  /** Another request may be reading just now: then its keys are for everybody. */
+  /** Another request may be reading just now: then its keys serve all. */
   #mayReadAgain(): boolean {
     if (this.#reading !== undefined) return true;
     if (this.#clock() - this.#missedAt < coolDownMs) return false;

@@ -8,7 +8,7 @@ import type { SessionRow } from './session-record.ts';
 import type { Sessions } from './sessions.ts';
 
 const callsAtOnce = 10;
-/** Whoever has more sessions than this has most of them from a script, and their refresh tokens end by themselves. */
+/** A user with more sessions than this has most of them from a script, and their refresh tokens end by themselves. */
 const maxRevoked = 100;
 
 export interface IssuerRevocationOptions {

@@ -49,14 +49,14 @@ export class IssuerTokens {
     return tokens;
   }
 
-  /** Of a log-in that brought an ID token and no code. */
+  /** Of a login that brought an ID token and no code. */
   fromIdToken(idToken: string, claims: VerifiedClaims): TokenSet {
     const used = usedClaims(claims, this.#options.rules);
     return { idToken, issuedAt: this.#seconds(), bearer: idToken, bearerExpiresAt: claims.exp, claims: used };
   }
 
   /**
-   * Renews the tokens of a session. What the issuer does not give anew stays.
+   * Renews the tokens of a session. What the issuer does not renew stays.
    *
    * @throws FatalRefresh if the issuer says no, another `sub` or `iss` comes back, or nothing that counts; StatusError 503 for whatever passes
    */

@@ -43,7 +43,7 @@ const tokenAnswer = z.object({
 });
 
 /**
- * The OpenID provider that people log in at: its metadata and the calls to it. It is asked when somebody
+ * The OpenID provider that people log in at: its metadata and the calls to it. It is asked when a user
  * needs it, never at the start. What it says in words stays here.
  */
 export class Issuer {
@@ -168,7 +168,7 @@ export class Issuer {
    */
   async userInfo(accessToken: string, subject: string, signal: AbortSignal): Promise<Record<string, unknown> | undefined> {
     const configuration = await this.#configuration(signal, ({ headers }) => {
-      // A signed answer was not asked for, and openid-client would believe one whose signature nobody has checked.
+      // A signed answer was not asked for, and openid-client would believe one whose signature was not checked.
       if (/^application\/jwt\b/i.test(headers['content-type'] ?? '')) throw new IssuerFault('gave signed userinfo');
     });
     if (configuration.serverMetadata().userinfo_endpoint === undefined) return undefined;

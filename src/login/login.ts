@@ -61,7 +61,7 @@ export interface Login {
   stop(): Promise<void>;
 }
 
-/** Log-in at the issuer; without one, or without a public URL to come back to, every token is for the API server to judge. */
+/** Login at the issuer; without one, or without a public URL to come back to, every token is for the API server to judge. */
 export function createLogin(options: LoginOptions): Login {
   const { config, issuerURL, identities, basePath, now = () => new Date(), clock = () => performance.now() } = options;
   const { publicURL } = config.server;

@@ -95,7 +95,7 @@ function joseDifference(error: errors.JOSEError, token: string | undefined, issu
   return { name: 'alg', given: headerOf(token)?.alg };
 }
 
-/** openid-client hangs it on its error as the last cause, among other things that are nobody's business. */
+/** openid-client hangs it on its error as the last cause, among other things that do not belong into a log. */
 function libraryDifference(error: unknown): Difference | undefined {
   let detail = error;
   while (detail instanceof Error) detail = detail.cause;

@@ -43,7 +43,7 @@ interface RelyingParty {
   stop(): Promise<void>;
 }
 
-/** The parts of log-in, put together. */
+/** The parts of login, put together. */
 export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const { config, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, keyRing, knownBrowsers, accounts, audit, log, now } = options;
   const { login, server, kubernetes, users } = config;

@@ -1,6 +1,6 @@
 /**
  * Logging people in: the relying party of an OpenID provider, embedded or not (docs/contract/login.md). It owns the flow, the sessions and what counts
- * as a credential. Who somebody is to Kubernetes, the API server says where it sees the token; what they may do, it says always. Passwords
+ * as a credential. Who a user is to Kubernetes, the API server says where it sees the token; what they may do, it says always. Passwords
  * are the issuer's business.
  */
 import type { Context } from 'koa';

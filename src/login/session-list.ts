@@ -53,7 +53,7 @@ export const sessionListSchema = listSchema(sessionSchema, { apiVersion: session
 
 type ShownSession = Omit<z.output<typeof sessionSchema>, 'apiVersion' | 'kind' | 'current'>;
 
-/** JSON of a session as it is served, to whoever it is. */
+/** JSON of a session as it is served to each caller. */
 export const sessionText = ({ metadata, spec }: ShownSession): string =>
   JSON.stringify({ apiVersion: sessionApiVersion, kind: 'Session', metadata, spec });
 

@@ -13,7 +13,7 @@ export const sessionResource: ResourceType = { group: 'auth.platform.io', versio
  * time, because clocks differ; how long others respect it they measure from when they first saw it.
  */
 export const renewalAnnotation = 'auth.platform.io/renewal';
-/** What the issuer calls the log-in, as `IssuerLogin` has it; sessions made before there were logout tokens have neither. */
+/** What the issuer calls the login, as `IssuerLogin` has it; sessions made before there were logout tokens have neither. */
 const sidLabel = 'auth.platform.io/session.sid';
 const subLabel = 'auth.platform.io/session.sub';
 /** What the value ends with when the issuer could not be reached. */
@@ -26,7 +26,7 @@ export interface SessionRow {
   readonly resourceVersion: string;
   /** Name of the User record. */
   readonly user: string;
-  /** Missing if there was no record at log-in. */
+  /** Missing if there was no record at login. */
   readonly userUID: string | undefined;
   readonly subjectName: string;
   /** Address and name of the browser; '' if they are not known. */
@@ -142,7 +142,7 @@ export const failedRenewal = (id: string): string => `${id}${failedSuffix}`;
 /** Name of the Session that a cookie stands for: it can be found with the cookie, the cookie not from it. */
 export const sessionName = (secret: string): string => `s-${hash('sha256', secret)}`;
 
-/** What nobody but the replicas may read. */
+/** What only the replicas may read. */
 export interface SessionSecrets {
   readonly tokens: TokenSet;
   /** What the interface calls the `refresh_token` of a session. */

@@ -17,7 +17,7 @@ import { FatalRefresh, type TokenSet } from './types.ts';
 const claimMs = 15_000;
 /** For one write, with all that is tried again. */
 const writeMs = 10_000;
-/** So long nobody asks again after the issuer could not be reached. */
+/** No replica asks again for so long after the issuer could not be reached. */
 const failureMs = 3_000;
 /** So long what the issuer gave is tried to be written: the old refresh token may be worth nothing any more. */
 const saveMs = 60_000;
@@ -63,8 +63,8 @@ export class SessionRenewal {
   /**
    * The session with tokens newer than those given. Goes on when the one who asked goes away.
    *
-   * @param origin of the request that asks for new tokens, which then gets a new handle too. A renewal that nobody asked for keeps the
-   *   handle: nobody would be told of another, and could then not even log out.
+   * @param origin of the request that asks for new tokens, which then gets a new handle too. A renewal without a request keeps the
+   *   handle: the page would not hear of another, and could then not even log out.
    * @throws StatusError 401 if it is over; 503 if the issuer or the API server was not reached, and everything is as it was
    */
   async renew(session: Session, signal: AbortSignal, origin?: AuditOrigin): Promise<Session> {
@@ -78,7 +78,7 @@ export class SessionRenewal {
     return abortable(running, signal);
   }
 
-  /** As `renew`, for nobody in particular: while the tokens still hold, a request need not wait for their successors. */
+  /** As `renew`, without a request: while the tokens still hold, a request need not wait for their successors. */
   renewAhead(session: Session): void {
     const { renewal } = session.row;
     if (this.#running.has(session.row.name) || (renewal !== undefined && this.#holds(renewal))) return;
@@ -107,7 +107,7 @@ export class SessionRenewal {
       if (claimed === 'gone') throw sessionEnded();
       if (claimed !== 'conflict')
         return this.#audited(claimed, origin, this.#exchange({ ...current, row: claimed }, id, origin !== undefined));
-      // Somebody was faster, or this replica does not know the latest yet.
+      // Another replica was faster, or this replica does not know the latest yet.
       await store.read(name, signal);
     }
     throw serviceUnavailable('identity provider', { cause: new Error('another replica did not renew in time') });
@@ -155,7 +155,7 @@ export class SessionRenewal {
     throw sessionEnded();
   }
 
-  /** Undefined if the session is gone, or somebody else's by now. @throws StatusError 503 */
+  /** Undefined if the session is gone, or another user's by now. @throws StatusError 503 */
   async #save(row: SessionRow, id: string, sealed: string): Promise<Session | undefined> {
     const { sessions, store, clock, log } = this.#options;
     const until = clock() + saveMs;

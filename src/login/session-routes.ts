@@ -1,4 +1,4 @@
-/** Renewal and log-out (docs/contract/login.md): the operations to which `refresh_token` is proof enough. */
+/** Renewal and logout (docs/contract/login.md): the operations to which `refresh_token` is proof enough. */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { formReader } from '../http/body.ts';

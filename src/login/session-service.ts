@@ -59,7 +59,7 @@ export class SessionService {
   }
 
   /**
-   * The sessions of somebody that count at this moment; one's own by default.
+   * The sessions of a user that count at this moment; the caller's own by default.
    *
    * @param user name of a User record
    * @throws StatusError 400, 403, 410, 503, 504
@@ -70,7 +70,7 @@ export class SessionService {
     const scope = this.#scope(caller, user);
     if (!scope.isOwn) await this.#require('list', caller, signal);
     const { session } = caller;
-    // Whoever has just logged in finds that session, too.
+    // A user who has just logged in finds that session, too.
     if (session !== undefined && store.cache.isSynced) await store.whenTold(() => store.cache.get(session) !== undefined, signal);
     return withCurrent(await lister.list(parameters, signal, scope), session);
   }
@@ -93,8 +93,8 @@ export class SessionService {
   }
 
   /**
-   * Ends everything that somebody has opened, oneself by default: sessions here, tokens that were handed out, and what the embedded
-   * issuer remembers, so that nobody is logged in again without a password. Also the session that asks for it.
+   * Ends everything that a user has opened, the caller by default: sessions here, tokens that were handed out, and what the embedded
+   * issuer remembers, so that the user is not logged in again without a password. Also the session that asks for it.
    *
    * @param user name of a User record
    * @throws StatusError 403, 404, 503, 504
@@ -144,7 +144,7 @@ export class SessionService {
     });
   }
 
-  /** Which sessions a request is about: one's own go by the name that Kubernetes sees, so that nobody needs a record for it. */
+  /** Which sessions a request is about: the caller's own go by the name that Kubernetes sees, so that no record is needed for it. */
   #scope(caller: Caller, user: string | undefined): Scope<SessionRow> & { isOwn: boolean; belongs: (row: SessionRow) => boolean } {
     const { accounts, accountState, now } = this.#options;
     const isOwn = user === undefined || accounts.get(user)?.subjectName === caller.identity.name;

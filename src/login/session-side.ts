@@ -79,7 +79,7 @@ export interface SessionSideOptions {
   clock: () => number;
 }
 
-/** What comes after a log-in: sessions, what counts as a credential, renewal and log-out. */
+/** What comes after a login: sessions, what counts as a credential, renewal and logout. */
 export interface SessionSide {
   sessions: Sessions;
   seals: RefreshSeals;
@@ -177,7 +177,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
     ...shared,
     store,
     verify: (token) => verifier.logoutToken(token),
-    // Its own: whoever makes logout tokens up keeps nobody at the same address from logging in.
+    // Its own: made-up logout tokens keep no user at the same address from logging in.
     refusals: new RateLimit({ limit: login.perMinute, clock: options.clock, what: 'login requests' }),
     absoluteMs: login.session.absolute,
   });
@@ -203,7 +203,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
         if (tokens.refreshToken !== undefined) await options.provenAgain?.(ctx, tokens.refreshToken);
         await sessions.create(ctx, { tokens, login }, signal);
       } catch (error) {
-        log.warn({ err: error }, 'the session of somebody who changed their password could not be kept');
+        log.warn({ err: error }, 'the session of a user who changed their password could not be kept');
       }
     },
     checks: [
@@ -224,12 +224,12 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
   };
 }
 
-/** Ends tokens that nobody is to have, as far as the issuer can be reached. */
+/** Ends tokens that were not handed out, as far as the issuer can be reached. */
 const discarding = (issuer: Issuer, log: Logger) => async (refreshToken: string) => {
   try {
     await issuer.revoke(refreshToken, 'refresh_token', AbortSignal.timeout(discardMs));
   } catch (error) {
-    log.warn({ err: error }, 'tokens that nobody is to have could not be revoked');
+    log.warn({ err: error }, 'tokens that were not handed out could not be revoked');
   }
 };
 

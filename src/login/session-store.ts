@@ -17,7 +17,7 @@ const rememberMs = 60_000;
 /** Sessions that the watch has not told of yet and that are read by name instead, per minute: for one client address, and for all. */
 const readsPerSource = 60;
 const readsInAll = 1_200;
-/** Beyond these, nobody waits for the watch instead. */
+/** Beyond these, no request waits for the watch instead. */
 const maxWaiting = 100;
 
 export interface SessionStoreOptions {
@@ -51,7 +51,7 @@ export class SessionStore {
   readonly #cache: WatchCache<SessionRow>;
   /** What was written or read here, until the watch has come as far. */
   readonly #ahead = new LRUCache<string, SessionRow>(atMost(maxNames));
-  /** Names that are none (any more), so that nobody makes us ask twice. */
+  /** Names without a session, so that they are not asked for twice. */
   readonly #gone = new LRUCache<string, true>({ ...atMost(maxNames), ttl: rememberMs });
   readonly #reading = new Map<string, Promise<SessionRow | undefined>>();
   readonly #readsOf = new RateLimit({ limit: readsPerSource });
@@ -131,9 +131,9 @@ export class SessionStore {
   }
 
   /**
-   * Made again after a failure that may have come after the write, so that no session is left behind that nobody has the cookie of.
+   * Made again after a failure that may have come after the write, so that no session is left behind without its cookie.
    *
-   * @param object under a name that nobody else can know
+   * @param object under a secret name
    * @throws StatusError 503, 504
    */
   async create(object: NewObject, signal: AbortSignal): Promise<SessionRow> {
@@ -190,7 +190,7 @@ export class SessionStore {
   }
 
   /**
-   * Deletes a session for somebody who may, or who it is.
+   * Deletes a session for a caller who may, or for its user.
    *
    * @param client default: ourselves
    * @throws UpstreamError 403, 404, 409 in the API server's words; StatusError 503, 504
@@ -256,7 +256,7 @@ export class SessionStore {
     return 'gone';
   }
 
-  /** Read for whoever asks for it at that moment, so not on behalf of one of them. */
+  /** Read for all who ask at that moment, so not on behalf of one of them. */
   #read(name: string): Promise<SessionRow | undefined> {
     const reading = this.read(name, new AbortController().signal).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);

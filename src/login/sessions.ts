@@ -59,7 +59,7 @@ export class Sessions {
   }
 
   /**
-   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end, if this is one. Asks nobody,
+   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end, if this is one. Makes no call,
    * unless the session is so new that the watch has not told of it yet.
    *
    * @throws StatusError 503 if that is not known
@@ -165,7 +165,7 @@ export class Sessions {
     return secrets && { row, secrets, bearerHash: hash('sha256', secrets.tokens.bearer) };
   }
 
-  /** In the background: nobody waits for it, and the session lives on without it until the end that is written. */
+  /** In the background: no request waits for it, and the session lives on without it until the end that is written. */
   #prolong(row: SessionRow, now: number): void {
     const { store, times, clock, log } = this.#options;
     const leftMs = Math.min(times.idle, row.endsAt - clock());

@@ -194,7 +194,7 @@ export class TokenVerifier {
     return { claims: claims.data, header };
   }
 
-  /** Whoever else is in `aud` could pass the token on: then `azp` must say that it was made for us. */
+  /** Another member of `aud` could pass the token on: then `azp` must say that it was made for us. */
   #checkAudience({ aud, azp }: Pick<Claims, 'aud' | 'azp'>, further: readonly string[]): void {
     const { clientID } = this.#options;
     const given = [aud].flat();

@@ -1,4 +1,4 @@
-/** What the parts of log-in hand to each other. */
+/** What the parts of login hand to each other. */
 
 /** Claims of a token whose signature, issuer, audience and times hold (OpenID Connect Core 2). Times are unix seconds. */
 export interface VerifiedClaims {
@@ -12,13 +12,13 @@ export interface VerifiedClaims {
 /** A token of the issuer that people log in at, verified, and whose it is. */
 export interface VerifiedToken {
   readonly claims: VerifiedClaims;
-  /** The login string that the user's record is found by (`AccountLookup.find`). Undefined if the token names nobody. */
+  /** The login string that the user's record is found by (`AccountLookup.find`). Undefined if the token names no user. */
   readonly login: string | undefined;
   /** Whether it can be sent to the issuer; an ID token is for us alone. */
   readonly isAccessToken: boolean;
 }
 
-/** The tokens of one log-in, as a session keeps them. */
+/** The tokens of one login, as a session keeps them. */
 export interface TokenSet {
   /** Missing if only an ID token was asked for. */
   readonly accessToken?: string;

@@ -7,7 +7,7 @@ import { type RenewPayload, timeText } from './renew-payload.ts';
 import type { UserInfo } from './schema.ts';
 import type { VerifiedClaims } from './types.ts';
 
-/** Who somebody is, from all that is known of them. */
+/** Who a user is, from all that is known of them. */
 export interface Person {
   identity: Identity;
   /** Of their token, if it is one of the issuer that people log in at. */
@@ -22,14 +22,14 @@ export interface Person {
 }
 
 export interface UserInfoRules {
-  /** Undefined where nobody can log in. */
+  /** Undefined without a login. */
   rules?: ClaimRules;
   /** `users.idleDays` */
   idleDays: number;
   now: Date;
 }
 
-/** UserInfo (docs/contract/login.md). What is not known of somebody is left out. */
+/** UserInfo (docs/contract/login.md). What is not known is left out. */
 export function userInfoOf(person: Person, { rules, idleDays, now }: UserInfoRules): UserInfo {
   const { identity, claims, account, tokenStorage, expiresAt, returnTo, token } = person;
   const email = claims && emailOf(claims);
@@ -73,7 +73,7 @@ const accountInfo = (account: Account, { now, idleDays }: { now: Date; idleDays:
   must_change_password: account.mustChangePassword,
 });
 
-/** Of somebody who has no record, or none with a name yet. */
+/** Of a user who has no record, or none with a name yet. */
 export function displayNameOf({ name, preferred_username: preferred }: VerifiedClaims): string | undefined {
   return [name, preferred].find((value): value is string => typeof value === 'string' && value !== '');
 }
