@@ -6,10 +6,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { aUser, nameOf } from '../test/service/users/a-user.ts';
 import { eventually } from '../test/support/cluster-admin.ts';
 import { grant } from '../test/support/grants.ts';
 import { startServer } from '../test/support/server.ts';
-import { aUser, nameOf } from '../test/users/a-user.ts';
 
 const streamCount = 1_000;
 const userCount = 10_000;

@@ -7,12 +7,12 @@
  * node bench/soak.ts reviews     1,000,000 reviews of five callers on shared connections [--count 1000000] [--seconds 1800]
  */
 import { parseArgs } from 'node:util';
-import { grantRights } from '../test/replicas/callers.ts';
-import { HonestLoad } from '../test/replicas/honest-load.ts';
-import { Installation } from '../test/replicas/installation.ts';
-import { interleavedReviews } from '../test/replicas/interleaved-reviews.ts';
-import { Revocations } from '../test/replicas/revocations.ts';
-import { rollingRestart } from '../test/replicas/rolling-restart.ts';
+import { grantRights } from '../test/cluster/replicas/callers.ts';
+import { HonestLoad } from '../test/cluster/replicas/honest-load.ts';
+import { Installation } from '../test/cluster/replicas/installation.ts';
+import { interleavedReviews } from '../test/cluster/replicas/interleaved-reviews.ts';
+import { Revocations } from '../test/cluster/replicas/revocations.ts';
+import { rollingRestart } from '../test/cluster/replicas/rolling-restart.ts';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -9,12 +9,12 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Container } from '../test/image/container.ts';
-import { buildImage } from '../test/image/image.ts';
-import { writeServiceAccount } from '../test/image/service-account.ts';
 import { apiServer } from '../test/support/api-server.ts';
 import { ClusterAdmin } from '../test/support/cluster-admin.ts';
 import { freePort } from '../test/support/free-port.ts';
+import { Container } from '../test/tools/image/container.ts';
+import { buildImage } from '../test/tools/image/image.ts';
+import { writeServiceAccount } from '../test/tools/image/service-account.ts';
 
 const starts = 7;
 const restMs = 10_000;

@@ -12,11 +12,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
-import { aBinding, aGroup, aNamespace, bindingsPath, rbac, type UserBinding } from '../test/bindings/support.ts';
-import { Replica } from '../test/replicas/replica.ts';
+import { Replica } from '../test/cluster/replicas/replica.ts';
+import { aBinding, aGroup, aNamespace, bindingsPath, rbac, type UserBinding } from '../test/service/bindings/support.ts';
+import { aUser, nameOf } from '../test/service/users/a-user.ts';
 import { apiServer } from '../test/support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../test/support/cluster-admin.ts';
-import { aUser, nameOf } from '../test/users/a-user.ts';
 
 const { values } = parseArgs({
   options: {

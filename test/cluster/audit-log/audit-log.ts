@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { ClusterAdmin } from '../../support/cluster-admin.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+
+/** @see https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
+const event = z.object({
+  verb: z.string(),
+  requestURI: z.string(),
+  /** Without a name where nobody was recognised. */
+  user: z.object({ username: z.string().optional() }),
+  impersonatedUser: z.object({ username: z.string(), uid: z.string().optional(), groups: z.array(z.string()).optional() }).optional(),
+  userAgent: z.string().optional(),
+  objectRef: z
+    .object({ resource: z.string(), subresource: z.string().optional(), namespace: z.string().optional(), name: z.string().optional() })
+    .optional(),
+  responseStatus: z.object({ code: z.number() }),
+});
+export type AuditEvent = z.infer<typeof event>;
+
+/** Of every call that the service makes. */
+const userAgent = 'atrium';
+const ownAccount = 'system:serviceaccount:atrium-system:atrium';
+
+/** What kube-apiserver noted: the only witness of who asked it for what. */
+export class AuditLog {
+  readonly #path: string;
+  readonly #admin: ClusterAdmin;
+  #fences = 0;
+
+  constructor(path: string, admin: ClusterAdmin) {
+    this.#path = path;
+    this.#admin = admin;
+  }
+
+  /** Everything so far, as it is written. */
+  async text(): Promise<string> {
+    this.#fences += 1;
+    const fence = `/version?fence=${this.#fences}`;
+    await this.#admin.call('GET', fence);
+    return eventually(
+      () => readFile(this.#path, 'utf8'),
+      (text) => text.includes(fence),
+    );
+  }
+
+  async events(): Promise<AuditEvent[]> {
+    const lines = (await this.text()).trimEnd().split('\n');
+    return lines.map((line) => event.parse(JSON.parse(line)));
+  }
+
+  /** Calls of the service, by whatever right. A watch is there once it has ended. */
+  async ofService(): Promise<AuditEvent[]> {
+    return (await this.events()).filter((one) => one.userAgent === userAgent);
+  }
+}
+
+export const isOwn = ({ user, impersonatedUser }: AuditEvent) => user.username === ownAccount && impersonatedUser === undefined;
+export const isImpersonated = ({ user, impersonatedUser }: AuditEvent, name: string) =>
+  user.username === ownAccount && impersonatedUser?.username === name;
+
+/** `VERB RESOURCE[/SUBRESOURCE]`, or the path of what is no resource. */
+export function what({ verb, objectRef, requestURI }: AuditEvent): string {
+  if (objectRef === undefined) return `${verb} ${requestURI}`;
+  const { resource, subresource } = objectRef;
+  return `${verb} ${subresource ? `${resource}/${subresource}` : resource}`;
+}
+
+/** The resources of watches that have ended. */
+export const watches = (events: readonly AuditEvent[]) =>
+  new Set(events.filter(({ verb }) => verb === 'watch').map(({ objectRef }) => objectRef?.resource));

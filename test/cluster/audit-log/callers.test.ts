@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import { App } from '../../../src/app.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { type AuditEvent, isOwn, watches, what } from './audit-log.ts';
+import { type AuditedService, startAuditedService } from './audited-service.ts';
+import { type Way, ways } from './callers.ts';
+import { anonymousRequests, type CallerRequest, callerRequests, hostileHeaders, logInOperations } from './operations.ts';
+import { byItself, expectOwnAccount, forLogIns, forUsers, watched } from './own-account.ts';
+
+const description = z.object({ paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string() }))) });
+const whoAreThey = 'create selfsubjectreviews';
+
+describe('the audit log', () => {
+  it('is asked about every operation', () => {
+    const { paths } = description.parse(App.describe());
+    const described = Object.values(paths).flatMap((item) => Object.values(item).map(({ operationId }) => operationId));
+    const asked = [...callerRequests, ...anonymousRequests].map(({ id }) => id);
+
+    expect([...new Set([...asked, ...logInOperations])]).to.have.members(described);
+  });
+
+  for (const [name, way] of Object.entries(ways)) describe(`of callers with ${name}`, () => suite(way));
+});
+
+function suite(way: Way): void {
+  let service: AuditedService;
+  before(async () => {
+    service = await startAuditedService(way.credentials);
+  });
+  after(() => service.stop());
+
+  /** What the API server was asked in the name of who sent that request. */
+  const callsFor = async ({ id }: CallerRequest) =>
+    (await service.log.ofService()).filter((event) => way.isTheirs(event, nameFor(id))).map(what);
+  const expectCalls = (calls: readonly string[], { id, asks, isRepeated }: CallerRequest) => {
+    const others = calls.filter((call) => call !== whoAreThey);
+    expect(isRepeated ? [...new Set(others)] : others, id).to.deep.equal(asks);
+    expect(calls.length - others.length, id).to.be.at.most(1);
+  };
+
+  it('has no call for who is nobody', async () => {
+    for (const { id, path } of anonymousRequests) {
+      const response = await service.server.request(path, { headers: hostileHeaders });
+      expect(response.status, id).to.equal(id === 'DocsDirectory' ? 308 : 200);
+      await response.body?.cancel();
+    }
+
+    expect((await service.log.ofService()).filter((event) => !isOwn(event) || !byItself.includes(what(event)))).to.deep.equal([]);
+  });
+
+  for (const asked of callerRequests) {
+    it(`AUZ-04 has the caller's name at ${asked.id}, whomever they say they are`, async () => {
+      const { method = 'GET', path, body, codes = [200, 201] } = asked;
+      const headers = await way.headers(service, nameFor(asked.id));
+      const before = await callsFor(asked);
+      const response = await service.server.request(path, { method, body, headers: { ...hostileHeaders, ...headers } });
+      expect(response.status, await response.text()).to.be.oneOf([...codes]);
+
+      // A call may be noted a moment after its answer.
+      const calls = await eventually(
+        async () => (await callsFor(asked)).slice(before.length),
+        (soFar) => asked.asks.every((call) => soFar.includes(call)),
+      );
+      expectCalls(calls, asked);
+    });
+  }
+
+  it('has calls of the service by known callers and by its own account, which does what is its own', async () => {
+    await service.server.relay.cut();
+    const events = await eventually(
+      () => service.log.ofService(),
+      (soFar) => watches(soFar).size === watched.length,
+    );
+    const isKnown = (event: AuditEvent) => isOwn(event) || callerRequests.some(({ id }) => way.isTheirs(event, nameFor(id)));
+
+    expect(events.filter((event) => !isKnown(event))).to.deep.equal([]);
+    expectOwnAccount(events, [...byItself, ...forUsers, ...(way.logsIn ? forLogIns : [])]);
+  });
+
+  it('AUZ-04 has no trace of whom they say they are, and no call by a program without a name', async () => {
+    expect(await service.log.text()).not.to.include('intruder');
+    for (const { userAgent } of await service.log.events()) expect(userAgent).to.match(/^(atrium|test|kube-[\w-]+\/.*)$/);
+  });
+}
+
+/** A person for each operation: what the API server is asked for them is what that operation asks. */
+const nameFor = (operationId: string) => operationId.toLowerCase();

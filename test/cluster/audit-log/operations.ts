@@ -1,0 +1,240 @@
+import { recordName } from '../../../src/accounts/record-name.ts';
+
+export interface OperationRequest {
+  /** Its operation id. */
+  id: string;
+  method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  body?: unknown;
+}
+
+export interface CallerRequest extends OperationRequest {
+  /** What the API server is asked as the caller, beside who they are. */
+  asks: readonly string[];
+  /** It asks the same about several things. */
+  isRepeated?: true;
+  /** Default 200 and 201. */
+  codes?: readonly number[];
+}
+
+/** Of a user that is there. */
+export const someEmail = 'some@example.com';
+const someUser = recordName(someEmail);
+/** Of a session that is there. */
+export const someSession = `s-${'0'.repeat(64)}`;
+
+const mayThey = 'create selfsubjectaccessreviews';
+const review = { spec: { resourceAttributes: { verb: 'list', resource: 'pods' } } };
+const rulesReview = { kind: 'SelfSubjectRulesReview', spec: { namespace: 'default' } };
+
+/** The operations that look at who is calling. What they answer of the service's own knowledge, the caller must be allowed to see. */
+export const callerRequests: readonly CallerRequest[] = [
+  { id: 'ListUsers', path: '/auth/v2/users', asks: [mayThey] },
+  { id: 'ListUsersV1', path: '/auth/v1/users', asks: [mayThey] },
+  { id: 'GetUser', path: `/auth/v1/users/${someUser}`, asks: [mayThey] },
+  { id: 'ListUsersNative', path: '/apis/auth.platform.io/v1/users', asks: ['list users'] },
+  { id: 'GetUserNative', path: `/apis/auth.platform.io/v1/users/${someUser}`, asks: ['get users'] },
+  { id: 'CreateSelfSubjectAccessReview', method: 'POST', path: '/auth/v1/selfsubjectaccessreviews', body: review, asks: [mayThey] },
+  {
+    id: 'CreateSelfSubjectAccessReviewNative',
+    method: 'POST',
+    path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews',
+    body: review,
+    asks: [mayThey],
+  },
+  {
+    id: 'CreateSelfSubjectRulesReview',
+    method: 'POST',
+    path: '/auth/v1/selfsubjectrulesreviews',
+    body: rulesReview,
+    asks: ['create selfsubjectrulesreviews'],
+  },
+  { id: 'ListNamespaces', path: '/auth/v1/namespaces?verb=list&resource=pods', asks: [mayThey], isRepeated: true },
+  {
+    id: 'CreateUser',
+    method: 'POST',
+    path: '/auth/v1/users?dryRun=All',
+    body: { spec: { email: 'new@example.com', password: 'correct horse battery' } },
+    asks: [mayThey, 'create users'],
+  },
+  {
+    id: 'PatchUser',
+    method: 'PATCH',
+    path: `/auth/v1/users/${someUser}`,
+    body: { spec: { mobile: '110' } },
+    asks: [mayThey, 'patch users'],
+  },
+  { id: 'DeleteUser', method: 'DELETE', path: `/auth/v1/users/${someUser}?dryRun=All`, asks: [mayThey, 'delete users'], codes: [204] },
+  {
+    id: 'DeleteUsers',
+    method: 'DELETE',
+    path: '/auth/v1/users?dryRun=All',
+    body: { names: [someUser] },
+    asks: [mayThey, 'delete users'],
+  },
+  {
+    id: 'DeleteUserSubjects',
+    method: 'DELETE',
+    path: `/auth/v1/users/${someUser}/subjects`,
+    asks: [mayThey],
+    isRepeated: true,
+    codes: [404],
+  },
+  { id: 'SyncUsers', method: 'PUT', path: '/auth/v1/users/sync', body: {}, asks: [mayThey] },
+  { id: 'GetUsersSync', path: '/auth/v1/users/sync', asks: [mayThey], codes: [200, 404] },
+  { id: 'GetMe', path: '/auth/v1/me', asks: [], codes: [200, 404] },
+  // Without a log-in, or where the API server would not take its tokens, there is nothing to put in.
+  { id: 'GetKubeconfig', path: '/auth/v1/kubeconfig', asks: [], codes: [200, 400] },
+  { id: 'ListUsersRoles', path: `/auth/v1/usersroles?name=${someUser}`, asks: [mayThey] },
+  // A service account gets no certificate: its name is one of Kubernetes itself.
+  { id: 'Authorize', method: 'POST', path: '/auth/v1/authorize', body: {}, asks: [mayThey], codes: [201, 403] },
+  // Not for those who have no record.
+  {
+    id: 'CreateAccessToken',
+    method: 'POST',
+    path: '/auth/v1/accesstoken?dryRun=All',
+    body: { description: 'ci' },
+    asks: [],
+    codes: [201, 403],
+  },
+  { id: 'ListAccessTokens', path: '/auth/v1/accesstokens', asks: [mayThey] },
+  { id: 'DeleteAccessToken', method: 'DELETE', path: '/auth/v1/accesstokens/missing', asks: [mayThey], codes: [404] },
+  { id: 'CreateTokenReview', method: 'POST', path: '/auth/v1/tokenreviews', body: { spec: { token: 'x' } }, asks: [mayThey] },
+  { id: 'ListGroups', path: '/auth/v1/groups', asks: [mayThey] },
+  { id: 'GetGroup', path: '/auth/v1/groups/dev', asks: [mayThey] },
+  {
+    id: 'CreateGroup',
+    method: 'POST',
+    path: '/auth/v1/groups?dryRun=All',
+    body: { metadata: { name: 'new' } },
+    asks: [mayThey, 'create groups'],
+  },
+  {
+    id: 'PatchGroup',
+    method: 'PATCH',
+    path: '/auth/v1/groups/dev?dryRun=All',
+    body: { spec: { displayName: 'Dev' } },
+    asks: [mayThey, 'patch groups'],
+  },
+  { id: 'DeleteGroup', method: 'DELETE', path: '/auth/v1/groups/dev?dryRun=All', asks: [mayThey, 'delete groups'], codes: [204] },
+  {
+    id: 'AddGroupMembers',
+    method: 'POST',
+    path: '/auth/v1/groups/empty/members?dryRun=All',
+    body: { names: [someUser] },
+    asks: [mayThey, mayThey, 'patch groups'],
+  },
+  {
+    id: 'RemoveGroupMembers',
+    method: 'DELETE',
+    path: '/auth/v1/groups/dev/members?dryRun=All',
+    body: { names: [someUser] },
+    asks: [mayThey, mayThey, 'patch groups'],
+  },
+  { id: 'ListUserBindings', path: '/auth/v2/userbindings', asks: [mayThey] },
+  { id: 'GetUserBinding', path: '/auth/v2/userbindings/some', asks: [mayThey] },
+  {
+    id: 'CreateUserBinding',
+    method: 'POST',
+    path: '/auth/v2/userbindings?dryRun=All',
+    body: { metadata: { name: 'new' }, spec: { subjects: [{ kind: 'User', name: 'jane' }], roleRef: 'view', scope: 'platform' } },
+    asks: [mayThey, mayThey, 'create userbindings'],
+  },
+  {
+    id: 'DeleteUserBinding',
+    method: 'DELETE',
+    path: '/auth/v2/userbindings/some?dryRun=All',
+    asks: [mayThey, 'delete userbindings'],
+    codes: [204],
+  },
+  {
+    id: 'DeleteUserBindings',
+    method: 'DELETE',
+    path: '/auth/v2/userbindings?dryRun=All',
+    body: { names: ['some'] },
+    asks: [mayThey, 'delete userbindings'],
+  },
+  { id: 'ListSessions', path: `/auth/v1/sessions?user=${someUser}`, asks: [mayThey] },
+  { id: 'DeleteSessions', method: 'DELETE', path: '/auth/v1/sessions?user=missing', asks: [mayThey], codes: [404] },
+  {
+    id: 'DeleteSession',
+    method: 'DELETE',
+    path: `/auth/v1/sessions/${someSession}?dryRun=All`,
+    asks: [mayThey, 'delete sessions'],
+    codes: [204],
+  },
+  { id: 'HandleConfigMapImage', path: '/api/v1/cm/private/logo.svg', asks: ['get configmaps'] },
+  { id: 'HandleConsolePlugins', path: '/api/v1/console-plugins', asks: [mayThey] },
+  { id: 'GetPluginAsset', path: '/plugins/cost/plugin-manifest.json', asks: [mayThey] },
+  // No Service is asked of the API server.
+  ...(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).map((method) => ({
+    id: `${method.charAt(0)}${method.slice(1).toLowerCase()}ThroughPlugin`,
+    ...(method !== 'GET' && { method }),
+    path: '/api/proxy/plugin/cost/absent/',
+    asks: [],
+    codes: [404],
+  })),
+  { id: 'HandleEnvVars', path: '/api/v1/envs', asks: [mayThey] },
+  { id: 'HandleModules', path: '/api/v1/modules', asks: [mayThey] },
+  { id: 'HandleInfo', path: '/api/v1/token/info', asks: [] },
+  { id: 'HandleInfoV2', path: '/api/v2/token/info', asks: [] },
+  { id: 'Metrics', path: '/metrics', asks: [mayThey] },
+];
+
+/** The operations that answer everybody, asked by nobody. */
+export const anonymousRequests: readonly OperationRequest[] = [
+  { id: 'OpenApi', path: '/openapi/v3' },
+  { id: 'Livez', path: '/livez' },
+  { id: 'Healthz', path: '/healthz' },
+  { id: 'Readyz', path: '/readyz' },
+  { id: 'Version', path: '/version' },
+  { id: 'ListGroupVersions', path: '/apis' },
+  { id: 'GetUserGroup', path: '/apis/auth.platform.io' },
+  { id: 'GetUserGroupResources', path: '/apis/auth.platform.io/v1' },
+  { id: 'GetReviewGroup', path: '/apis/authorization.orchestrator.io' },
+  { id: 'GetReviewGroupResources', path: '/apis/authorization.orchestrator.io/v1' },
+  { id: 'Docs', path: '/docs' },
+  { id: 'DocsDirectory', path: '/docs/' },
+  { id: 'DocsFile', path: '/docs/page.js' },
+  { id: 'GetPasswordKey', path: '/auth/v1/pubkey' },
+  { id: 'HandleConfigMapImage', path: '/api/v1/cm/public/logo.svg' },
+  { id: 'HandleConsolePlugins', path: '/api/v1/console-plugins' },
+  { id: 'HandleEnvVars', path: '/api/v1/envs' },
+  { id: 'HandleModules', path: '/api/v1/modules' },
+  { id: 'HandleLanguages', path: '/api/v1/i18n/languages' },
+  { id: 'HandleStaticFiles', path: '/index.html' },
+  { id: 'HandleLogin', path: '/api/v1/token/login' },
+  { id: 'HandleLoginV2', path: '/api/v2/token/login' },
+  { id: 'HandleRedirect', path: '/api/v2/token/redirect' },
+];
+
+/** The operations of `log-in.test.ts`. */
+export const logInOperations: readonly string[] = [
+  'HandleCallback',
+  'HandleCallbackV2',
+  'HandleRefresh',
+  'HandleRefreshV2',
+  'PostRefresh',
+  'PostRefreshV2',
+  'HandleLogoutV2',
+  'PostLogoutV2',
+  'BackchannelLogout',
+];
+
+/** By which some proxies and API servers are told who is calling. Whoever sends them here is nobody else by it. */
+export const hostileHeaders = {
+  'Impersonate-User': 'intruder',
+  'Impersonate-Uid': 'intruder',
+  'Impersonate-Group': 'intruder',
+  'Impersonate-Extra-Scopes': 'intruder',
+  'impersonate-extra-intruder': 'intruder',
+  'X-Remote-User': 'intruder',
+  'X-Remote-Group': 'intruder',
+  'X-Remote-Extra-Scopes': 'intruder',
+  X_Remote_User: 'intruder',
+  'X-Forwarded-User': 'intruder',
+  'X-Console-Impersonate-User': 'intruder',
+  'X-Console-Impersonate-Groups': 'intruder',
+  'User-Agent': 'intruder',
+  'Audit-ID': 'intruder',
+};

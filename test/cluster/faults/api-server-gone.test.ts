@@ -1,0 +1,107 @@
+/** The real API server killed, hanging, and started again. */
+import { expect } from 'chai';
+import { serviceNamespace } from '../../support/cluster-admin.ts';
+import { accessReview, ask, expectFault, expectFollows, nativeUsers, plugin, usersList, whenReady } from './asking.ts';
+import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+
+/** What needs no cluster, or what anybody may see of it. */
+const needsNothing = ['/api/v1/i18n/languages', '/', '/healthz', '/readyz'];
+const anonymous = ['/api/v1/envs', '/api/v1/modules', '/api/v1/console-plugins', '/api/v1/cm/logos/logo.svg'];
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('an API server', () => {
+  let cluster: RealCluster;
+  let service: Service;
+
+  before(async () => {
+    cluster = await realCluster();
+    await cluster.admin.apply(plugin('cost-report'), {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'environment', namespace: serviceNamespace, labels: { 'console.platform.io/public': 'true' } },
+      data: { theme: 'dark' },
+    });
+    await cluster.admin.apply({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'logos', namespace: serviceNamespace, labels: { 'console.platform.io/public': 'true' } },
+      data: { 'logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>' },
+    });
+    service = await cluster.service({
+      connection: cluster.control.url,
+      config: {
+        kubernetes: { requestTimeout: '2s' },
+        console: { envsConfigMap: 'environment', imageNamespaces: [serviceNamespace] },
+      },
+    });
+    await whenReady(service, 'identity-provider');
+  });
+  after(() => service?.stop());
+
+  /** Of a caller who has proved nothing: the API server would have to be asked. */
+  async function expectNothingFor(token: string, code: 503 | 504): Promise<void> {
+    const replies = [
+      ...[usersList, nativeUsers, ...anonymous].map((path) => ask(service, path, { token })),
+      ask(service, accessReview.path, { method: 'POST', token, body: accessReview.body }),
+    ];
+    for (const reply of await Promise.all(replies)) expectFault(reply, code);
+  }
+
+  it('FLT-03 that is killed and comes back: what needs none works, the rest is 503 at once, and changes are seen again', async () => {
+    const known = await Promise.all(anonymous.map(async (path) => (await ask(service, path)).text));
+    await cluster.control.apiServer.kill();
+    try {
+      await expectOnlyTheKnown(known);
+    } finally {
+      await cluster.control.apiServer.start();
+    }
+    await expectFollows(cluster, service);
+    await whenReady(service, 'identity-provider');
+    for (const path of anonymous) expect((await ask(service, path)).header('warning'), path).to.equal(undefined);
+  });
+
+  async function expectOnlyTheKnown(known: readonly string[]): Promise<void> {
+    const goneAt = Date.now();
+    do {
+      for (const path of needsNothing) expect((await ask(service, path)).status, path).to.equal(200);
+      for (const [index, path] of anonymous.entries()) {
+        const { status, text, header } = await ask(service, path);
+        expect(status, path).to.equal(200);
+        expect(text, path).to.equal(known[index]);
+        // The watches notice at once that they were cut, but one of them may be at the beginning of its pause.
+        if (Date.now() - goneAt > 1_000) expect(header('warning'), path).to.equal('110 - "Response is Stale"');
+      }
+      await expectNothingFor(cluster.token('viewer'), 503);
+      await expectNothingFor('made-up', 503);
+      await pause(200);
+    } while (Date.now() - goneAt < 8_000);
+    expect((await ask(service, '/readyz?verbose')).text).to.match(/^\[-\]kubernetes failed \(not critical\): ECONNREFUSED$/m);
+  }
+
+  for (const name of ['apiServer', 'etcd'] as const) {
+    it(`FLT-03 ${name === 'etcd' ? 'whose etcd hangs' : 'that hangs'}: 504 at the deadline, meanwhile the rest answers, and it goes on`, async () => {
+      cluster.control[name].signal('SIGSTOP');
+      try {
+        const [asked] = await Promise.all([
+          ask(service, nativeUsers, { token: cluster.token('viewer') }),
+          (async () => {
+            for (let turn = 0; turn < 20; turn += 1) {
+              for (const path of [...needsNothing, ...anonymous]) {
+                const { status } = await ask(service, path);
+                expect(status, path).to.equal(200);
+              }
+              await pause(50);
+            }
+          })(),
+        ]);
+        if (name === 'apiServer') expectFault(asked, 504);
+        // Lists may come from the API server's own cache.
+        else expect(asked.status).to.be.oneOf([200, 504]);
+      } finally {
+        cluster.control[name].signal('SIGCONT');
+      }
+      await expectFollows(cluster, service);
+    });
+  }
+});

@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import { Agent, request } from 'undici';
+import { isRecord } from '../../../src/kubernetes/resource.ts';
+import { aUser, nameOf } from '../../service/users/a-user.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import type { RealCluster } from './real-cluster.ts';
+
+export interface Reply {
+  status: number;
+  header(name: string): string | undefined;
+  text: string;
+  /** Decoded JSON, or undefined. */
+  body: unknown;
+  /** Milliseconds until the answer was complete. */
+  took: number;
+}
+
+export interface Asking {
+  method?: 'GET' | 'POST';
+  token?: string | undefined;
+  /** Sent as JSON. */
+  body?: unknown;
+}
+
+interface Server {
+  url: string;
+  certificateAuthority?: string;
+}
+
+/** @param server told by its address, and by what verifies it if it speaks https */
+export async function ask(server: Server, path: string, { method = 'GET', token, body }: Asking = {}): Promise<Reply> {
+  const begunAt = performance.now();
+  const dispatcher = server.certificateAuthority && new Agent({ connect: { ca: server.certificateAuthority } });
+  const answer = await request(`${server.url}${path}`, {
+    method,
+    // A connection of its own, so that none is left open when it is counted what the service holds.
+    reset: true,
+    ...(dispatcher && { dispatcher }),
+    headers: { ...(token && { authorization: `Bearer ${token}` }), ...(body !== undefined && { 'content-type': 'application/json' }) },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const text = await answer.body.text();
+  if (dispatcher) await dispatcher.close();
+  return {
+    status: answer.statusCode,
+    header: (name) => [answer.headers[name]].flat()[0],
+    text,
+    body: text.startsWith('{') ? JSON.parse(text) : undefined,
+    took: performance.now() - begunAt,
+  };
+}
+
+/** Path of the list of users as our own page asks for it. */
+export const usersList = '/auth/v2/users?limit=1000';
+/** The same as kubectl asks for it: between caller and API server, unchanged. */
+export const nativeUsers = '/apis/auth.platform.io/v1/users';
+
+export const accessReview = {
+  path: '/auth/v1/selfsubjectaccessreviews',
+  body: {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { verb: 'list', resource: 'users', group: 'auth.platform.io' } },
+  },
+};
+
+/** LEAK-03: what went wrong is named by what it is for the caller, and by nothing else; and it says when to come back. */
+export function expectFault(reply: Reply, code: 503 | 504, who = 'kubernetes'): void {
+  expect(reply.status, reply.text).to.equal(code);
+  const seconds = Number(reply.header('retry-after'));
+  expect(seconds).to.be.at.least(1);
+  expect(reply.body).to.deep.equal({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: code === 503 ? `${who} is not available, try again` : `${who} did not answer in time, try again`,
+    reason: code === 503 ? 'ServiceUnavailable' : 'Timeout',
+    details: { retryAfterSeconds: seconds },
+    code,
+  });
+}
+
+/** E-mail addresses of the users, as the service lists them to that person; the whole answer if it is no list. */
+export async function listedUsers(service: Server, token: string): Promise<unknown[]> {
+  const { body, text, status } = await ask(service, usersList, { token });
+  if (status !== 200 || !isRecord(body) || !Array.isArray(body.items)) return [status, text];
+  return body.items.map((item: unknown) => isRecord(item) && isRecord(item.spec) && item.spec.email);
+}
+
+let turns = 0;
+
+/** The watches are alive: what comes and what goes from here on is seen. */
+export async function expectFollows(cluster: RealCluster, service: Server): Promise<void> {
+  const { admin } = cluster;
+  turns += 1;
+  const email = `follow-${turns}@example.com`;
+  const map = `follow-${turns}`;
+  const envs = async () => (await ask(service, '/api/v1/console-plugins')).text;
+  await admin.apply(aUser(email), plugin(map));
+  await eventually(
+    () => listedUsers(service, cluster.token('viewer')),
+    (emails) => emails.includes(email),
+  );
+  await eventually(envs, (text) => text.includes(map));
+  await admin.remove(`/apis/auth.platform.io/v1/users/${nameOf(email)}`);
+  await admin.remove(`/api/v1/namespaces/${serviceNamespace}/configmaps/${map}`);
+  await eventually(
+    () => listedUsers(service, cluster.token('viewer')),
+    (emails) => typeof emails[0] !== 'number' && !emails.includes(email),
+  );
+  await eventually(envs, (text) => !text.includes(map));
+}
+
+/** A public console plugin of one file. */
+export const plugin = (name: string, manifest = `{"name":"${name}"}`) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name,
+    namespace: serviceNamespace,
+    labels: { 'console.platform.io/plugin': name, 'console.platform.io/public': 'true' },
+  },
+  data: { 'plugin-manifest.json': manifest },
+});
+
+/** Every check of the replica holds, or only those whose names are given fail. */
+export const whenReady = (service: Server, ...without: string[]): Promise<string> =>
+  eventually(
+    async () => (await ask(service, '/readyz?verbose')).text,
+    (report) =>
+      report.includes('readyz check passed') &&
+      report
+        .split('\n')
+        .filter((line) => line.startsWith('[-]'))
+        .every((line) => without.some((name) => line.startsWith(`[-]${name} `))),
+  );

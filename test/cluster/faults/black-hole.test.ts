@@ -1,0 +1,86 @@
+/** Connections that die without a word, as a firewall kills them that has forgotten them: no answer, no end, no reset. */
+import { expect } from 'chai';
+import { userInfoOf } from '../../service/login/provider/browser.ts';
+import { aUser, nameOf } from '../../service/users/a-user.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { ask, expectFault, expectFollows, listedUsers, nativeUsers, usersList, whenReady } from './asking.ts';
+import type { FaultProxy } from './fault-proxy.ts';
+import { Issuer } from './issuer.ts';
+import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+
+/** As many idle connections as a busy service has. */
+const many = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 20 }, make));
+
+describe('a black hole', () => {
+  let cluster: RealCluster;
+  let proxy: FaultProxy;
+  let issuer: Issuer;
+  let service: Service;
+  let viewer: string;
+
+  before(async () => {
+    cluster = await realCluster();
+    viewer = cluster.token('viewer');
+    issuer = await Issuer.start(cluster);
+    proxy = await cluster.proxy();
+    service = await cluster.service({ connection: proxy.url, config: issuer.config });
+    await whenReady(service);
+  });
+  after(async () => {
+    await service?.stop();
+    await proxy?.stop();
+    await issuer?.stop();
+  });
+
+  it('FLT-02 FLT-06 behind which API server and issuer vanish: known tokens count on, no delete is missed, all is as before', async () => {
+    const goes = 'swallowed@example.com';
+    await cluster.admin.apply(aUser(goes));
+    await eventually(
+      () => listedUsers(service, viewer),
+      (emails) => emails.includes(goes),
+    );
+    const { browser } = await issuer.logIn(service);
+    const { callback } = await issuer.logIn(service, { token_storage: 'local' });
+    const token = userInfoOf(callback).ext.token?.id_token ?? '';
+    const { finish } = await issuer.begin(service);
+    await many(() => issuer.logIn(service));
+    await many(() => ask(service, nativeUsers, { token: viewer }));
+    const watches = proxy.openWatches;
+
+    issuer.proxy.blackHole();
+    proxy.blackHole();
+    await cluster.admin.remove(`${nativeUsers}/${nameOf(goes)}`);
+    expect((await browser.info('v2')).status).to.equal(200);
+    expect((await ask(service, '/api/v2/token/info', { token })).status).to.equal(200);
+    expect((await ask(service, '/api/v2/token/info', { token: `${token.slice(0, -8)}AAAAAAAA` })).status).to.equal(401);
+    const refused = await Promise.all([ask(service, usersList, { token: viewer }), ask(service, nativeUsers, { token: viewer }), finish()]);
+    expectFault(refused[0], 504);
+    expectFault(refused[1], 504);
+    expect(refused[2].status).to.equal(503);
+
+    // Whatever was swallowed stays dead: only new connections pass.
+    issuer.proxy.mend();
+    proxy.mend();
+    await eventually(
+      async () => {
+        const { status, text } = await ask(service, usersList, { token: viewer });
+        expect(status).to.be.oneOf([200, 504]);
+        return status === 200 && !text.includes(goes);
+      },
+      (isSeen) => isSeen,
+    );
+    await eventually(
+      () => proxy.openWatches,
+      (count) => count === watches,
+    );
+    await eventually(
+      async () => (await many(() => ask(service, nativeUsers, { token: viewer }))).map(({ status }) => status),
+      (statuses) => statuses.every((status) => status === 200),
+    );
+    await eventually(
+      async () => (await many(() => issuer.logIn(service))).map((again) => again.callback.status),
+      (statuses) => statuses.every((status) => status === 200),
+    );
+    await expectFollows(cluster, service);
+  });
+});

@@ -1,0 +1,173 @@
+/** Clocks that are wrong, and clocks that are put right. */
+import { expect } from 'chai';
+import { type Browser, type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
+import { Clock } from '../../service/login/support.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { ask, usersList, whenReady } from './asking.ts';
+import { addLocalUser, embeddedService, logInPage } from './embedded.ts';
+import { Issuer } from './issuer.ts';
+import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+
+const password = 'right horse battery staple';
+const minute = 60;
+
+/** The clocks of one service: the one on the wall, which may be put back, and the one that only grows. */
+class Clocks {
+  readonly #time = new Clock();
+  #offMs: number;
+
+  /** @param offSeconds how far the wall clock is ahead of everybody else's */
+  constructor(offSeconds = 0) {
+    this.#offMs = offSeconds * 1000;
+  }
+
+  readonly now = () => new Date(this.#time.now().getTime() + this.#offMs);
+  readonly clock = () => this.#time.clock();
+
+  /** Time passes. */
+  advance(seconds: number): void {
+    this.#time.advance(seconds);
+  }
+
+  /** Somebody puts the wall clock. */
+  put(seconds: number): void {
+    this.#offMs += seconds * 1000;
+  }
+}
+
+describe('FLT-12', () => {
+  let cluster: RealCluster;
+  let issuer: Issuer;
+  const services: Service[] = [];
+
+  before(async () => {
+    cluster = await realCluster();
+    issuer = await Issuer.start(cluster);
+  });
+  afterEach(async () => {
+    for (const service of services.splice(0)) await service.stop();
+  });
+  after(() => issuer?.stop());
+
+  async function start(clocks: Clocks, config: Record<string, Record<string, unknown>> = {}): Promise<Service> {
+    const { login, kubernetes } = issuer.config;
+    const service = await cluster.service({
+      connection: cluster.control.url,
+      config: { kubernetes, ...config, login: { ...login, ...config.login } },
+      now: clocks.now,
+      clock: clocks.clock,
+    });
+    services.push(service);
+    await whenReady(service);
+    return service;
+  }
+
+  /** Of all sessions, as the cluster has them. */
+  const idleEnds = async (): Promise<string> => {
+    const { body } = await cluster.admin.call('GET', `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`);
+    const { items } = body as { items: { spec: { idleExpiration: string } }[] };
+    return items.map(({ spec }) => spec.idleExpiration).join();
+  };
+  const handleOf = (callback: Reply) => userInfoOf(callback).ext.token?.refresh_token ?? '';
+  const renewal = (handle: string) => `/api/v2/token/refresh?${new URLSearchParams({ refresh_token: handle })}`;
+  const cookieOf = ({ cookies }: Browser) => [...cookies].map((pair) => pair.join('=')).join('; ');
+
+  for (const off of [minute, -minute]) {
+    it(`FLT-12 a clock that is ${off} s off: everything works`, async () => {
+      const service = await start(new Clocks(off));
+      const { browser, callback } = await issuer.logIn(service);
+      expect(callback.status).to.equal(200);
+      expect((await browser.info('v2')).status).to.equal(200);
+      expect((await browser.request(renewal(handleOf(callback)))).status).to.equal(200);
+      const local = await issuer.logIn(service, { token_storage: 'local' });
+      const token = userInfoOf(local.callback).ext.token?.id_token ?? '';
+      expect((await ask(service, '/api/v2/token/info', { token })).status).to.equal(200);
+      expect((await ask(service, usersList, { token: cluster.token('viewer') })).status).to.equal(200);
+    });
+
+    it(`FLT-12 two replicas whose clocks are ${off} s apart: a log-in begun on one ends on the other, and lives on both`, async () => {
+      const [one, other] = [await start(new Clocks(off)), await start(new Clocks())];
+      const on = (service: Service, browser: Browser, path: string) =>
+        fetch(`${service.url}${path}`, { headers: { cookie: cookieOf(browser) } });
+      const { browser, answer } = await issuer.begin(one);
+      const callback = await on(other, browser, `/api/v2/token/callback?${answer}`);
+      expect(callback.status).to.equal(200);
+      const [session = ''] = callback.headers.getSetCookie().filter((line) => line.includes('atrium_session'));
+      const headers = { cookie: session.split(';')[0] ?? '' };
+      for (const service of [one, other, one]) {
+        expect((await fetch(`${service.url}/api/v2/token/info`, { headers })).status).to.equal(200);
+      }
+      const handle: unknown = JSON.parse(await callback.text()).ext.token.refresh_token;
+      expect((await fetch(`${one.url}${renewal(String(handle))}`, { headers })).status).to.equal(200);
+      expect((await fetch(`${other.url}/api/v2/token/info`, { headers })).status).to.equal(200);
+    });
+  }
+
+  for (const off of [10 * minute, -10 * minute]) {
+    it(`FLT-12 a clock that is ${off} s off: 401, and the log says why`, async () => {
+      issuer.provider.tokenSeconds = 300;
+      try {
+        const service = await start(new Clocks(off));
+        const { browser, callback } = await issuer.logIn(service);
+        expect(callback.status).to.equal(401);
+        expect((await browser.info('v2')).status).to.equal(401);
+        const token = issuer.provider.idToken({ claims: { iss: issuer.url } });
+        expect((await ask(service, '/api/v2/token/info', { token })).status).to.equal(401);
+        const refusals = service.logLines.map((line) => JSON.parse(line).refusal).filter((refusal) => refusal !== undefined);
+        expect(refusals).to.have.length(2);
+        for (const refusal of refusals)
+          expect(refusal).to.match(off > 0 ? /"exp" claim/ : /^iat lies (59|60)\d s ahead: one of the clocks is wrong$/);
+      } finally {
+        issuer.provider.tokenSeconds = 900;
+      }
+    });
+  }
+
+  it('FLT-12 a clock that is put back by 5 min: a session ends when it would have', async () => {
+    const clocks = new Clocks();
+    const service = await start(clocks, { login: { session: { idle: '4m', absolute: '10m' } } });
+    const { browser } = await issuer.logIn(service);
+    clocks.advance(100);
+    clocks.put(-5 * minute);
+    expect((await browser.info('v2')).status).to.equal(200);
+    clocks.advance(5 * minute);
+    expect((await browser.info('v2')).status, 'idle').to.equal(401);
+  });
+
+  it('FLT-12 a clock that is put back by 5 min: a session that is used ends at its absolute end', async () => {
+    const clocks = new Clocks();
+    const service = await start(clocks, { login: { session: { idle: '4m', absolute: '6m' } } });
+    const { browser } = await issuer.logIn(service);
+    clocks.put(-5 * minute);
+    for (let passed = 0; passed < 6 * minute - 60; passed += 60) {
+      const before = await idleEnds();
+      clocks.advance(60);
+      expect((await browser.info('v2')).status, `after ${passed + 60} s`).to.equal(200);
+      // The idle end is moved in the background, while there is room before the absolute one.
+      if (passed < 2 * minute) await eventually(idleEnds, (ends) => ends !== before);
+    }
+    clocks.advance(61);
+    expect((await browser.info('v2')).status).to.equal(401);
+  });
+
+  it('FLT-12 a clock that is put back by 5 min: a lock ends when it would have', async () => {
+    const email = 'put-back@example.com';
+    await addLocalUser(cluster, email, password);
+    const clocks = new Clocks();
+    const service = await embeddedService(cluster, {
+      connection: cluster.control.url,
+      config: { users: { lockout: { failures: 2, duration: '10m' } } },
+      now: clocks.now,
+      clock: clocks.clock,
+    });
+    services.push(service);
+    await whenReady(service);
+    const attempt = async (given: string) => (await logInPage(service))(email, given);
+    for (const given of ['wrong', 'wrong again', password]) expect((await attempt(given)).status).to.equal(403);
+    clocks.advance(5 * minute);
+    clocks.put(-5 * minute);
+    expect((await attempt(password)).status).to.equal(403);
+    clocks.advance(5 * minute + 2);
+    expect(await attempt(password)).to.deep.equal({ status: 200, isLoggedIn: true });
+  });
+});

@@ -1,0 +1,156 @@
+/** Custom resource definitions that are not there, or go; and ConfigMaps that somebody spoils. */
+import { readdir, readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { isRecord } from '../../../src/kubernetes/resource.ts';
+import { Clock } from '../../service/login/support.ts';
+import { aUser } from '../../service/users/a-user.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { accessReview, ask, expectFault, expectFollows, listedUsers, nativeUsers, plugin, usersList, whenReady } from './asking.ts';
+import { Issuer } from './issuer.ts';
+import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+
+const definitions = new URL('../../../deploy/manifests/crds/', import.meta.url);
+const definitionPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const needsNoUsers = ['/', '/healthz', '/readyz', '/api/v1/i18n/languages', '/api/v1/envs', '/api/v1/modules', '/api/v1/console-plugins'];
+
+describe('FLT-13', () => {
+  let cluster: RealCluster;
+  let issuer: Issuer;
+  let viewer: string;
+
+  before(async () => {
+    cluster = await realCluster();
+    viewer = cluster.token('viewer');
+    issuer = await Issuer.start(cluster);
+  });
+  after(() => issuer?.stop());
+
+  const start = (clocks: Partial<Clock> = {}) => cluster.service({ connection: cluster.control.url, config: issuer.config, ...clocks });
+
+  /** Takes definitions away, with all that there is of their kinds. */
+  async function removeDefinitions(isMeant: (name: string) => boolean = () => true): Promise<void> {
+    for (const file of await readdir(definitions)) {
+      const { metadata } = parse(await readFile(new URL(file, definitions), 'utf8'));
+      if (!isMeant(metadata.name)) continue;
+      await cluster.admin.remove(`${definitionPath}/${metadata.name}`);
+      await eventually(
+        () => cluster.admin.call('GET', `${definitionPath}/${metadata.name}`),
+        ({ status }) => status === 404,
+      );
+    }
+  }
+
+  async function expectTheRestWorks(service: Service): Promise<void> {
+    for (const path of needsNoUsers) {
+      const { status, header } = await ask(service, path);
+      expect(status, path).to.equal(200);
+      expect(header('warning'), path).to.equal(undefined);
+    }
+    expect((await ask(service, accessReview.path, { method: 'POST', token: viewer, body: accessReview.body })).status).to.equal(201);
+  }
+
+  it('FLT-13 definitions that are missing at the start: users and sessions are 503, the rest works, and it heals by itself', async () => {
+    await removeDefinitions();
+    const time = new Clock();
+    const service = await start({ now: time.now, clock: time.clock });
+    try {
+      // For a moment after the start a replica waits for what others may know.
+      time.advance(20);
+      await eventually(
+        async () => (await ask(service, '/readyz?verbose')).text,
+        (report) => /^\[-\]users failed \(not critical\): 404/m.test(report),
+      );
+      await expectTheRestWorks(service);
+      expectFault(await ask(service, usersList, { token: viewer }), 503);
+      expect((await ask(service, nativeUsers, { token: viewer })).status).to.equal(404);
+      const { browser, callback } = await issuer.logIn(service);
+      expect(callback.status).to.equal(503);
+      expect((await browser.info('v2')).status).to.be.oneOf([401, 503]);
+      await cluster.admin.install();
+      await expectFollows(cluster, service);
+      await whenReady(service);
+      expect((await issuer.logIn(service)).callback.status).to.equal(200);
+    } finally {
+      await cluster.admin.install();
+      await service.stop();
+    }
+  });
+
+  it('FLT-13 the definition of users goes while people are logged in: users are 503, their sessions end with them, and it heals', async () => {
+    const service = await start();
+    try {
+      await whenReady(service);
+      await cluster.admin.apply(aUser('gone-with-all@example.com'));
+      const { browser } = await issuer.logIn(service);
+      expect((await browser.info('v2')).status).to.equal(200);
+      await removeDefinitions((name) => name === 'users.auth.platform.io');
+      await eventually(
+        () => ask(service, usersList, { token: viewer }),
+        ({ status }) => status === 503,
+      );
+      expectFault(await ask(service, usersList, { token: viewer }), 503);
+      await expectTheRestWorks(service);
+      await eventually(
+        async () => (await browser.info('v2')).status,
+        (status) => status === 401,
+      );
+      await cluster.admin.install();
+      await expectFollows(cluster, service);
+      expect(await listedUsers(service, viewer)).to.not.include('gone-with-all@example.com');
+      expect((await issuer.logIn(service)).callback.status).to.equal(200);
+    } finally {
+      await cluster.admin.install();
+      await service.stop();
+    }
+  });
+
+  it('FLT-13 the definition of sessions goes: whoever has one is logged out, bearer tokens and the rest go on, and it heals', async () => {
+    const service = await start();
+    try {
+      await whenReady(service);
+      const { browser } = await issuer.logIn(service);
+      await removeDefinitions((name) => name === 'sessions.auth.platform.io');
+      await eventually(
+        async () => (await browser.info('v2')).status,
+        (status) => status === 401 || status === 503,
+      );
+      await expectTheRestWorks(service);
+      expect((await ask(service, usersList, { token: viewer })).status).to.equal(200);
+      expect((await issuer.logIn(service)).callback.status).to.equal(503);
+      await cluster.admin.install();
+      await eventually(
+        async () => (await issuer.logIn(service)).callback.status,
+        (status) => status === 200,
+      );
+      expect((await browser.info('v2')).status).to.equal(401);
+      await whenReady(service);
+    } finally {
+      await cluster.admin.install();
+      await service.stop();
+    }
+  });
+
+  it('FLT-13 a plugin that is spoilt is left out, and takes no other with it', async () => {
+    const service = await start();
+    try {
+      await cluster.admin.apply(plugin('good'), plugin('spoilt'));
+      const plugins = async () => {
+        const { status, body } = await ask(service, '/api/v1/console-plugins');
+        expect(status).to.equal(200);
+        const items: unknown[] = isRecord(body) && Array.isArray(body.items) ? body.items : [];
+        return items.map((item) => isRecord(item) && item.plugin);
+      };
+      await eventually(plugins, (names) => names.includes('good') && names.includes('spoilt'));
+      for (const manifest of ['{ half', '[]']) {
+        await cluster.admin.apply(plugin('spoilt', manifest));
+        expect(await eventually(plugins, (names) => !names.includes('spoilt'))).to.include('good');
+        await cluster.admin.apply(plugin('spoilt'));
+        await eventually(plugins, (names) => names.includes('spoilt'));
+      }
+    } finally {
+      for (const name of ['good', 'spoilt']) await cluster.admin.remove(`/api/v1/namespaces/${serviceNamespace}/configmaps/${name}`);
+      await service.stop();
+    }
+  });
+});

@@ -1,0 +1,142 @@
+/** Writes while etcd dies and comes back. */
+import { expect } from 'chai';
+import { z } from 'zod';
+import { type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
+import { nameOf } from '../../service/users/a-user.ts';
+import { expectFault, expectFollows, nativeUsers, whenReady } from './asking.ts';
+import { type FaultProxy, loseAnswer, refuse } from './fault-proxy.ts';
+import { Issuer } from './issuer.ts';
+import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const users = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: z.string() }),
+      spec: z.object({ email: z.string(), connector_type: z.string() }),
+      status: z.record(z.string(), z.unknown()).default({}),
+    }),
+  ),
+});
+const sessions = z.object({ items: z.array(z.object({ spec: z.object({ subjectName: z.string() }) })) });
+
+describe('FLT-09 an etcd that is killed and started again', () => {
+  let cluster: RealCluster;
+  let issuer: Issuer;
+  let proxy: FaultProxy;
+  let service: Service;
+
+  before(async () => {
+    cluster = await realCluster();
+    issuer = await Issuer.start(cluster);
+    proxy = await cluster.proxy();
+    service = await cluster.service({ connection: proxy.url, config: issuer.config });
+    await whenReady(service);
+  });
+  afterEach(() => proxy.mend());
+  after(async () => {
+    await service?.stop();
+    await proxy?.stop();
+    await issuer?.stop();
+  });
+
+  const list = async (path: string) => (await cluster.admin.call('GET', path)).body;
+  const recordsOf = async (email: string) => users.parse(await list(nativeUsers)).items.filter(({ spec }) => spec.email === email);
+  const sessionsOf = async (email: string) =>
+    sessions.parse(await list('/apis/auth.platform.io/v1/sessions')).items.filter(({ spec }) => spec.subjectName === email);
+
+  async function begin(email: string) {
+    issuer.provider.person = { sub: email, email, email_verified: true, name: email, groups: ['dev'] };
+    return issuer.begin(service);
+  }
+
+  const expectRefused = (reply: Reply) => expectFault({ ...reply, header: (name) => reply.headers.get(name) ?? undefined, took: 0 }, 503);
+
+  /** One record with all that a first log-in writes. */
+  async function expectOneRecord(email: string): Promise<void> {
+    const [record, ...more] = await recordsOf(email);
+    expect(more, email).to.deep.equal([]);
+    expect(record?.metadata.name).to.equal(nameOf(email));
+    expect(record?.status, email).to.include({ phase: 'Normal', subjectName: email });
+    expect(record?.status, email).to.include.all.keys('activatedTime', 'lastLoginTime');
+    expect(record?.status.groups, email).to.deep.equal(['dev']);
+  }
+
+  it('FLT-09 while 200 people log in for the first time: each is 503 or done once', async () => {
+    const people = Array.from({ length: 200 }, (_, index) => `etcd-${index}@example.com`);
+    const begun = [];
+    for (const email of people) begun.push(await begin(email));
+    const finished = begun.map(async ({ finish }, index) => {
+      await pause(25 * index);
+      return finish();
+    });
+    await pause(1_500);
+    await cluster.control.etcd.kill();
+    await pause(1_500);
+    await cluster.control.etcd.start();
+    const replies = await Promise.all(finished);
+
+    for (const [index, reply] of replies.entries()) {
+      const email = people[index] ?? '';
+      const { browser } = begun[index] ?? (await begin(email));
+      if (reply.status === 200) {
+        expect(userInfoOf(reply).email).to.equal(email);
+        expect((await browser.info('v2')).status, email).to.equal(200);
+      } else {
+        expectRefused(reply);
+        expect((await browser.info('v2')).status, email).to.equal(401);
+        expect((await (await begin(email)).finish()).status, email).to.equal(200);
+      }
+    }
+    const all = users.parse(await list(nativeUsers)).items;
+    const each = sessions.parse(await list('/apis/auth.platform.io/v1/sessions')).items;
+    for (const email of people) {
+      const [record, ...more] = all.filter(({ spec }) => spec.email === email);
+      expect(more, email).to.deep.equal([]);
+      expect(record?.status, email).to.include({ phase: 'Normal', subjectName: email });
+      expect(record?.status, email).to.include.all.keys('activatedTime', 'lastLoginTime', 'groups');
+      expect(
+        each.filter(({ spec }) => spec.subjectName === email),
+        email,
+      ).to.have.length(1);
+    }
+    await expectFollows(cluster, service);
+  });
+
+  const writes = [
+    ['the record', ({ method, path }) => method === 'POST' && path === nativeUsers],
+    ['its status', ({ method, path }) => method === 'PATCH' && path.endsWith('/status')],
+    ['the session', ({ method, path }) => method === 'POST' && path.endsWith('/sessions')],
+    ['that the state is used', ({ method, path }) => method === 'POST' && path.endsWith('/revokedtokens')],
+  ] satisfies [string, Parameters<FaultProxy['inject']>[1]][];
+  const faults = [
+    ['refused with what etcd said', refuse(500, 'rpc error: code = Unavailable desc = error reading from server: EOF')],
+    ['done, and the answer lost', loseAnswer],
+  ] satisfies [string, Parameters<FaultProxy['inject']>[0]][];
+
+  for (const [index, [what, isWrite]] of writes.entries()) {
+    for (const [turn, [how, fault]] of faults.entries()) {
+      it(`FLT-09 when the write of ${what} is ${how}: 503 without a word of it, and the next log-in makes it whole`, async () => {
+        const email = `half-${index}-${turn}@example.com`;
+        const first = await begin(email);
+        // As many as there may be: the controller writes the status of users, too.
+        proxy.inject(fault, isWrite, 20);
+        expectRefused(await first.finish());
+        expect((await first.browser.info('v2')).status).to.equal(401);
+        proxy.mend();
+        expect((await (await begin(email)).finish()).status).to.equal(200);
+        await expectOneRecord(email);
+      });
+    }
+  }
+
+  it('FLT-09 when the answer to the write of a session is lost: the session that was made is the one that is used', async () => {
+    const email = 'lost@example.com';
+    const { browser, finish } = await begin(email);
+    proxy.inject(loseAnswer, ({ method, path }) => method === 'POST' && path.endsWith('/sessions'), 1);
+    expect((await finish()).status).to.equal(200);
+    expect((await browser.info('v2')).status).to.equal(200);
+    expect(await sessionsOf(email)).to.have.length(1);
+  });
+});

@@ -1,0 +1,216 @@
+import { once } from 'node:events';
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer, Agent as SecureAgent, request as secureRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { KeyPair } from '../certificates.ts';
+import { FaultyRelay } from './faulty-relay.ts';
+
+/** A request as it came to the proxy. */
+export interface ProxiedRequest {
+  method: string;
+  /** Without the query. */
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  isWatch: boolean;
+}
+
+/** One request between its client and the upstream; a fault decides what becomes of it. */
+interface Exchange {
+  request: ProxiedRequest;
+  response: ServerResponse;
+  /** Sends it on. @param take gets the upstream's answer; by default it goes to the client as it is */
+  pass(take?: (answer: IncomingMessage) => void): void;
+  /** Ends the client's connection by RST. */
+  reset(): void;
+}
+
+export type Fault = (exchange: Exchange) => void;
+
+/** The upstream answers so much later. */
+export const delay =
+  (ms: number): Fault =>
+  ({ pass }) =>
+    void setTimeout(pass, ms);
+
+/** The connection is reset before the upstream hears of the request. */
+export const reset: Fault = ({ reset }) => reset();
+
+/** The upstream does what was asked, and its answer is lost. */
+export const loseAnswer: Fault = ({ pass, reset }) =>
+  pass((answer) => {
+    answer.resume();
+    answer.once('end', reset);
+  });
+
+/** The connection is reset after the first half of the answer. */
+export const halfAnswer: Fault = ({ pass, response, reset }) =>
+  pass((answer) => {
+    response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+    answer.once('data', (chunk: Buffer) => response.write(chunk.subarray(0, Math.ceil(chunk.length / 2)), reset));
+  });
+
+/** Nobody ever answers, and nobody says that the connection is dead. */
+export const silence: Fault = () => undefined;
+
+/** A Status of the API server. */
+export const refuse =
+  (code: number, reason: string, headers: Record<string, string> = {}): Fault =>
+  ({ response }) => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers });
+    const seconds = headers['retry-after'];
+    const details = seconds === undefined ? {} : { details: { retryAfterSeconds: Number(seconds) } };
+    const status = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'as the test says',
+      reason,
+      ...details,
+      code,
+    };
+    response.end(JSON.stringify(status));
+  };
+
+/** How long a connection is kept is between the two ends of each (RFC 9110 section 7.6.1). */
+const endToEnd = ({ connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...headers }: IncomingHttpHeaders) => headers;
+
+interface Rule {
+  matches: (request: ProxiedRequest) => boolean;
+  fault: Fault;
+  timesLeft: number;
+}
+
+export interface FaultProxyOptions {
+  /** Origin of the upstream. */
+  target: string;
+  /** PEM of what verifies the upstream. */
+  certificateAuthority?: string;
+  /** What the proxy itself serves https with. */
+  serving: KeyPair;
+}
+
+/**
+ * An https server before an upstream, which passes on what it gets, and does to chosen requests what a network, an overloaded server
+ * or a broken one does.
+ */
+export class FaultProxy {
+  /** What came in, the latest at the end. */
+  readonly requests: ProxiedRequest[] = [];
+  readonly port: number;
+  readonly #target: URL;
+  readonly #certificateAuthority: string | undefined;
+  readonly #agent: Agent;
+  readonly #server: Server;
+  readonly #relay: FaultyRelay;
+  readonly #open = new Set<Exchange>();
+  #rules: Rule[] = [];
+
+  private constructor({ target, certificateAuthority }: FaultProxyOptions, server: Server, relay: FaultyRelay, port: number) {
+    this.port = port;
+    this.#target = new URL(target);
+    this.#certificateAuthority = certificateAuthority;
+    this.#agent = this.#isSecure ? new SecureAgent({ keepAlive: true, ca: certificateAuthority }) : new Agent({ keepAlive: true });
+    this.#relay = relay;
+    this.#server = server.on('request', (incoming, response) => this.#take(incoming, response));
+  }
+
+  static async start(options: FaultProxyOptions): Promise<FaultProxy> {
+    const { certificate: cert, key } = options.serving;
+    const server = createSecureServer({ cert, key, keepAliveTimeout: 90_000 });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const relay = new FaultyRelay((server.address() as AddressInfo).port);
+    return new FaultProxy(options, server, relay, await relay.start());
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${this.port}`;
+  }
+
+  /** From here on, for so many of the requests that match; the newest rule goes first. */
+  inject(fault: Fault, matches: (request: ProxiedRequest) => boolean = () => true, times = Number.POSITIVE_INFINITY): void {
+    this.#rules.unshift({ matches, fault, timesLeft: times });
+  }
+
+  /** Resets the connections of the requests that are being answered, e.g. of open watches. */
+  cut(matches: (request: ProxiedRequest) => boolean = () => true): void {
+    for (const exchange of [...this.#open]) if (matches(exchange.request)) exchange.reset();
+  }
+
+  /** Every connection there is goes dead without a word; new ones are accepted and never answered. */
+  blackHole(): void {
+    this.#relay.blackHole();
+  }
+
+  /** From here on new requests on new connections pass. What was swallowed stays so. */
+  mend(): void {
+    this.#rules = [];
+    this.#relay.mend();
+  }
+
+  /** Requests are counted from here on. */
+  forgetRequests(): void {
+    this.requests.length = 0;
+  }
+
+  /** How many watches are open that were not swallowed. */
+  get openWatches(): number {
+    return [...this.#open].filter(({ request }) => request.isWatch).length;
+  }
+
+  async stop(): Promise<void> {
+    await this.#relay.stop();
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    this.#agent.destroy();
+    await closed;
+  }
+
+  get #isSecure(): boolean {
+    return this.#target.protocol === 'https:';
+  }
+
+  #take(incoming: IncomingMessage, response: ServerResponse): void {
+    incoming.on('error', () => undefined);
+    response.on('error', () => undefined);
+    const { pathname, searchParams } = new URL(incoming.url ?? '/', this.#target);
+    const { method = 'GET', headers } = incoming;
+    const request = { method, path: pathname, query: searchParams, headers, isWatch: searchParams.get('watch') === 'true' };
+    this.requests.push(request);
+    const exchange: Exchange = {
+      request,
+      response,
+      pass: (take = (answer) => passOn(answer, response)) => this.#pass(incoming, exchange, take),
+      reset: () => this.#relay.reset(incoming.socket.remotePort),
+    };
+    this.#open.add(exchange);
+    response.on('close', () => this.#open.delete(exchange));
+    const rule = this.#rules.find(({ matches, timesLeft }) => timesLeft > 0 && matches(request));
+    if (rule === undefined) exchange.pass();
+    else {
+      rule.timesLeft -= 1;
+      rule.fault(exchange);
+    }
+  }
+
+  #pass(incoming: IncomingMessage, { response, reset }: Exchange, take: (answer: IncomingMessage) => void): void {
+    const send = this.#isSecure ? secureRequest : request;
+    const options = { agent: this.#agent, method: incoming.method ?? 'GET', headers: incoming.headers, ca: this.#certificateAuthority };
+    const upstream = send(new URL(incoming.url ?? '/', this.#target), options, (answer) => {
+      answer.on('error', reset);
+      take(answer);
+    });
+    upstream.on('error', reset);
+    response.on('close', () => upstream.destroy());
+    incoming.pipe(upstream);
+  }
+}
+
+function passOn(answer: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+  response.flushHeaders();
+  answer.pipe(response);
+}

@@ -1,0 +1,177 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'mocha';
+import { parseAllDocuments, stringify } from 'yaml';
+import { App } from '../../../src/app.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { createLog } from '../../../src/http/log.ts';
+import type { Connection } from '../../../src/kubernetes/connection.ts';
+import { ClusterAdmin, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane.ts';
+import { FaultProxy } from './fault-proxy.ts';
+
+const people = ['admin', 'alice', 'viewer', 'nobody'] as const;
+type Person = (typeof people)[number];
+type Section = Record<string, unknown>;
+
+export interface ServiceOptions {
+  /** Address of the API server, or the whole connection. */
+  connection: string | Connection;
+  /** Settings that differ from the baseline, by section. */
+  config?: Record<string, Section>;
+  now?: () => Date;
+  /** Milliseconds that only ever grow. */
+  clock?: () => number;
+}
+
+/** The assembled service on the real cluster. */
+export interface Service {
+  url: string;
+  metricsURL: string;
+  /** Of the log and of the audit trail. */
+  logLines: string[];
+  stop(): Promise<void>;
+}
+
+/** The real control plane with all that an installation applies, and any number of services and fault proxies before it. */
+export class RealCluster {
+  readonly control: ControlPlane;
+  readonly admin: ClusterAdmin;
+  readonly #tokens: Readonly<Record<string, string>>;
+  readonly #serviceToken: string;
+  readonly #directory: string;
+  #files = 0;
+
+  private constructor(parts: {
+    control: ControlPlane;
+    admin: ClusterAdmin;
+    tokens: Record<string, string>;
+    serviceToken: string;
+    directory: string;
+  }) {
+    this.control = parts.control;
+    this.admin = parts.admin;
+    this.#tokens = parts.tokens;
+    this.#serviceToken = parts.serviceToken;
+    this.#directory = parts.directory;
+  }
+
+  static async start(): Promise<RealCluster> {
+    const control = await startControlPlane({ people });
+    const tokens: Record<string, string> = {};
+    for (const person of people) tokens[person] = await staticToken(control.kubeconfig, person);
+    const admin = new ClusterAdmin(control, tokens.admin ?? '');
+    await admin.install();
+    const impersonation = await readFile(new URL('../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
+    await admin.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
+    await admin.apply(viewerBinding);
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-faults-'));
+    return new RealCluster({ control, admin, tokens, serviceToken: await admin.serviceToken(), directory });
+  }
+
+  token(person: Person): string {
+    return this.#tokens[person] ?? '';
+  }
+
+  /** A fault proxy before the API server, for one service. */
+  proxy(): Promise<FaultProxy> {
+    const { url: target, certificateAuthority, serving } = this.control;
+    return FaultProxy.start({ target, certificateAuthority, serving });
+  }
+
+  connection(server: string): Connection {
+    const authorization = `Bearer ${this.#serviceToken}`;
+    return {
+      server,
+      tls: { ca: this.control.certificateAuthority },
+      namespace: serviceNamespace,
+      authorization: async () => authorization,
+      discardAuthorization() {},
+    };
+  }
+
+  /** Another replica, once it has read what it watches. */
+  async service({ connection, config = {}, ...clocks }: ServiceOptions): Promise<Service> {
+    const logLines: string[] = [];
+    const write = (line: string) => logLines.push(line);
+    const app = new App({
+      config: parseConfig({
+        yaml: stringify({
+          features: { openapi: false },
+          login: { issuer: 'https://127.0.0.1:1' },
+          ...config,
+          server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: 'http://console.test', ...config.server },
+          console: { static: { directory: 'web/public' }, ...config.console },
+          kubernetes: { namespace: serviceNamespace, accessCache: '0s', ...config.kubernetes },
+        }),
+      }),
+      connection: typeof connection === 'string' ? this.connection(connection) : connection,
+      environment: {},
+      log: createLog({ level: 'info', format: 'json' }, { write }),
+      writeAudit: write,
+      ...clocks,
+    });
+    const { port, metricsPort } = await app.start();
+    return { url: `http://127.0.0.1:${port}`, metricsURL: `http://127.0.0.1:${metricsPort}`, logLines, stop: () => app.stop() };
+  }
+
+  /** The path of a new file with that text, gone at the stop. */
+  async file(text: string): Promise<string> {
+    this.#files += 1;
+    const path = join(this.#directory, `file-${this.#files}`);
+    await writeFile(path, text);
+    return path;
+  }
+
+  /** Changes a file that was made here. */
+  overwrite(path: string, text: string): Promise<void> {
+    return writeFile(path, text);
+  }
+
+  /** Path of a kubeconfig with the service's own account, for a process of its own. */
+  kubeconfig(server: string): Promise<string> {
+    const authority = Buffer.from(this.control.certificateAuthority).toString('base64');
+    return this.file(
+      stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'test',
+        clusters: [{ name: 'test', cluster: { server, 'certificate-authority-data': authority } }],
+        users: [{ name: 'atrium', user: { token: this.#serviceToken } }],
+        contexts: [{ name: 'test', context: { cluster: 'test', user: 'atrium', namespace: serviceNamespace } }],
+      }),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.admin.close();
+    await this.control.stop();
+    await rm(this.#directory, { recursive: true });
+  }
+}
+
+const viewerBinding: Manifest = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'viewer-atrium-users-view' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'viewer' }],
+};
+
+async function staticToken(kubeconfig: string, person: Person): Promise<string> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  return config.getUser(person)?.token ?? '';
+}
+
+let started: Promise<RealCluster> | undefined;
+
+/** The one of this run: starting one takes longer than most tests. */
+export function realCluster(): Promise<RealCluster> {
+  started ??= RealCluster.start();
+  return started;
+}
+
+after(async () => (await started)?.stop());

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { eventually } from '../../support/cluster-admin.ts';
+
+const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+const listening = z.object({ msg: z.literal('listening'), port: z.number(), metricsPort: z.number() });
+const report = z.object({ heapUsed: z.number(), rss: z.number(), resources: z.number() });
+export type Report = z.infer<typeof report>;
+
+/** `atrium serve` in a process of its own, which can be killed and weighed. */
+export class ServiceProcess {
+  readonly #child: ChildProcess;
+  stdout = '';
+  stderr = '';
+  url = '';
+
+  private constructor(configFile: string) {
+    this.#child = spawn(
+      process.execPath,
+      ['--expose-gc', '--import', fileOf('memory-report.ts'), fileOf('../../../src/main.ts'), 'serve', '--config', configFile],
+      { env: { PATH: process.env.PATH ?? '' }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
+    );
+    this.#child.stdout?.on('data', (chunk: Buffer) => {
+      this.stdout += chunk.toString();
+    });
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.stderr += chunk.toString();
+    });
+  }
+
+  /** Resolves when it listens. @throws Error with what it said if it ends before */
+  static async start(configFile: string): Promise<ServiceProcess> {
+    const service = new ServiceProcess(configFile);
+    const line = await eventually(
+      () => service.#listening(),
+      (found) => found !== undefined || !service.isRunning,
+    );
+    if (line === undefined) throw new Error(service.stderr);
+    service.url = `http://127.0.0.1:${line.port}`;
+    return service;
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** What it holds after all garbage was collected; bytes, and the number of sockets, timers and the like. */
+  async weigh(): Promise<Report> {
+    const told = once(this.#child, 'message');
+    this.#child.send('report');
+    return report.parse((await told)[0]);
+  }
+
+  /** As a kernel ends it that is out of memory: in the middle of whatever it does. */
+  async kill(): Promise<void> {
+    if (!this.isRunning) return;
+    const gone = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await gone;
+  }
+
+  #listening(): z.infer<typeof listening> | undefined {
+    for (const line of this.stdout.split('\n').filter((text) => text.includes('"listening"'))) {
+      const parsed = listening.safeParse(JSON.parse(line));
+      if (parsed.success) return parsed.data;
+    }
+    return undefined;
+  }
+}

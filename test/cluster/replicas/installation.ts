@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { parseAllDocuments, stringify } from 'yaml';
+import { z } from 'zod';
+import { passwordSecret } from '../../../src/accounts/password-secret.ts';
+import { Passwords } from '../../../src/accounts/passwords.ts';
+import { aUser, nameOf } from '../../service/users/a-user.ts';
+import { Balancer } from '../../support/balancer.ts';
+import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane.ts';
+import { Replica } from './replica.ts';
+
+const root = new URL('../../../', import.meta.url);
+
+/** Known to the API server by a token; what each of them may do, `callers.ts` says. */
+export const tokenHolders = ['alice', 'bob', 'carol', 'dave', 'erin'] as const;
+export type TokenHolder = (typeof tokenHolders)[number];
+
+/** Local users of the embedded issuer, in group `dev`, which may look at users. They all have the one password. */
+export const localUsers = Array.from({ length: 40 }, (_, index) => `person${index}@example.com`);
+export const password = 'correct horse battery staple';
+
+/** Two replicas of the service, as built, on a real control plane, behind two load balancers: one of each sort. */
+export class Installation {
+  /** Of requests; the public address. */
+  readonly balancer = new Balancer({ of: 'requests' });
+  /** Of connections. */
+  readonly proxy = new Balancer({ of: 'connections' });
+  readonly admin: ClusterAdmin;
+  readonly replicas: Replica[] = [];
+  readonly #controlPlane: ControlPlane;
+  readonly #directory: string;
+  readonly #tokens: ReadonlyMap<string, string>;
+  #started = 0;
+  /** Whatever ends the test, nothing is left behind. */
+  readonly #abandon = () => {
+    for (const replica of this.replicas) replica.abandon();
+    rmSync(this.#directory, { recursive: true, force: true });
+  };
+
+  private constructor(parts: {
+    controlPlane: ControlPlane;
+    admin: ClusterAdmin;
+    tokens: ReadonlyMap<string, string>;
+    directory: string;
+  }) {
+    this.admin = parts.admin;
+    this.#controlPlane = parts.controlPlane;
+    this.#tokens = parts.tokens;
+    this.#directory = parts.directory;
+    process.once('exit', this.#abandon);
+  }
+
+  static async start(): Promise<Installation> {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-replicas-'));
+    // Nobody else's build gets in the way, and what is tested is what is there now.
+    await promisify(execFile)('npm', ['run', 'build', '--', `--outfile=${directory}/atrium.js`], { cwd: fileURLToPath(root) });
+    const controlPlane = await startControlPlane({ people: ['admin', ...tokenHolders] });
+    const tokens = await tokensOf(controlPlane.kubeconfig);
+    const admin = new ClusterAdmin(controlPlane, tokens.get('admin') ?? '');
+    const installation = new Installation({ controlPlane, admin, tokens, directory });
+    try {
+      await installation.balancer.start();
+      await installation.proxy.start();
+      await installation.#install();
+      for (const replica of await Promise.all([installation.startReplica(), installation.startReplica()])) await untilLoginWorks(replica);
+    } catch (error) {
+      await installation.stop();
+      throw error;
+    }
+    return installation;
+  }
+
+  get url(): string {
+    return this.balancer.url;
+  }
+
+  token(person: TokenHolder | 'admin'): string {
+    const token = this.#tokens.get(person);
+    if (token === undefined) throw new Error(`${person} has no token`);
+    return token;
+  }
+
+  /** Adds one more, and waits until the load balancers give it work. */
+  async startReplica(): Promise<Replica> {
+    this.#started += 1;
+    const program = join(this.#directory, 'atrium.js');
+    const replica = await Replica.start(`${this.#started}`, { program, configFile: join(this.#directory, 'config.yaml') });
+    this.replicas.push(replica);
+    this.balancer.add(replica);
+    this.proxy.add(replica);
+    await eventually(
+      () => this.balancer.isReady(replica) && this.proxy.isReady(replica),
+      (isReady) => isReady,
+    );
+    return replica;
+  }
+
+  /** Takes one away in order. @returns its exit code */
+  async stopReplica(replica: Replica): Promise<number | null> {
+    const code = await replica.terminate();
+    this.#forget(replica);
+    return code;
+  }
+
+  async killReplica(replica: Replica): Promise<void> {
+    await replica.kill();
+    this.#forget(replica);
+  }
+
+  async stop(): Promise<void> {
+    for (const replica of [...this.replicas]) await this.killReplica(replica);
+    await this.balancer.stop();
+    await this.proxy.stop();
+    await this.admin.close();
+    await this.#controlPlane.stop();
+    process.off('exit', this.#abandon);
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  #forget(replica: Replica): void {
+    this.replicas.splice(this.replicas.indexOf(replica), 1);
+    this.balancer.remove(replica);
+    this.proxy.remove(replica);
+  }
+
+  async #install(): Promise<void> {
+    const { admin } = this;
+    await admin.install();
+    const impersonation = await readFile(new URL('deploy/manifests/impersonation.yaml', root), 'utf8');
+    await admin.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
+    await admin.apply({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'dev-looks-at-users' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
+    });
+    const hash = await new Passwords().hash(password);
+    for (const email of localUsers) await this.#addLocalUser(email, hash);
+    const kubeconfig = join(this.#directory, 'kubeconfig');
+    const token = await admin.serviceToken();
+    await writeFile(kubeconfig, serviceKubeconfig(this.#controlPlane, token), { mode: 0o600 });
+    await writeFile(
+      join(this.#directory, 'config.yaml'),
+      stringify({
+        server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: this.url },
+        kubernetes: { kubeconfig, namespace: serviceNamespace, credentials: 'impersonate' },
+        console: { static: { directory: fileURLToPath(new URL('web/public', root)) } },
+      }),
+    );
+  }
+
+  async #addLocalUser(email: string, hash: string): Promise<void> {
+    await this.admin.apply(aUser(email, { groups: ['dev'] }));
+    const { body } = await this.admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(email)}`);
+    const { metadata: user } = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) }).parse(body);
+    await this.admin.apply(passwordSecret({ user, namespace: serviceNamespace, hash, changedAt: new Date() }));
+  }
+}
+
+/** The first replicas of all find their issuer, which is themselves, only when the load balancer has found them. */
+const untilLoginWorks = ({ url }: Replica) =>
+  eventually(
+    async () => (await fetch(`${url}/api/v2/token/login`)).status,
+    (status) => status === 200,
+  );
+
+async function tokensOf(kubeconfig: string): Promise<ReadonlyMap<string, string>> {
+  const [document] = parseAllDocuments(await readFile(kubeconfig, 'utf8'));
+  const user = z.object({ name: z.string(), user: z.object({ token: z.string() }) });
+  const { users } = z.object({ users: z.array(user) }).parse(document?.toJS());
+  return new Map(users.map(({ name, user: { token } }) => [name, token]));
+}
+
+const serviceKubeconfig = ({ url, certificateAuthority }: ControlPlane, token: string) =>
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'atrium',
+    clusters: [
+      { name: 'test', cluster: { server: url, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') } },
+    ],
+    users: [{ name: 'atrium', user: { token } }],
+    contexts: [{ name: 'atrium', context: { cluster: 'test', user: 'atrium', namespace: serviceNamespace } }],
+  });

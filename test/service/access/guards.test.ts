@@ -1,0 +1,281 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import type { Person } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { grant, revoke } from '../../support/grants.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { aBinding } from '../bindings/support.ts';
+import { aGroup } from '../groups/support.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+
+const jane = nameOf('jane@example.com');
+const session = `s-${'0'.repeat(64)}`;
+const review = '/auth/v1/selfsubjectaccessreviews';
+const mayListUsers = { spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } } };
+
+const newUser = { spec: { email: 'new@example.com', password: 'correct horse battery' } };
+
+/** Every operation that is not for everybody, and what somebody without any right gets of it. */
+const guarded = [
+  // One's own, of which these have none.
+  { method: 'GET', path: '/auth/v1/sessions', stranger: 200 },
+  { method: 'DELETE', path: '/auth/v1/sessions', stranger: 204 },
+  { method: 'DELETE', path: `/auth/v1/sessions/${session}`, stranger: 403 },
+  { method: 'GET', path: '/apis/auth.platform.io/v1/users', stranger: 403 },
+  { method: 'GET', path: '/apis/auth.platform.io/v1/users?watch=true', stranger: 403 },
+  { method: 'GET', path: `/apis/auth.platform.io/v1/users/${jane}`, stranger: 403 },
+  { method: 'GET', path: '/auth/v2/users', stranger: 403 },
+  { method: 'GET', path: '/auth/v1/users', stranger: 403 },
+  { method: 'GET', path: `/auth/v1/users/${jane}`, stranger: 403 },
+  { method: 'POST', path: '/auth/v1/users?dryRun=All', body: newUser, stranger: 403 },
+  { method: 'PATCH', path: `/auth/v1/users/${jane}`, body: {}, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/users/${jane}?dryRun=All`, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/users/${jane}/subjects?dryRun=All`, stranger: 403 },
+  { method: 'DELETE', path: '/auth/v1/users?dryRun=All', body: { names: [jane] }, stranger: 403 },
+  { method: 'PUT', path: '/auth/v1/users/sync', body: {}, stranger: 403 },
+  { method: 'GET', path: '/auth/v1/users/sync', stranger: 403 },
+  { method: 'GET', path: `/auth/v1/usersroles?name=${jane}`, stranger: 403 },
+  { method: 'POST', path: '/auth/v1/authorize', body: {}, stranger: 403 },
+  { method: 'GET', path: '/auth/v1/groups', stranger: 403 },
+  { method: 'POST', path: '/auth/v1/groups?dryRun=All', body: { metadata: { name: 'dev' } }, stranger: 403 },
+  { method: 'GET', path: `/auth/v1/groups/${jane}`, stranger: 403 },
+  { method: 'PATCH', path: `/auth/v1/groups/${jane}?dryRun=All`, body: {}, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/groups/${jane}?dryRun=All`, stranger: 403 },
+  { method: 'POST', path: `/auth/v1/groups/${jane}/members?dryRun=All`, body: { names: [jane] }, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/groups/${jane}/members?dryRun=All`, body: { names: [jane] }, stranger: 403 },
+  { method: 'GET', path: '/auth/v2/userbindings', stranger: 403 },
+  {
+    method: 'POST',
+    path: '/auth/v2/userbindings?dryRun=All',
+    body: { metadata: { name: 'new' }, spec: aBinding('new').spec },
+    stranger: 403,
+  },
+  { method: 'DELETE', path: '/auth/v2/userbindings?dryRun=All', body: { names: [jane] }, stranger: 403 },
+  { method: 'GET', path: `/auth/v2/userbindings/${jane}`, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v2/userbindings/${jane}?dryRun=All`, stranger: 403 },
+  { method: 'POST', path: '/auth/v1/accesstoken?dryRun=All', body: { description: 'ci' }, stranger: 403 },
+  // Their own, of which they have none.
+  { method: 'GET', path: '/auth/v1/accesstokens', stranger: 200 },
+  { method: 'DELETE', path: '/auth/v1/accesstokens/a-token', stranger: 403 },
+  { method: 'POST', path: '/auth/v1/tokenreviews', body: { spec: { token: 'x' } }, stranger: 403 },
+  // A file that says where the cluster is.
+  { method: 'GET', path: '/auth/v1/kubeconfig?mode=token', stranger: 200 },
+  // The record of whoever asks; these have none.
+  { method: 'GET', path: '/auth/v1/me', stranger: 404 },
+  { method: 'GET', path: '/metrics', stranger: 403 },
+  // Who one is, everybody may know of himself.
+  { method: 'GET', path: '/api/v1/token/info', stranger: 200 },
+  { method: 'GET', path: '/api/v2/token/info', stranger: 200 },
+  // Whoever is logged in may go through a plugin; there is none of that name.
+  { method: 'GET', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', stranger: 404 },
+  { method: 'POST', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
+  { method: 'PUT', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
+  { method: 'PATCH', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
+  { method: 'DELETE', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', stranger: 404 },
+  // What is below is the API server's to guard; there is no such path.
+  ...(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((method) => ({
+    method,
+    path: '/api/kubernetes/{path}',
+    stranger: 404,
+    ...(['POST', 'PUT', 'PATCH'].includes(method) && { body: {} }),
+  })),
+  // To ask is everybody's right; what comes back is a no.
+  { method: 'POST', path: review, body: mayListUsers, stranger: 201 },
+  { method: 'POST', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', body: mayListUsers, stranger: 201 },
+  { method: 'POST', path: '/auth/v1/selfsubjectrulesreviews', body: { spec: { namespace: 'default' } }, stranger: 201 },
+  // A list of none, to somebody who may nothing.
+  { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
+] as const;
+
+/** What is passed on to the API server refuses headers of impersonation instead of dropping them. */
+const isPassedOn = (path: string) => path.startsWith('/api/kubernetes/');
+
+/** Nobody has synchronised, the user has no account at an issuer, and the administrator no record for a token to act for. */
+const answersToAdmin = (path: string) => [
+  200,
+  201,
+  204,
+  ...(/\/(sync|me|\{path\}|a-token|s-0+|subjects\?dryRun=All)$/.test(path) ? [404] : []),
+  ...(/accesstoken\?/.test(path) ? [403] : []),
+  ...(isPassedOn(path) ? [400] : []),
+];
+
+describe('what guards an operation', () => {
+  let server: TestServer;
+
+  const isAllowed = async (as: Person) => {
+    const response = await server.request(review, { method: 'POST', as, body: mayListUsers });
+    return z.object({ status: z.object({ allowed: z.boolean() }) }).parse(await response.json()).status.allowed;
+  };
+
+  before(async () => {
+    server = await startServer({
+      config: {
+        kubernetes: { accessCache: '5s' },
+        server: { publicURL: 'http://console.test' },
+      },
+    });
+    await grant(server.kubernetes, 'viewer', 'atrium-users-view');
+    await server.kubernetes.apply(aUser('jane@example.com'), aGroup(jane), aBinding(jane));
+    await eventually(
+      () => server.request(`/auth/v1/users/${jane}`, { as: 'viewer' }),
+      ({ status }) => status === 200,
+    );
+    await eventually(
+      () => server.request(`/auth/v1/groups/${jane}`, { as: 'admin' }),
+      ({ status }) => status === 200,
+    );
+    await eventually(
+      () => server.request(`/auth/v2/userbindings/${jane}`, { as: 'admin' }),
+      ({ status }) => status === 200,
+    );
+  });
+  after(() => server.stop());
+
+  for (const { path, stranger, ...rest } of guarded) {
+    it(`AUZ-08 ${rest.method} ${path.replace(jane, '{name}')} is 401 without a token and with a bad one, and ${stranger} for a stranger`, async () => {
+      const without = await server.request(path, rest);
+      const bad = await server.request(path, { ...rest, token: `${await server.token('admin')}x` });
+      const basic = await server.request(path, { ...rest, headers: { Authorization: 'Basic YWRtaW46YWRtaW4=' } });
+      const nobody = await server.request(path, { ...rest, as: 'nobody' });
+
+      expect([without.status, bad.status, basic.status, nobody.status]).to.deep.equal([401, 401, 401, stranger]);
+      for (const refused of [without, bad, basic]) {
+        expect(refused.headers.get('www-authenticate')).to.match(/^Bearer realm="atrium"/);
+        expect(await refused.json()).to.deep.include({ kind: 'Status', status: 'Failure', reason: 'Unauthorized', code: 401 });
+      }
+      if (stranger === 403)
+        expect(await nobody.json()).to.deep.include({ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 });
+    });
+  }
+
+  it('AUZ-08 is tried on every operation that needs a credential', async () => {
+    const { paths } = z
+      .object({
+        paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string(), security: z.array(z.unknown()).optional() }))),
+      })
+      .parse(await (await server.request('/openapi/v3')).json());
+    const needing = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([, { security = [] }]) => security.length > 0 && security.every((scheme) => JSON.stringify(scheme) !== '{}'))
+        .map(([method]) => `${method.toUpperCase()} ${path}`),
+    );
+    const tried = new Set(
+      guarded.map(
+        ({ method, path }) =>
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(session, '{name}').replace(/\?.*/, '')}`,
+      ),
+    );
+
+    expect(needing).to.have.members([...tried]);
+  });
+
+  it('AUZ-04 is not moved by headers that say who somebody is', async () => {
+    const headers = {
+      'Impersonate-User': 'admin',
+      'impersonate-group': 'system:masters',
+      'IMPERSONATE-UID': '0',
+      'Impersonate-Extra-Scopes': 'all',
+      'X-Remote-User': 'admin',
+      X_Remote_User: 'admin',
+      'X-Remote-Group': 'system:masters',
+      'X-Console-Impersonate-Groups': 'system:masters',
+      'X-Forwarded-User': 'admin',
+    };
+    for (const { path, stranger, ...rest } of guarded) {
+      const response = await server.request(path, { ...rest, as: 'nobody', headers });
+      expect(response.status, path).to.equal(isPassedOn(path) ? 400 : stranger);
+      if (path === review) expect(await response.json()).to.have.nested.property('status.allowed', false);
+      // An administrator who asks to be somebody else would be refused, or answered as somebody else, if it were passed on.
+      const asAdmin = await server.request(path.replace('watch=true', ''), {
+        ...rest,
+        as: 'admin',
+        headers: { 'Impersonate-User': 'nobody' },
+      });
+      expect(asAdmin.status, path).to.be.oneOf(answersToAdmin(path));
+      if (path === review) expect(await asAdmin.json()).to.have.nested.property('status.allowed', true);
+      else await asAdmin.body?.cancel();
+    }
+  });
+
+  it('AUZ-10 is not moved by headers that make a request look like a probe or another path', async () => {
+    for (const headers of [
+      { 'User-Agent': 'kube-probe/1.36' },
+      { 'User-Agent': 'GoogleHC/1.0' },
+      { 'X-Forwarded-Uri': '/healthz' },
+      { 'X-Original-URL': '/healthz' },
+      { 'X-Rewrite-URL': '/livez' },
+      { 'X-Forwarded-Prefix': '/healthz', 'X-Forwarded-Path': '/healthz' },
+    ]) {
+      for (const { path, stranger, ...rest } of guarded) {
+        expect((await server.request(path, { ...rest, headers })).status, `${path} ${JSON.stringify(headers)}`).to.equal(401);
+      }
+    }
+  });
+
+  it('AUZ-10 has no health paths but the exact ones', async () => {
+    for (const path of [
+      '/healthz/x',
+      '/auth/v2/users/healthz',
+      '/auth/v2/users;/healthz',
+      '/apis/auth.platform.io/v1/users/..%2f..%2f..%2f..%2fhealthz',
+    ]) {
+      const response = await server.request(path);
+      expect(response.status, path).to.be.oneOf([400, 401, 404]);
+      expect(await response.text(), path).not.to.equal('ok');
+    }
+  });
+
+  it('AUZ-07 lets nobody in who has lost the right: reviews, lists and records', async () => {
+    await grant(server.kubernetes, 'carol', 'atrium-users-view');
+    const statuses = async () => [
+      await isAllowed('carol'),
+      (await server.request('/auth/v2/users', { as: 'carol' })).status,
+      (await server.request(`/auth/v1/users/${jane}`, { as: 'carol' })).status,
+    ];
+    await eventually(statuses, (given) => given.join() === 'true,200,200');
+
+    await revoke(server.kubernetes, 'carol', 'atrium-users-view');
+
+    await eventually(statuses, (given) => given.join() === 'false,403,403');
+    // What has been taken away stays away.
+    for (let count = 0; count < 5; count += 1) expect(await statuses()).to.deep.equal([false, 403, 403]);
+  });
+
+  it('AUZ-07 ends an open watch of somebody who has lost the right, and leaves that of others open', async () => {
+    await grant(server.kubernetes, 'carol', 'atrium-users-view');
+    const open = async (as: Person) => {
+      const response = await eventually(
+        () => server.request('/apis/auth.platform.io/v1/users?watch=true', { as }),
+        ({ status }) => status === 200,
+      );
+      const watch = { isOpen: true };
+      const reader = response.body?.getReader();
+      const read = async () => {
+        for (let isDone = false; !isDone; ) isDone = (await reader?.read().catch(() => undefined))?.done ?? true;
+        watch.isOpen = false;
+      };
+      void read();
+      return { watch, end: () => reader?.cancel() };
+    };
+    const carol = await open('carol');
+    const viewer = await open('viewer');
+
+    await revoke(server.kubernetes, 'carol', 'atrium-users-view');
+
+    await eventually(
+      () => carol.watch.isOpen,
+      (isOpen) => !isOpen,
+    );
+    expect(viewer.watch.isOpen).to.equal(true);
+    await viewer.end();
+  });
+
+  it('AUZ-07 gives a new right as soon', async () => {
+    expect(await isAllowed('bob')).to.equal(false);
+
+    await grant(server.kubernetes, 'bob', 'atrium-users-view');
+
+    await eventually(() => isAllowed('bob'), Boolean);
+  });
+});

@@ -1,0 +1,388 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import type { Person } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { grant } from '../../support/grants.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+
+const paths = ['/auth/v1/selfsubjectaccessreviews', '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews'] as const;
+const kubernetesPath = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+
+const status = z.strictObject({
+  allowed: z.boolean(),
+  denied: z.boolean().optional(),
+  reason: z.string().optional(),
+  evaluationError: z.string().optional(),
+});
+const review = z.strictObject({
+  apiVersion: z.string(),
+  kind: z.literal('SelfSubjectAccessReview'),
+  metadata: z.strictObject({}),
+  spec: z.record(z.string(), z.unknown()),
+  status,
+});
+const list = z.strictObject({
+  apiVersion: z.string(),
+  kind: z.literal('SelfSubjectAccessReviewList'),
+  metadata: z.strictObject({}),
+  items: z.array(z.strictObject({ spec: z.record(z.string(), z.unknown()), status })),
+});
+const failure = z.looseObject({
+  kind: z.literal('Status'),
+  status: z.literal('Failure'),
+  code: z.number(),
+  reason: z.string(),
+  message: z.string(),
+  details: z.looseObject({ causes: z.array(z.looseObject({ field: z.string().optional() })).optional() }).optional(),
+});
+
+const listUsers = { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } };
+const ofKubernetes = (spec: object, more: object = {}) => ({
+  apiVersion: 'authorization.k8s.io/v1',
+  kind: 'SelfSubjectAccessReview',
+  spec,
+  ...more,
+});
+
+const rules = z.array(z.unknown());
+const rulesReview = z.looseObject({ status: z.looseObject({ resourceRules: rules, nonResourceRules: rules }) });
+/** The status of a SelfSubjectRulesReview. kube-apiserver gives the rules in any order. */
+function sortedRules(answered: unknown) {
+  const { status: given } = rulesReview.parse(answered);
+  const sorted = (list: unknown[]) => list.map((rule) => JSON.stringify(rule)).sort();
+  return { ...given, resourceRules: sorted(given.resourceRules), nonResourceRules: sorted(given.nonResourceRules) };
+}
+
+/** Without which program asked at what time: kube-apiserver quotes it where it refuses metadata. */
+const withoutManager = (answered: unknown): unknown =>
+  JSON.parse(JSON.stringify(answered).replaceAll(/\\"(manager|time)\\":\\"[^\\]*\\",/g, ''));
+
+describe('access reviews', () => {
+  let server: TestServer;
+
+  const ask = (body: unknown, as: Person = 'viewer', path: string = paths[0]) => server.request(path, { method: 'POST', as, body });
+  const answer = async (body: unknown, as: Person = 'viewer', path: string = paths[0]) => {
+    const response = await ask(body, as, path);
+    expect(response.status).to.equal(201);
+    return review.parse(await response.json());
+  };
+  const refuse = async (body: unknown, path: string = paths[0]) => {
+    const response = await ask(body, 'viewer', path);
+    const { code, reason, details } = failure.parse(await response.json());
+    expect(response.status).to.equal(code);
+    return { code, reason, fields: details?.causes?.map(({ field }) => field) };
+  };
+  /** The same question by the same person, without the service between. */
+  const askKubernetes = async (body: unknown, as: Person = 'viewer') => {
+    const { status: code, body: given } = await server.kubernetes.call('POST', kubernetesPath, body, {
+      authorization: `Bearer ${await server.token(as)}`,
+    });
+    return { code, body: given };
+  };
+
+  before(async () => {
+    server = await startServer();
+    await grant(server.kubernetes, 'viewer', 'atrium-users-view');
+    await eventually(
+      () => answer({ spec: listUsers }),
+      (body) => body.status.allowed,
+    );
+  });
+  after(() => server.stop());
+
+  for (const path of paths) {
+    describe(`POST ${path}`, () => {
+      for (const [as, allowed] of [
+        ['admin', true],
+        ['viewer', true],
+        ['nobody', false],
+      ] as const) {
+        it(`tells ${as} that it is ${allowed ? '' : 'not '}allowed, as the API server does`, async () => {
+          const body = await answer({ spec: listUsers }, as, path);
+
+          expect(body.status.allowed).to.equal(allowed);
+          const direct = await askKubernetes(ofKubernetes(listUsers), as);
+          expect(direct.body).to.deep.include({ status: body.status });
+        });
+      }
+
+      for (const apiVersion of ['authorization.orchestrator.io/v1', 'authorization.k8s.io/v1']) {
+        it(`answers in ${apiVersion} what was asked in it, with the spec as it was sent`, async () => {
+          const spec = {
+            resourceAttributes: {
+              namespace: 'shop',
+              verb: 'get',
+              group: 'apps',
+              version: 'v1',
+              resource: 'deployments',
+              subresource: 'scale',
+              name: 'web',
+            },
+          };
+          const body = await answer({ apiVersion, kind: 'SelfSubjectAccessReview', metadata: {}, spec }, 'admin', path);
+
+          expect(body).to.deep.include({ apiVersion, spec });
+        });
+      }
+
+      it('is authorization.orchestrator.io/v1 where nothing is said', async () => {
+        expect((await answer({ spec: listUsers }, 'viewer', path)).apiVersion).to.equal('authorization.orchestrator.io/v1');
+      });
+
+      it('asks about paths that are no resources', async () => {
+        const spec = { nonResourceAttributes: { path: '/metrics', verb: 'get' } };
+
+        expect((await answer({ spec }, 'admin', path)).status.allowed).to.equal(true);
+        expect((await answer({ spec }, 'viewer', path)).status.allowed).to.equal(false);
+      });
+
+      it('takes selectors, dryRun and fieldManager', async () => {
+        const spec = {
+          resourceAttributes: {
+            ...listUsers.resourceAttributes,
+            fieldSelector: { requirements: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] },
+            labelSelector: { rawSelector: 'team=red' },
+          },
+        };
+        const response = await ask({ spec }, 'viewer', `${path}?dryRun=All&fieldManager=me&pretty=true`);
+
+        expect(response.status).to.equal(201);
+        const text = await response.text();
+        expect(review.parse(JSON.parse(text))).to.deep.include({ spec });
+        expect(text).to.match(/^\{\n {2}"/);
+      });
+
+      it('is not to be kept by anybody', async () => {
+        const response = await ask({ spec: listUsers }, 'viewer', path);
+
+        expect(response.headers.get('cache-control')).to.equal('no-store');
+        expect(response.headers.get('vary')).to.equal('Authorization, Cookie');
+      });
+
+      it('refuses a request without a token, and one with a bad token', async () => {
+        const body = { spec: listUsers };
+        expect((await server.request(path, { method: 'POST', body })).status).to.equal(401);
+        expect((await server.request(path, { method: 'POST', body, token: 'garbage' })).status).to.equal(401);
+        expect((await server.request(path, { method: 'POST', body: 'nonsense', token: 'garbage' })).status).to.equal(401);
+      });
+
+      it('refuses a body of another media type, and one that is no JSON', async () => {
+        const as = 'viewer';
+        const plain = await server.request(path, {
+          method: 'POST',
+          as,
+          body: JSON.stringify({ spec: listUsers }),
+          headers: { 'Content-Type': 'text/plain' },
+        });
+        expect(plain.status).to.equal(415);
+        expect((await server.request(path, { method: 'POST', as, body: '{' })).status).to.equal(400);
+        expect((await server.request(path, { method: 'POST', as })).status).to.equal(400);
+        const get = await server.request(path, { as });
+        expect([get.status, get.headers.get('allow')]).to.deep.equal([405, 'OPTIONS, POST']);
+      });
+    });
+  }
+
+  it('AUZ-01 answers many callers at a time each with their own answer', async () => {
+    const as: Person[] = ['admin', 'viewer', 'nobody', 'bob'];
+    for (let batch = 0; batch < 4; batch += 1) {
+      const questions = Array.from({ length: 300 }, (_, index) => as[(index + batch) % as.length] ?? 'bob');
+      const answers = await Promise.all(questions.map((person, index) => answer({ spec: listUsers }, person, paths[index % 2])));
+      const isRight = answers.map((body, index) => body.status.allowed === (questions[index] === 'admin' || questions[index] === 'viewer'));
+      expect(isRight).not.to.include(false);
+    }
+  });
+
+  it('AUZ-02 answers for the caller, whoever the body names', async () => {
+    const as = { user: 'admin', groups: ['system:masters'], uid: '0', extra: { a: ['b'] } };
+    const body = await answer({ spec: { ...listUsers, ...as }, ...as }, 'nobody');
+
+    expect(body.status.allowed).to.equal(false);
+    expect(body.spec).to.deep.equal(listUsers);
+    for (const kind of ['SubjectAccessReview', 'LocalSubjectAccessReview']) {
+      expect(await refuse({ kind, spec: { ...listUsers, ...as } })).to.deep.equal({ code: 400, reason: 'BadRequest', fields: ['kind'] });
+    }
+  });
+
+  it('AUZ-03 gives the same answer on both paths, and the refusals of the API server', async () => {
+    const { resourceAttributes } = listUsers;
+    // One binding allows it: of several kube-apiserver names any as the reason.
+    const nonResourceAttributes = { path: '/api', verb: 'get' };
+    for (const spec of [
+      listUsers,
+      { nonResourceAttributes },
+      { resourceAttributes: { verb: 'delete', resource: 'pods', namespace: 'default' } },
+      {},
+      { resourceAttributes, nonResourceAttributes },
+      null,
+    ]) {
+      const [one, other] = await Promise.all(paths.map(async (path) => (await ask({ spec }, 'viewer', path)).json()));
+      expect(one).to.deep.equal(other);
+      const direct = await askKubernetes(ofKubernetes(spec ?? {}));
+      if (direct.code === 422) expect(one).to.deep.equal(direct.body);
+      else
+        expect(review.parse(one).status).to.deep.equal(review.parse({ ...z.object({}).loose().parse(direct.body), metadata: {} }).status);
+    }
+    const invalid = { code: 422, reason: 'Invalid' };
+    expect(await refuse({ spec: {} })).to.deep.equal({ ...invalid, fields: ['spec.resourceAttributes'] });
+    expect(await refuse({ spec: { resourceAttributes, nonResourceAttributes } })).to.deep.equal({
+      ...invalid,
+      fields: ['spec.nonResourceAttributes'],
+    });
+  });
+
+  it('AUZ-03 lets the API server refuse metadata', async () => {
+    for (const metadata of [{ name: 'mine' }, { labels: { a: 'b' } }]) {
+      const response = await ask({ metadata, spec: listUsers });
+      const direct = await askKubernetes(ofKubernetes(listUsers, { metadata }));
+
+      expect([response.status, withoutManager(await response.json())]).to.deep.equal([direct.code, withoutManager(direct.body)]);
+      expect(response.status).to.equal(422);
+    }
+    expect((await answer({ metadata: null, spec: listUsers })).status.allowed).to.equal(true);
+  });
+
+  for (const [body, field] of [
+    [{ spec: 'x' }, 'spec'],
+    [{ spec: [] }, 'spec'],
+    [{ spec: { resourceAttributes: [] } }, 'spec.resourceAttributes'],
+    [{ spec: { resourceAttributes: { verb: 1 } } }, 'spec.resourceAttributes.verb'],
+    [{ spec: { nonResourceAttributes: { path: true } } }, 'spec.nonResourceAttributes.path'],
+    [{ spec: { resourceAttributes: { labelSelector: { requirements: {} } } } }, 'spec.resourceAttributes.labelSelector.requirements'],
+    [
+      { spec: { resourceAttributes: { fieldSelector: { requirements: [{ values: [1] }] } } } },
+      'spec.resourceAttributes.fieldSelector.requirements[0].values[0]',
+    ],
+    [{ metadata: 'x', spec: listUsers }, 'metadata'],
+    [{ apiVersion: 'v1', spec: listUsers }, 'apiVersion'],
+    [{ apiVersion: 'authorization.k8s.io/v1beta1', spec: listUsers }, 'apiVersion'],
+    [{ kind: 'Pod', spec: listUsers }, 'kind'],
+    [{ kind: 1, spec: listUsers }, 'kind'],
+    [{ kind: 'SelfSubjectAccessReviewList', items: [{ spec: listUsers }, { spec: 1 }] }, 'items[1].spec'],
+    [{ kind: 'SelfSubjectAccessReviewList', items: {} }, 'items'],
+    [[], undefined],
+  ] as const) {
+    it(`AUZ-03 refuses ${JSON.stringify(body).slice(0, 70)} with 400 and names ${field || 'the body'}`, async () => {
+      for (const path of paths) expect(await refuse(body, path)).to.deep.equal({ code: 400, reason: 'BadRequest', fields: [field] });
+    });
+  }
+
+  describe('in a batch', () => {
+    const asked = (items: unknown) => ({ kind: 'SelfSubjectAccessReviewList', items });
+    const verb = (name: string) => ({ resourceAttributes: { ...listUsers.resourceAttributes, verb: name } });
+
+    it('are answered in the order asked', async () => {
+      const verbs = Array.from({ length: 100 }, (_, index) => ['list', 'delete', 'get', 'create', 'watch'][index % 5] ?? '');
+      const response = await ask({ apiVersion: 'authorization.k8s.io/v1', ...asked(verbs.map((name) => ({ spec: verb(name) }))) });
+
+      expect(response.status).to.equal(201);
+      const body = list.parse(await response.json());
+      expect(body.apiVersion).to.equal('authorization.k8s.io/v1');
+      expect(body.items.map(({ spec }) => spec)).to.deep.equal(verbs.map(verb));
+      expect(body.items.map((item) => item.status.allowed)).to.deep.equal(verbs.map((name) => ['list', 'get', 'watch'].includes(name)));
+    });
+
+    it('are answered beside one that the API server refuses', async () => {
+      const response = await ask(asked([{ spec: listUsers }, { spec: {} }, { spec: verb('delete') }]), 'viewer', paths[1]);
+
+      expect(response.status).to.equal(201);
+      const [first, second, third] = list.parse(await response.json()).items;
+      expect([first?.status.allowed, second?.status.allowed, third?.status.allowed]).to.deep.equal([true, false, false]);
+      expect(second?.status.evaluationError).to.contain('is invalid: spec.resourceAttributes');
+      expect(third?.status).not.to.have.property('evaluationError');
+    });
+
+    it('are at least one and at most a hundred', async () => {
+      for (const items of [undefined, [], Array.from({ length: 101 }, () => ({ spec: listUsers }))]) {
+        expect(await refuse(asked(items))).to.deep.equal({ code: 422, reason: 'Invalid', fields: ['items'] });
+      }
+    });
+
+    it('are those of the caller', async () => {
+      const response = await ask(asked([{ spec: { ...listUsers, user: 'admin', groups: ['system:masters'] } }]), 'nobody');
+
+      expect(list.parse(await response.json()).items).to.have.nested.property('[0].status.allowed', false);
+    });
+  });
+
+  describe('POST /auth/v1/selfsubjectrulesreviews', () => {
+    const path = '/auth/v1/selfsubjectrulesreviews';
+    const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: 'default' } };
+
+    it('tells what the API server tells', async () => {
+      for (const as of ['admin', 'viewer', 'nobody'] as const) {
+        const response = await ask(body, as, path);
+        const authorization = `Bearer ${await server.token(as)}`;
+        const direct = await server.kubernetes.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', body, {
+          authorization,
+        });
+
+        expect(response.status, as).to.equal(201);
+        const answered = z
+          .looseObject({ apiVersion: z.string(), kind: z.string(), spec: z.unknown(), status: z.unknown() })
+          .parse(await response.json());
+        expect(answered).to.deep.include({
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SelfSubjectRulesReview',
+          spec: { namespace: 'default' },
+        });
+        expect(sortedRules(answered), as).to.deep.equal(sortedRules(direct.body));
+      }
+    });
+
+    it('refuses what the API server refuses, and a wrong type before', async () => {
+      expect((await refuse({ spec: {} }, path)).code).to.equal(400);
+      expect(await refuse({ spec: { namespace: 1 } }, path)).to.deep.equal({ code: 400, reason: 'BadRequest', fields: ['spec.namespace'] });
+      expect(await refuse({ kind: 'Pod', spec: {} }, path)).to.deep.equal({ code: 400, reason: 'BadRequest', fields: ['kind'] });
+      expect((await server.request(path, { method: 'POST', body })).status).to.equal(401);
+      expect((await server.request(path, { method: 'POST', body, token: 'garbage' })).status).to.equal(401);
+    });
+  });
+});
+
+describe('access reviews while the API server is out of reach', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await startServer({ config: { kubernetes: { requestTimeout: '1s', accessCache: '0s' } } });
+  });
+  after(() => server.stop());
+
+  const asks = [
+    { spec: listUsers },
+    { kind: 'SelfSubjectAccessReviewList', items: [{ spec: listUsers }, { spec: { nonResourceAttributes: { path: '/', verb: 'get' } } }] },
+  ];
+  const codes = (token: string) =>
+    Promise.all(
+      asks.map(async (body) => {
+        const response = await server.request(paths[0], { method: 'POST', body, token });
+        const text = await response.text();
+        expect(text).not.to.contain('"allowed":true');
+        return [response.status, response.headers.get('retry-after')];
+      }),
+    );
+
+  it('AUZ-11 are 503, with nothing served', async () => {
+    const token = await server.token('admin');
+    expect((await server.request(paths[0], { method: 'POST', body: asks[0], token })).status).to.equal(201);
+
+    await server.relay.cut();
+
+    expect(await codes(token)).to.deep.equal([
+      [503, '1'],
+      [503, '1'],
+    ]);
+    await server.relay.mend();
+    expect((await server.request(paths[0], { method: 'POST', body: asks[0], token })).status).to.equal(201);
+  });
+
+  it('AUZ-11 are 504 when it accepts and says nothing', async () => {
+    const token = await server.token('admin');
+    server.relay.fallSilent();
+
+    expect(await codes(token)).to.deep.equal([
+      [504, '1'],
+      [504, '1'],
+    ]);
+  });
+});

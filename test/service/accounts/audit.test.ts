@@ -1,0 +1,188 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import { UserEvents } from '../../../src/accounts/user-events.ts';
+import { Audit, type AuditEvent, auditOrigin } from '../../../src/http/audit.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { operation } from '../../../src/http/operation.ts';
+import { isRecord } from '../../../src/kubernetes/resource.ts';
+import { startBareService } from '../../support/bare-service.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { clientOf, FakeApiServer } from '../kubernetes/fake-api-server.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+import { Replicas } from './replicas.ts';
+
+const log = createLog({ level: 'silent', format: 'json' });
+const now = () => new Date('2026-11-21T12:00:00.900Z');
+const anEvent: AuditEvent = { audit: 'LoginSucceeded', outcome: 'success' };
+
+describe('the audit trail', () => {
+  it('is one JSON line per event, with the names and in the order of the contract', () => {
+    const lines: string[] = [];
+    const audit = new Audit({ write: (line) => lines.push(line), log, now });
+
+    audit.record({
+      reason: 'WrongPassword',
+      code: 401,
+      outcome: 'failure',
+      target: { name: 'abc', uid: 'uid-1' },
+      userAgent: 'test',
+      source: '10.0.0.1',
+      actor: { name: 'jane', uid: '1' },
+      requestId: 'request-1',
+      audit: 'LoginFailed',
+    });
+
+    expect(lines).to.deep.equal([
+      '{"audit":"LoginFailed","time":"2026-11-21T12:00:00Z","requestId":"request-1","actor":{"name":"jane","uid":"1"},"source":"10.0.0.1","userAgent":"test","target":"abc","outcome":"failure","code":401,"reason":"WrongPassword"}\n',
+    ]);
+  });
+
+  it('LEAK-04 stays one line whatever a name holds, and of bounded length', () => {
+    const lines: string[] = [];
+    const audit = new Audit({ write: (line) => lines.push(line), log, now });
+
+    audit.record({ ...anEvent, actor: { name: `a"\nlevel=error msg=x\r\n${'x'.repeat(100_000)}`, uid: '' } });
+
+    expect(lines).to.have.length(1);
+    expect(lines[0]?.trimEnd()).not.to.match(/[\r\n]/);
+    expect(lines[0]).to.have.length.below(1000);
+  });
+
+  it('tells where a request came from', async () => {
+    const lines: string[] = [];
+    const audit = new Audit({ write: (line) => lines.push(line), log, now });
+    const service = await startBareService(
+      [
+        operation({
+          id: 'Record',
+          method: 'GET',
+          paths: ['/record'],
+          tag: 'test',
+          summary: 'records',
+          credential: 'none',
+          answers: { 200: { description: 'done', content: { 'application/json': z.object({}) } } },
+          handle({ ctx }) {
+            audit.record({ ...anEvent, ...auditOrigin(ctx) });
+            ctx.body = {};
+          },
+        }),
+      ],
+      { trustedProxies: ['127.0.0.1'] },
+    );
+    try {
+      const headers = { 'X-Request-Id': 'request-7', 'X-Forwarded-For': '192.0.2.7', 'User-Agent': 'u'.repeat(300) };
+      expect((await fetch(`${service.url}/record`, { headers })).status).to.equal(200);
+    } finally {
+      await service.stop();
+    }
+
+    expect(JSON.parse(lines[0] ?? '')).to.include({ requestId: 'request-7', source: '192.0.2.7', userAgent: 'u'.repeat(256) });
+  });
+
+  it('fails nothing when it cannot be written', () => {
+    const logLines: string[] = [];
+    const audit = new Audit({
+      write() {
+        throw new Error('EPIPE');
+      },
+      log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
+    });
+
+    audit.record(anEvent);
+
+    expect(logLines.join('')).to.contain('an audit event was lost').and.contain('EPIPE');
+  });
+});
+
+describe('Kubernetes Events on a user', () => {
+  it('say what happened, to whom, from where, and how it ended', async () => {
+    const replicas = await Replicas.start();
+    try {
+      await replicas.kubernetes.apply(aUser('jane@example.com'));
+      const name = nameOf('jane@example.com');
+      const uid = (await replicas.user(name))?.metadata.uid ?? '';
+      const { auditLines, audit } = await replicas.replica();
+
+      audit.record({ ...anEvent, source: '10.0.0.1', actor: { name: 'jane@example.com', uid }, target: { name, uid } });
+      audit.record({ ...anEvent, audit: 'UserLocked', reason: 'TooManyFailedLogins', target: { name, uid } });
+      audit.record({ ...anEvent, audit: 'LoggedOut', target: { name: 'nobody', uid: '' } });
+      audit.record({ ...anEvent, audit: 'UsersSynced' });
+
+      const events = await replicas.events(name, 2);
+      expect(events.map(({ reason, type, message }) => [reason, type, message])).to.have.deep.members([
+        ['LoginSucceeded', 'Normal', 'LoginSucceeded by jane@example.com from 10.0.0.1'],
+        ['UserLocked', 'Warning', 'UserLocked (TooManyFailedLogins)'],
+      ]);
+      expect(events[0]?.involvedObject).to.deep.include({ apiVersion: 'auth.platform.io/v1', kind: 'User', name, uid });
+      expect(await replicas.events('nobody', 0)).to.deep.equal([]);
+      expect(auditLines).to.have.length(4);
+    } finally {
+      await replicas.stop();
+    }
+  });
+
+  it('are bounded per user, so that failing to log in fills no store, and come again with time', async () => {
+    const server = await new FakeApiServer().start();
+    const client = clientOf(server);
+    let created = 0;
+    let clock = 0;
+    server.answer((_request, response) => {
+      created += 1;
+      response.writeHead(201, { 'Content-Type': 'application/json' }).end('{}');
+    });
+    const events = new UserEvents({ client: client.asService, log, clock: () => clock });
+    const send = (name: string, count: number) => {
+      for (let index = 0; index < count; index += 1) events.send({ ...anEvent, target: { name, uid: `uid of ${name}` } });
+    };
+    const reaches = (wanted: number) =>
+      eventually(
+        () => created,
+        (count) => count >= wanted,
+      );
+    try {
+      send('jane', 60);
+      await reaches(25);
+      send('bob', 1);
+      await reaches(26);
+      expect(created).to.equal(26);
+
+      clock += 600_000;
+      send('jane', 10);
+      await reaches(28);
+      send('bob', 1);
+      await reaches(29);
+      expect(created).to.equal(29);
+    } finally {
+      events.stop();
+      await client.close();
+      await server.stop();
+    }
+  });
+
+  it('are lost without a word to anybody when the API server does not take them', async () => {
+    const server = await new FakeApiServer().start();
+    const client = clientOf(server);
+    let asked = 0;
+    server.answer((_request, response) => {
+      asked += 1;
+      response.writeHead(500).end();
+    });
+    const logLines: string[] = [];
+    const debugLog = createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) });
+    const events = new UserEvents({ client: client.asService, log: debugLog });
+    try {
+      events.send({ ...anEvent, target: { name: 'jane', uid: '1' } });
+      await eventually(
+        () => logLines,
+        ({ length }) => length > 0,
+      );
+
+      expect(asked).to.equal(1);
+      expect(isRecord(JSON.parse(logLines[0] ?? '')) && logLines[0]).to.contain('an Event was lost');
+    } finally {
+      events.stop();
+      await client.close();
+      await server.stop();
+    }
+  });
+});

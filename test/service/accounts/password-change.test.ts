@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import type { ProvedPassword } from '../../../src/accounts/password-change.ts';
+import { Passwords } from '../../../src/accounts/passwords.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+import { never, type Replica, Replicas } from './replicas.ts';
+
+const old = 'correct horse battery';
+
+describe('a new password', () => {
+  let replicas: Replicas;
+  let first: Replica;
+  let second: Replica;
+
+  before(async () => {
+    replicas = await Replicas.start();
+    [first, second] = await Promise.all([replicas.replica(), replicas.replica()]);
+  });
+  after(() => replicas.stop());
+
+  async function proved(email: string): Promise<ProvedPassword> {
+    await replicas.kubernetes.apply(aUser(email));
+    await replicas.setPassword(nameOf(email), await new Passwords().hash(old));
+    const verdict = await first.passwordCheck.check({ email, password: old, source: '10.0.0.1' }, never);
+    if (verdict.outcome !== 'ok') throw new Error(verdict.reason);
+    return { ...verdict.account, passwordChangedAt: verdict.passwordChangedAt };
+  }
+
+  it('that comes second ends nothing of what the first one has begun', async () => {
+    const password = await proved('jane@example.com');
+    first.passwords.meanwhile = async () => {
+      first.passwords.meanwhile = undefined;
+      expect(await second.passwordChange.change(password, 'chosen by the faster')).to.have.property('outcome', 'changed');
+    };
+
+    const slower = await first.passwordChange.change(password, 'chosen by the slower');
+
+    expect(slower).to.deep.equal({ outcome: 'overtaken' });
+    const { sessionsNotBefore, passwordChangedTime } = await replicas.userStatus(password.name);
+    expect(sessionsNotBefore).to.equal(passwordChangedTime);
+    const verdict = await first.passwordCheck.check(
+      { email: 'jane@example.com', password: 'chosen by the faster', source: '10.0.0.1' },
+      never,
+    );
+    expect(verdict.outcome).to.equal('ok');
+  });
+});

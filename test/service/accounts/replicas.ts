@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import type { Account } from '../../../src/accounts/account.ts';
+import { accountOf } from '../../../src/accounts/account.ts';
+import { LoginRecorder } from '../../../src/accounts/login-recorder.ts';
+import { accountLookup } from '../../../src/accounts/lookup.ts';
+import { PasswordChange } from '../../../src/accounts/password-change.ts';
+import { PasswordCheck } from '../../../src/accounts/password-check.ts';
+import { passwordSecret } from '../../../src/accounts/password-secret.ts';
+import { Passwords } from '../../../src/accounts/passwords.ts';
+import { UserEvents } from '../../../src/accounts/user-events.ts';
+import { userResource } from '../../../src/accounts/user-resource.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import type { Config } from '../../../src/config/schema.ts';
+import { Audit } from '../../../src/http/audit.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { isKubernetesObject, isRecord, type KubernetesObject } from '../../../src/kubernetes/resource.ts';
+import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
+import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
+import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+
+const eventList = z.object({
+  items: z.array(
+    z.object({
+      reason: z.string(),
+      type: z.string(),
+      message: z.string(),
+      involvedObject: z.looseObject({ kind: z.string(), name: z.string().optional() }),
+    }),
+  ),
+});
+const usersPath = '/apis/auth.platform.io/v1/users';
+export const never = new AbortController().signal;
+
+/** Tells how often a password was compared with a user's hash. */
+class CountingPasswords extends Passwords {
+  judged = 0;
+  /** Work for nothing is left out, so that many guesses are as close together as they can be. */
+  skipsDummies = false;
+
+  /** Something that happens while a password is compared. */
+  meanwhile: (() => Promise<unknown>) | undefined;
+
+  override async verify(password: string, encoded: string) {
+    this.judged += 1;
+    await this.meanwhile?.();
+    return super.verify(password, encoded);
+  }
+
+  override async dummyVerify(password: string) {
+    if (!this.skipsDummies) await super.dummyVerify(password);
+  }
+}
+
+/** The part of one replica of the service that knows accounts. */
+export class Replica {
+  readonly #apiServer: ApiServer;
+  readonly #cache: WatchCache<{ account: Account }>;
+  readonly #events: UserEvents;
+  readonly auditLines: Record<string, unknown>[] = [];
+  readonly logLines: string[] = [];
+  readonly passwords = new CountingPasswords();
+  readonly accounts;
+  readonly audit: Audit;
+  readonly recorder: LoginRecorder;
+  readonly passwordCheck: PasswordCheck;
+  readonly passwordChange: PasswordChange;
+
+  constructor({ apiServer, config, now }: { apiServer: ApiServer; config: Config['users']; now: () => Date }) {
+    const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => this.logLines.push(line) });
+    const client = apiServer.asService;
+    this.#apiServer = apiServer;
+    this.#events = new UserEvents({ client, log, now });
+    this.#cache = new WatchCache(
+      { client, log, metrics: new Metrics() },
+      { name: 'users', type: userResource, keep: (object) => ({ account: accountOf(object) }) },
+    );
+    this.accounts = accountLookup(this.#cache);
+    this.audit = new Audit({ write: (line) => this.auditLines.push(JSON.parse(line)), events: this.#events, log, now });
+    const { accounts, passwords, audit } = this;
+    this.recorder = new LoginRecorder({ client, accounts, config, log, now });
+    this.passwordCheck = new PasswordCheck({ client, namespace: serviceNamespace, accounts, passwords, config, audit, log, now });
+    this.passwordChange = new PasswordChange({ client, namespace: serviceNamespace, passwords, config, now });
+  }
+
+  async start(): Promise<void> {
+    this.#cache.start();
+    await this.#cache.whenSynced();
+  }
+
+  async stop(): Promise<void> {
+    this.#events.stop();
+    await this.#cache.stop();
+    await this.#apiServer.close();
+  }
+}
+
+/** A cluster, and replicas of the service on it that share nothing else. */
+export class Replicas {
+  readonly kubernetes: ClusterAdmin;
+  readonly #cluster: TestCluster;
+  readonly #token: string;
+  readonly #started: Replica[] = [];
+  /** What the replicas take for the time; undefined is the real one. */
+  time: Date | undefined;
+
+  private constructor(cluster: TestCluster, kubernetes: ClusterAdmin, token: string) {
+    this.#cluster = cluster;
+    this.kubernetes = kubernetes;
+    this.#token = token;
+  }
+
+  static async start(): Promise<Replicas> {
+    const cluster = await apiServer({ isReused: true });
+    const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await kubernetes.install();
+    return new Replicas(cluster, kubernetes, await kubernetes.serviceToken());
+  }
+
+  /** @param users settings that differ, as in the YAML file */
+  async replica(users: Record<string, unknown> = {}): Promise<Replica> {
+    const apiServer = new ApiServer({
+      connection: {
+        server: this.#cluster.url,
+        tls: { ca: this.#cluster.certificateAuthority },
+        namespace: serviceNamespace,
+        authorization: async () => `Bearer ${this.#token}`,
+        discardAuthorization() {},
+      },
+      requestTimeoutMs: 10_000,
+      metrics: new Metrics(),
+    });
+    const config = parseConfig({ yaml: JSON.stringify({ users }) }).users;
+    const replica = new Replica({ apiServer, config, now: () => this.time ?? new Date() });
+    this.#started.push(replica);
+    await replica.start();
+    return replica;
+  }
+
+  /** The User as it is in the cluster; undefined if there is none. */
+  async user(name: string): Promise<KubernetesObject | undefined> {
+    const { status, body } = await this.kubernetes.call('GET', `${usersPath}/${name}`);
+    return status === 200 && isKubernetesObject(body) ? body : undefined;
+  }
+
+  async userStatus(name: string): Promise<Record<string, unknown>> {
+    const user = await this.user(name);
+    return isRecord(user?.status) ? user.status : {};
+  }
+
+  /** Gives a user a password. `owner`: the user to whom the Secret belongs. */
+  async setPassword(name: string, hash: string, owner = name): Promise<void> {
+    const user = { name: owner, uid: (await this.user(owner))?.metadata.uid ?? '' };
+    const secret = passwordSecret({ user, namespace: serviceNamespace, hash, changedAt: new Date() });
+    await this.kubernetes.apply({ ...secret, metadata: { ...secret.metadata, name: `user-password-${name}` } });
+  }
+
+  /** The Events on that user, once there are so many. */
+  async events(name: string, count: number) {
+    return eventually(
+      async () => {
+        const { body } = await this.kubernetes.call('GET', '/api/v1/namespaces/default/events');
+        return eventList.parse(body).items.filter(({ involvedObject }) => involvedObject.kind === 'User' && involvedObject.name === name);
+      },
+      ({ length }) => length >= count,
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const replica of this.#started) await replica.stop();
+    await this.kubernetes.close();
+    await this.#cluster.stop();
+  }
+}

@@ -1,0 +1,334 @@
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Person } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { grant } from '../../support/grants.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { aBinding, aNamespace, Bindings, clusterRoleBindingsPath, rbac, type UserBinding } from './support.ts';
+
+const path = '/auth/v2/userbindings';
+
+interface List {
+  kind: string;
+  total: number;
+  metadata: { continue: string; remainingItemCount: number };
+  items: UserBinding[];
+}
+
+interface Status {
+  code: number;
+  reason: string;
+  message: string;
+  details?: { causes?: { reason: string; field: string; message: string }[] };
+}
+
+/** `manager` may do all to UserBindings and bind `view` and a role that is not there; `alice` may do all to them and bind nothing. */
+describe('the operations of UserBindings', () => {
+  let server: TestServer;
+  let bindings: Bindings;
+
+  before(async () => {
+    server = await startServer();
+    bindings = new Bindings(server.kubernetes);
+    await server.kubernetes.apply(aNamespace('shop'), aNamespace('lab'), {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: 'binders' },
+      rules: [{ apiGroups: [rbac], resources: ['clusterroles'], resourceNames: ['view', 'not-there'], verbs: ['bind'] }],
+    });
+    await grant(server.kubernetes, 'manager', 'binders');
+    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
+    await grant(server.kubernetes, 'alice', 'atrium-users-admin');
+    await eventually(
+      () => server.request(path, { as: 'alice' }),
+      ({ status }) => status === 200,
+    );
+  });
+  after(() => server.stop());
+
+  const spec = { subjects: [{ kind: 'User', name: 'jane' }], roleRef: 'view', scope: 'platform' };
+  const create = (body: unknown, { as = 'manager', query = '' }: { as?: Person; query?: string } = {}) =>
+    server.request(`${path}${query}`, { method: 'POST', as, body });
+  const list = async (query = '', as: Person = 'manager') => {
+    const response = await server.request(`${path}${query}`, { as });
+    expect(response.status, query).to.equal(200);
+    return (await response.json()) as List;
+  };
+  const names = async (query: string) => (await list(query)).items.map(({ metadata }) => metadata.name);
+  const audited = (name: string) =>
+    server.auditLines.map((line) => JSON.parse(line) as { audit: string; target?: string }).filter(({ target }) => target === name);
+
+  describe('POST /auth/v2/userbindings', () => {
+    it('makes one, which is RBAC in a moment, as the caller', async () => {
+      const response = await create({ metadata: { name: 'made', labels: { team: 'a' } }, spec });
+      const body = (await response.json()) as UserBinding;
+
+      expect(response.status, JSON.stringify(body)).to.equal(201);
+      expect(response.headers.get('location')).to.equal(`${path}/made`);
+      expect(response.headers.get('etag')).to.match(/^"\d+"$/);
+      expect(body).to.deep.include({ apiVersion: 'auth.platform.io/v1', kind: 'UserBinding', spec });
+      expect(body.metadata).to.not.have.property('managedFields');
+      expect(body.metadata.annotations).to.deep.equal({ 'auth.platform.io/created-by': 'manager' });
+      expect((await list('?filterBy=name,made')).total).to.equal(1);
+      await bindings.untilBound('made', ['User jane']);
+      expect(audited('made')).to.have.lengthOf(1);
+      expect(audited('made')[0]).to.include({ audit: 'UserBindingCreated', outcome: 'success', code: 201 });
+    });
+
+    it('makes up a name', async () => {
+      const nameOfNew = async (metadata: object) => ((await (await create({ metadata, spec })).json()) as UserBinding).metadata.name;
+      expect(await nameOfNew({})).to.match(/^binding-[a-z0-9]{5}$/);
+      expect(await nameOfNew({ generateName: 'viewers-' })).to.match(/^viewers-[a-z0-9]{5}$/);
+    });
+
+    it('is refused to who may not bind the role, before anything is written or said of the role', async () => {
+      const answers = await Promise.all(
+        ['view', 'not-there', 'cluster-admin'].map(async (roleRef) => {
+          const response = await create({ metadata: { name: 'refused' }, spec: { ...spec, roleRef } }, { as: 'alice' });
+          return (await response.json()) as Status;
+        }),
+      );
+      expect(answers.map(({ code }) => code)).to.deep.equal([403, 403, 403]);
+      expect(answers[0]?.message).to.equal(
+        'clusterroles.rbac.authorization.k8s.io "view" is forbidden: User "alice" cannot bind resource "clusterroles" in API group "rbac.authorization.k8s.io" at the cluster scope',
+      );
+      expect((await create({ metadata: { name: 'refused' }, spec }, { as: 'nobody' })).status).to.equal(403);
+      expect(await bindings.read('refused')).to.equal(undefined);
+    });
+
+    it('tells who may bind it that a role is not there', async () => {
+      const response = await create({ metadata: { name: 'no-role' }, spec: { ...spec, roleRef: 'not-there' } });
+      const { details } = (await response.json()) as Status;
+      expect(response.status).to.equal(422);
+      expect(details?.causes).to.deep.equal([{ reason: 'FieldValueNotFound', message: 'Not found: "not-there"', field: 'spec.roleRef' }]);
+      await server.kubernetes.apply({ apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name: 'not-there' }, rules: [] });
+      expect((await create({ metadata: { name: 'no-role' }, spec: { ...spec, roleRef: 'not-there' } })).status).to.equal(201);
+    });
+
+    it('tells every violation at once, by its field', async () => {
+      const causes = async (body: unknown) => {
+        const response = await create(body);
+        const status = (await response.json()) as Status;
+        expect(response.status, JSON.stringify(status)).to.equal(422);
+        return (status.details?.causes ?? []).map(({ reason, field }) => `${reason.replace('FieldValue', '')} ${field}`);
+      };
+      expect(
+        await causes({
+          metadata: { name: 'Not a name', finalizers: ['a'], labels: { 'auth.platform.io/userbinding': 'x' } },
+          spec: {
+            subjects: [
+              { kind: 'Robot', name: 'jane' },
+              { kind: 'User', name: 'system:admin' },
+              { kind: 'Group', name: '' },
+              { kind: 'User', name: 'twice' },
+              { kind: 'User', name: 'twice' },
+            ],
+            roleRef: '',
+            scope: 'namespace',
+            constraint: [{ project: 'a' }, { namespace: 'Not a label' }],
+          },
+          status: {},
+        }),
+      ).to.have.members([
+        'Invalid metadata.name',
+        'Forbidden metadata.finalizers',
+        'Forbidden metadata.labels',
+        'NotSupported spec.subjects[0].kind',
+        'Invalid spec.subjects[1].name',
+        'Invalid spec.subjects[2].name',
+        'Duplicate spec.subjects[4]',
+        'Invalid spec.roleRef',
+        'Required spec.constraint[0].namespace',
+        'Invalid spec.constraint[1].namespace',
+        'Forbidden status',
+      ]);
+      expect(await causes({ spec: { ...spec, constraint: [{ namespace: 'shop' }] } })).to.deep.equal(['Forbidden spec.constraint']);
+      expect(await causes({ spec: { ...spec, scope: 'project' } })).to.deep.equal(['Required spec.constraint']);
+      expect(await causes({ spec: { ...spec, scope: 'namespace', constraint: [] } })).to.deep.equal(['Required spec.constraint']);
+      expect(await causes({ spec: { ...spec, subjects: [] } })).to.deep.equal(['Invalid spec.subjects']);
+      expect(
+        await causes({ spec: { ...spec, subjects: Array.from({ length: 101 }, (_, index) => ({ kind: 'User', name: `u${index}` })) } }),
+      ).to.deep.equal(['TooMany spec.subjects']);
+      expect(await causes({ spec: { ...spec, scope: 'galaxy' } })).to.deep.equal(['NotSupported spec.scope']);
+      expect(await causes({})).to.deep.equal(['Required spec']);
+    });
+
+    it('decodes strictly, tries without writing, and makes none twice', async () => {
+      const unknown = await create({ spec: { ...spec, roleref: 'view' } });
+      expect([unknown.status, ((await unknown.json()) as Status).message]).to.deep.equal([
+        400,
+        'strict decoding error: unknown field "spec.roleref"',
+      ]);
+      const warned = await create(
+        { metadata: { name: 'tried' }, spec: { ...spec, more: 1 } },
+        { query: '?fieldValidation=Warn&dryRun=All' },
+      );
+      expect(warned.status).to.equal(201);
+      expect(warned.headers.get('warning')).to.include('unknown field');
+      expect(await bindings.read('tried')).to.equal(undefined);
+      expect(audited('tried')).to.deep.equal([]);
+      expect((await create({ metadata: { name: 'twin' }, spec })).status).to.equal(201);
+      const again = await create({ metadata: { name: 'twin' }, spec });
+      expect([again.status, ((await again.json()) as Status).reason]).to.deep.equal([409, 'AlreadyExists']);
+    });
+  });
+
+  describe('GET /auth/v2/userbindings', () => {
+    before(async () => {
+      await server.kubernetes.apply(
+        aBinding('list-a', { subjects: [{ kind: 'Group', name: 'Zoo' }], scope: 'namespace', constraint: [{ namespace: 'shop' }] }),
+        aBinding('list-b', { subjects: [{ kind: 'User', name: 'amy' }], roleRef: 'edit' }),
+        aBinding('list-c', { subjects: [{ kind: 'User', name: 'bob' }], scope: 'namespace', constraint: [{ namespace: 'lab' }] }),
+      );
+      await bindings.until('list-a', 'Synced');
+      await bindings.until('list-b', 'Failed');
+      await bindings.until('list-c', 'Synced');
+      await eventually(
+        () => names('?fieldSelector=status.phase%3DFailed'),
+        (found) => found.includes('list-b'),
+      );
+    });
+
+    it('filters, sorts and selects', async () => {
+      const of = (query: string) => names(`?filterBy=name,list-&${query}`);
+      expect(await of('')).to.deep.equal(['list-a', 'list-b', 'list-c']);
+      expect(await of('filterBy=subject,ZO')).to.deep.equal(['list-a']);
+      expect(await of('filterBy=phase,Failed')).to.deep.equal(['list-b']);
+      expect(await of('filterBy=scope,namespace,namespace,lab')).to.deep.equal(['list-c']);
+      expect(await of('filterBy=roleRef,EDI')).to.deep.equal(['list-b']);
+      expect(await of('sortBy=subject')).to.deep.equal(['list-b', 'list-c', 'list-a']);
+      expect(await of('sortBy=d,roleRef,a,name')).to.deep.equal(['list-a', 'list-c', 'list-b']);
+      expect(await of('sortBy=namespace')).to.deep.equal(['list-c', 'list-a', 'list-b']);
+      for (const property of ['name', 'scope', 'phase', 'creationTimestamp']) expect(await of(`sortBy=${property}`)).to.have.lengthOf(3);
+      expect(await of('fieldSelector=spec.roleRef%3Dedit,spec.scope%3Dplatform')).to.deep.equal(['list-b']);
+      expect(await names('?labelSelector=team%3Da')).to.deep.equal(['made']);
+      for (const query of ['?filterBy=color,red', '?sortBy=color', '?fieldSelector=spec.subjects%3Da'])
+        expect((await server.request(`${path}${query}`, { as: 'manager' })).status, query).to.equal(400);
+    });
+
+    it('goes page by page', async () => {
+      const first = await list('?filterBy=name,list-&limit=2');
+      expect([first.kind, first.total, first.metadata.remainingItemCount]).to.deep.equal(['UserBindingList', 3, 1]);
+      const next = await list(`?filterBy=name,list-&limit=2&continue=${encodeURIComponent(first.metadata.continue)}`);
+      expect(next.items.map(({ metadata }) => metadata.name)).to.deep.equal(['list-c']);
+    });
+
+    it('is for who may list them', async () => {
+      expect((await server.request(path, { as: 'nobody' })).status).to.equal(403);
+    });
+  });
+
+  describe('GET /auth/v2/userbindings/{name}', () => {
+    it('shows one with what has come of it, and revalidates', async () => {
+      const response = await server.request(`${path}/list-a`, { as: 'manager' });
+      const body = (await response.json()) as UserBinding;
+      expect(response.status).to.equal(200);
+      expect(body.status?.bindingsCreated).to.deep.equal({ clusterRoleBindings: 0, roleBindings: 1 });
+      expect(response.headers.get('cache-control')).to.equal('private, no-cache');
+      const etag = response.headers.get('etag') ?? '';
+      expect((await server.request(`${path}/list-a`, { as: 'manager', headers: { 'If-None-Match': etag } })).status).to.equal(304);
+    });
+
+    it('says the same of one that is not there to who may not get it', async () => {
+      expect((await server.request(`${path}/list-a`, { as: 'nobody' })).status).to.equal(403);
+      expect((await server.request(`${path}/missing`, { as: 'nobody' })).status).to.equal(403);
+      expect((await server.request(`${path}/missing`, { as: 'manager' })).status).to.equal(404);
+      expect((await server.request(`${path}/..%2fusers`, { as: 'manager' })).status).to.equal(404);
+    });
+  });
+
+  describe('DELETE /auth/v2/userbindings/{name}', () => {
+    const remove = (name: string, options: { as?: Person; body?: unknown; query?: string } = {}) =>
+      server.request(`${path}/${name}${options.query ?? ''}`, { method: 'DELETE', as: 'manager', ...options });
+
+    it('takes the role away with it, without the right to bind it', async () => {
+      await server.kubernetes.apply(aBinding('bye'));
+      await bindings.until('bye', 'Synced');
+      const [made] = await bindings.made('bye');
+      expect((await remove('bye', { as: 'nobody' })).status).to.equal(403);
+      expect((await remove('bye', { as: 'alice', query: '?dryRun=All' })).status).to.equal(204);
+      expect((await remove('bye', { as: 'alice' })).status).to.equal(204);
+      expect((await server.kubernetes.call('GET', `${clusterRoleBindingsPath}/${made?.metadata.name}`)).status).to.equal(404);
+      expect(await bindings.read('bye')).to.equal(undefined);
+      expect((await remove('bye', { as: 'alice' })).status).to.equal(404);
+      expect(audited('bye').map(({ audit }) => audit)).to.deep.equal(['UserBindingDeleted']);
+    });
+
+    it('keeps to preconditions', async () => {
+      await server.kubernetes.apply(aBinding('kept'));
+      const refused = await remove('kept', { body: { preconditions: { uid: 'another' } } });
+      expect([refused.status, ((await refused.json()) as Status).reason]).to.deep.equal([409, 'Conflict']);
+      expect(await bindings.read('kept')).to.not.equal(undefined);
+    });
+  });
+
+  describe('DELETE /auth/v2/userbindings', () => {
+    const remove = (query: string, body?: unknown, as: Person = 'manager') =>
+      server.request(`${path}${query}`, { method: 'DELETE', as, ...(body !== undefined && { body }) });
+
+    it('deletes the named, and tells what became of each', async () => {
+      await server.kubernetes.apply(aBinding('bulk-a'), aBinding('bulk-b'));
+      const response = await remove('', { names: ['bulk-a', 'missing', 'bulk-b'] });
+      const result = (await response.json()) as { kind: string; total: number; items: { name: string; code: number; reason?: string }[] };
+      expect(result).to.deep.include({ kind: 'UserBindingDeleteResult', total: 3, succeeded: 2, failed: 1 });
+      expect(result.items.map(({ name, code, reason }) => [name, code, reason])).to.deep.equal([
+        ['bulk-a', 204, undefined],
+        ['missing', 404, 'NotFound'],
+        ['bulk-b', 204, undefined],
+      ]);
+      expect([await bindings.read('bulk-a'), await bindings.read('bulk-b')]).to.deep.equal([undefined, undefined]);
+      expect(audited('bulk-a').map(({ audit }) => audit)).to.deep.equal(['UserBindingDeleted']);
+    });
+
+    it('deletes a selection for who may delete collections', async () => {
+      await server.kubernetes.apply({ ...aBinding('sel-a'), metadata: { name: 'sel-a', labels: { sweep: 'yes' } } });
+      await eventually(
+        () => names('?labelSelector=sweep%3Dyes'),
+        (found) => found.length === 1,
+      );
+      expect((await remove('?labelSelector=sweep%3Dyes', undefined, 'nobody')).status).to.equal(403);
+      const result = (await (await remove('?labelSelector=sweep%3Dyes')).json()) as { items: unknown };
+      expect(result.items).to.deep.equal([{ name: 'sel-a', status: 'Success', code: 204 }]);
+    });
+
+    it('refuses to delete all, more than one way of naming, and who may delete none', async () => {
+      for (const [query, body] of [
+        ['', undefined],
+        ['', { names: [] }],
+        ['', { names: ['a', 'a'] }],
+        ['?labelSelector=', undefined],
+        ['?names=a', { names: ['a'] }],
+        ['?fieldSelector=spec.color%3Dred', undefined],
+      ] as const)
+        expect((await remove(query, body)).status, `${query} ${JSON.stringify(body)}`).to.equal(400);
+      expect((await remove('', { names: ['kept'] }, 'nobody')).status).to.equal(403);
+      expect(await bindings.read('kept')).to.not.equal(undefined);
+    });
+  });
+});
+
+describe('UserBindings that are turned off', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ config: { features: { userBindings: false } }, objects: [aBinding('idle')] });
+  });
+  after(() => server.stop());
+
+  it('have no operations, and become nothing', async () => {
+    for (const [method, suffix] of [
+      ['GET', ''],
+      ['POST', ''],
+      ['DELETE', ''],
+      ['GET', '/idle'],
+      ['DELETE', '/idle'],
+    ] as const)
+      expect((await server.request(`${path}${suffix}`, { method, as: 'admin' })).status, `${method} ${suffix}`).to.equal(404);
+    const lease = '/apis/coordination.k8s.io/v1/namespaces/atrium-system/leases';
+    await eventually(
+      () => server.kubernetes.call('GET', `${lease}/atrium-user-states`),
+      ({ status }) => status === 200,
+    );
+    expect((await server.kubernetes.call('GET', `${lease}/atrium-user-bindings`)).status).to.equal(404);
+    expect((await new Bindings(server.kubernetes).read('idle'))?.status).to.equal(undefined);
+  });
+});

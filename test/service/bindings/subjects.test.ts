@@ -1,0 +1,188 @@
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { eventually, type Manifest } from '../../support/cluster-admin.ts';
+import { grant } from '../../support/grants.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+import { aBinding, aGroup, Bindings, bindingsPath, conditionOf } from './support.ts';
+
+const mergePatch = { 'content-type': 'application/merge-patch+json' };
+const users = '/apis/auth.platform.io/v1/users';
+const groups = '/apis/auth.platform.io/v1/groups';
+
+/** One who logs in at an issuer, and has not done so yet: nobody knows what Kubernetes will call him. */
+const notYet = (email: string): Manifest => {
+  const { status: _status, ...user } = aUser(email);
+  return { ...user, spec: { ...(user.spec as object), connector_type: 'oidc', connector_id: 'corp', connector_name: 'Corp' } };
+};
+
+describe('whom UserBindings bind', () => {
+  let server: TestServer;
+  let bindings: Bindings;
+
+  before(async () => {
+    server = await startServer({ config: { login: { claims: { groupsPrefix: 'oidc:' } } } });
+    bindings = new Bindings(server.kubernetes);
+    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
+  });
+  after(() => server.stop());
+
+  const patch = async (path: string, change: unknown) => {
+    const { status, body } = await server.kubernetes.call('PATCH', path, change, mergePatch);
+    expect(status, JSON.stringify(body)).to.equal(200);
+  };
+  const user = (email: string) => ({ kind: 'User', name: nameOf(email) });
+  const setMembers = (group: string, emails: readonly string[]) =>
+    patch(`${groups}/${group}`, { spec: { users: emails.map((email) => ({ name: nameOf(email) })) } });
+
+  describe('users', () => {
+    it('by the name that Kubernetes has for the record, or by the name itself', async () => {
+      await server.kubernetes.apply(aUser('ann@example.com', { subjectName: 'ann-at-k8s' }));
+      await server.kubernetes.apply(aBinding('users', { subjects: [user('ann@example.com'), { kind: 'User', name: 'native' }] }));
+      const binding = await bindings.until('users', 'Synced');
+
+      expect(await bindings.bound('users')).to.deep.equal(['User ann-at-k8s', 'User native']);
+      const { body } = await server.kubernetes.call('GET', `${users}/${nameOf('ann@example.com')}`);
+      const { uid } = (body as { metadata: { uid: string } }).metadata;
+      expect(binding.status?.subjects).to.deep.equal([
+        { ...user('ann@example.com'), uid },
+        { kind: 'User', name: 'native', uid: '' },
+      ]);
+    });
+
+    it('from their first log-in on', async () => {
+      await server.kubernetes.apply(notYet('new@example.com'));
+      await server.kubernetes.apply(aBinding('first', { subjects: [user('new@example.com'), { kind: 'User', name: 'native' }] }));
+      const pending = await bindings.until('first', 'Pending');
+      expect(await bindings.bound('first')).to.deep.equal(['User native']);
+      expect(conditionOf(pending, 'SubjectsFound')).to.include({ status: 'False', reason: 'NotLoggedInYet' });
+      expect(conditionOf(pending, 'SubjectsFound')?.message).to.include(nameOf('new@example.com'));
+
+      await patch(`${users}/${nameOf('new@example.com')}/status`, { status: { subjectName: 'new@corp' } });
+      await bindings.until('first', 'Synced');
+      expect(await bindings.bound('first')).to.deep.equal(['User native', 'User new@corp']);
+      await patch(`${users}/${nameOf('new@example.com')}/status`, { status: { subjectName: 'newer@corp' } });
+      await bindings.untilBound('first', ['User native', 'User newer@corp']);
+    });
+
+    it('no longer once the user is deleted, and nobody else under the name', async () => {
+      await server.kubernetes.apply(aUser('gone@example.com'));
+      await server.kubernetes.apply(aBinding('deleted', { subjects: [user('gone@example.com'), { kind: 'User', name: 'native' }] }));
+      await bindings.untilBound('deleted', ['User gone@example.com', 'User native']);
+      const answer = await server.request(`/auth/v1/users/${nameOf('gone@example.com')}`, { method: 'DELETE', as: 'manager' });
+      expect(answer.status).to.equal(204);
+      await bindings.untilBound('deleted', ['User native']);
+      expect((await bindings.until('deleted', 'Synced')).spec.subjects).to.deep.equal([{ kind: 'User', name: 'native' }]);
+    });
+
+    it('nobody else under the name of a record that was deleted with kubectl, until bound anew', async () => {
+      await server.kubernetes.apply(aUser('swap@example.com'));
+      await server.kubernetes.apply(aBinding('swapped', { subjects: [user('swap@example.com')] }));
+      await bindings.untilBound('swapped', ['User swap@example.com']);
+      await bindings.until('swapped', 'Synced');
+      await server.kubernetes.remove(`${users}/${nameOf('swap@example.com')}`);
+      await bindings.untilBound('swapped', []);
+      const failed = await bindings.until('swapped', 'Failed');
+      expect(conditionOf(failed, 'SubjectsFound')).to.include({ status: 'False', reason: 'AnotherOfThatName' });
+
+      await server.kubernetes.apply(aUser('swap@example.com'), aUser('after@example.com'));
+      await patch(`${bindingsPath}/swapped`, { spec: { subjects: [user('swap@example.com'), user('after@example.com')] } });
+      await bindings.untilBound('swapped', ['User after@example.com']);
+      await patch(`${bindingsPath}/swapped`, { spec: { subjects: [user('after@example.com')] } });
+      await bindings.until('swapped', 'Synced');
+      await patch(`${bindingsPath}/swapped`, { spec: { subjects: [user('swap@example.com')] } });
+      await bindings.untilBound('swapped', ['User swap@example.com']);
+    });
+
+    it('not by a record whose name anybody could have chosen', async () => {
+      await server.kubernetes.apply(aUser('mallory@example.com', { name: 'boss' }));
+      await server.kubernetes.apply(aBinding('chosen', { subjects: [{ kind: 'User', name: 'boss' }] }));
+      await bindings.until('chosen', 'Synced');
+      expect(await bindings.bound('chosen')).to.deep.equal(['User boss']);
+    });
+
+    it('is asked before an account is made that a UserBinding waits for', async () => {
+      await server.kubernetes.apply(aBinding('awaited', { subjects: [user('heir@example.com')] }));
+      await bindings.until('awaited', 'Synced');
+      const body = { spec: { email: 'heir@example.com', password: 'correct horse battery' } };
+      const refused = await server.request('/auth/v1/users', { method: 'POST', as: 'manager', body });
+      expect(refused.status).to.equal(403);
+      expect(await refused.text()).to.include('cannot impersonate resource');
+      await server.kubernetes.apply(aUser('heir@example.com'));
+      await bindings.untilBound('awaited', ['User heir@example.com']);
+    });
+
+    it('is asked before the password is set of somebody whom a UserBinding names', async () => {
+      await server.kubernetes.apply(aBinding('failing', { roleRef: 'edit', subjects: [user('victim@example.com')] }));
+      await server.kubernetes.apply(aUser('victim@example.com', { subjectName: 'victim@example.com' }));
+      await bindings.until('failing', 'Failed');
+      const answer = await eventually(
+        () =>
+          server.request(`/auth/v1/users/${nameOf('victim@example.com')}`, {
+            method: 'PATCH',
+            as: 'manager',
+            headers: { 'Content-Type': 'application/merge-patch+json' },
+            body: { spec: { password: 'correct horse battery' } },
+          }),
+        ({ status }) => status !== 404,
+      );
+      expect(answer.status).to.equal(403);
+    });
+  });
+
+  describe('groups', () => {
+    it('by their local name, and by their members, who are followed', async () => {
+      await server.kubernetes.apply(aUser('m1@example.com'), aUser('m2@example.com'), notYet('m3@example.com'));
+      await server.kubernetes.apply(aGroup('crew', ['m1@example.com', 'm3@example.com'].map(nameOf)));
+      await server.kubernetes.apply(aBinding('crew', { subjects: [{ kind: 'Group', name: 'crew' }] }));
+      await bindings.until('crew', 'Synced');
+      await bindings.untilBound('crew', ['Group local:crew', 'User m1@example.com']);
+
+      await setMembers('crew', ['m1@example.com', 'm2@example.com', 'm3@example.com']);
+      await bindings.untilBound('crew', ['Group local:crew', 'User m1@example.com', 'User m2@example.com']);
+      await patch(`${users}/${nameOf('m3@example.com')}/status`, { status: { subjectName: 'm3@corp' } });
+      await bindings.untilBound('crew', ['Group local:crew', 'User m1@example.com', 'User m2@example.com', 'User m3@corp']);
+      await setMembers('crew', ['m2@example.com']);
+      await bindings.untilBound('crew', ['Group local:crew', 'User m2@example.com']);
+      await server.kubernetes.remove(`${users}/${nameOf('m2@example.com')}`);
+      await bindings.untilBound('crew', ['Group local:crew']);
+    });
+
+    it('of the issuer by the name that Kubernetes has for them, others as they are', async () => {
+      await server.kubernetes.apply(aGroup('ops', [], { refConnector: { id: 'corp', type: 'oidc' } }));
+      await server.kubernetes.apply(
+        aBinding('issuer', {
+          subjects: [
+            { kind: 'Group', name: 'ops' },
+            { kind: 'Group', name: 'native' },
+          ],
+        }),
+      );
+      await bindings.untilBound('issuer', ['Group oidc:ops', 'Group native']);
+      await bindings.until('issuer', 'Synced');
+      // Whoever may make Groups must not move a binding to another group by it.
+      await server.kubernetes.apply(aGroup('native', [], { refConnector: { id: 'corp', type: 'oidc' } }));
+      await patch(`${bindingsPath}/issuer`, { spec: { subjects: [{ kind: 'Group', name: 'native' }] } });
+      await bindings.untilBound('issuer', ['Group native']);
+    });
+
+    it('not of the issuer that is called as a local one that was deleted', async () => {
+      await server.kubernetes.apply(aGroup('team', []));
+      await server.kubernetes.apply(aBinding('team', { subjects: [{ kind: 'Group', name: 'team' }] }));
+      await bindings.until('team', 'Synced');
+      await server.kubernetes.remove(`${groups}/team`);
+      await bindings.untilBound('team', []);
+      expect(conditionOf(await bindings.until('team', 'Failed'), 'SubjectsFound')?.message).to.include('Group team');
+      await server.kubernetes.apply(aGroup('team', []), aGroup('other-team', []));
+      await patch(`${bindingsPath}/team`, {
+        spec: {
+          subjects: [
+            { kind: 'Group', name: 'team' },
+            { kind: 'Group', name: 'other-team' },
+          ],
+        },
+      });
+      await bindings.untilBound('team', ['Group local:other-team']);
+    });
+  });
+});

@@ -1,0 +1,118 @@
+import { type ClusterAdmin, eventually, type Manifest } from '../../support/cluster-admin.ts';
+
+export const rbac = 'rbac.authorization.k8s.io';
+export const bindingsPath = '/apis/auth.platform.io/v1/userbindings';
+export const clusterRoleBindingsPath = `/apis/${rbac}/v1/clusterrolebindings`;
+
+interface Subject {
+  kind: string;
+  name: string;
+}
+
+export interface UserBinding {
+  metadata: { name: string; uid: string; generation: number; finalizers?: string[]; annotations?: Record<string, string> };
+  spec: { subjects: Subject[]; roleRef: string; scope: string };
+  status?: {
+    phase?: string;
+    observedGeneration?: number;
+    bindingsCreated?: { clusterRoleBindings: number; roleBindings: number };
+    subjects?: (Subject & { uid: string })[];
+    conditions?: { type: string; status: string; reason: string; message: string }[];
+  };
+}
+
+export interface Made {
+  kind?: string;
+  metadata: {
+    name: string;
+    namespace?: string;
+    uid: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    ownerReferences?: { uid: string; kind: string }[];
+  };
+  roleRef: { kind: string; name: string };
+  subjects?: Subject[];
+}
+
+/** A UserBinding as `kubectl apply` writes it. */
+export const aBinding = (name: string, spec: Record<string, unknown> = {}): Manifest => ({
+  apiVersion: 'auth.platform.io/v1',
+  kind: 'UserBinding',
+  metadata: { name },
+  spec: { subjects: [{ kind: 'User', name: 'jane' }], roleRef: 'view', scope: 'platform', ...spec },
+});
+
+export const aNamespace = (name: string, project?: string): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, ...(project !== undefined && { labels: { 'console.platform.io/project': project } }) },
+});
+
+export const aGroup = (name: string, members: readonly string[], spec: Record<string, unknown> = {}): Manifest => ({
+  apiVersion: 'auth.platform.io/v1',
+  kind: 'Group',
+  metadata: { name },
+  spec: { displayName: name, ...(members.length > 0 && { users: members.map((member) => ({ name: member })) }), ...spec },
+});
+
+/** UserBindings, and what was made for them, as the cluster has them. */
+export class Bindings {
+  readonly #admin: ClusterAdmin;
+
+  constructor(admin: ClusterAdmin) {
+    this.#admin = admin;
+  }
+
+  async read(name: string): Promise<UserBinding | undefined> {
+    const { status, body } = await this.#admin.call('GET', `${bindingsPath}/${name}`);
+    return status === 200 ? (body as UserBinding) : undefined;
+  }
+
+  /** Once what its status says is about what its spec says. */
+  until(name: string, phase: string): Promise<UserBinding> {
+    return eventually(
+      async () => (await this.read(name)) as UserBinding,
+      (found) => found?.status?.phase === phase && found.status.observedGeneration === found.metadata.generation,
+    );
+  }
+
+  /** All that is labelled as made for it, those of the cluster first. */
+  async made(name: string): Promise<Made[]> {
+    const selector = `labelSelector=${encodeURIComponent(`auth.platform.io/userbinding=${name}`)}`;
+    const lists = await Promise.all(
+      ['clusterrolebindings', 'rolebindings'].map((plural) => this.#admin.call('GET', `/apis/${rbac}/v1/${plural}?${selector}`)),
+    );
+    return lists.flatMap(({ body }) => (body as { items: Made[] }).items);
+  }
+
+  /** `User jane in shop`, sorted. */
+  async bound(name: string): Promise<string[]> {
+    const made = await this.made(name);
+    return made
+      .flatMap(({ metadata: { namespace }, subjects = [] }) =>
+        subjects.map((subject) => `${subject.kind} ${subject.name}${namespace ? ` in ${namespace}` : ''}`),
+      )
+      .sort();
+  }
+
+  untilBound(name: string, wanted: readonly string[]): Promise<string[]> {
+    return eventually(
+      () => this.bound(name),
+      (bound) => JSON.stringify(bound) === JSON.stringify([...wanted].sort()),
+    );
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#admin.remove(`${bindingsPath}/${name}`);
+  }
+
+  untilGone(name: string): Promise<unknown> {
+    return eventually(
+      () => this.read(name),
+      (found) => found === undefined,
+    );
+  }
+}
+
+export const conditionOf = ({ status }: UserBinding, type: string) => status?.conditions?.find((one) => one.type === type);

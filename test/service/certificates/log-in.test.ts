@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { userCertificate } from '../../../src/certificates/schema.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { nameOf } from '../users/a-user.ts';
+import { kubectlWhoami } from './authorize.ts';
+
+const jane = 'jane@example.com';
+const password = 'correct horse battery';
+
+describe('certificates of people who have logged in', () => {
+  let service: EmbeddedLogin;
+  let token: string;
+  before(async () => {
+    service = await startEmbeddedLogin({ emails: [jane], password });
+    await service.admin.apply({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'jane-certificates' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-certificates' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: jane }],
+    });
+    const { body } = await service.logIn(jane, password, '?token_storage=local');
+    token = JSON.parse(body).ext.token.id_token;
+  });
+  after(() => service.stop());
+
+  const authorize = (spec = {}) =>
+    service.request('/auth/v1/authorize', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ spec }),
+    });
+
+  it('name the groups that the API server knows of them, or some of these', async () => {
+    const certificate = userCertificate.parse(await (await authorize({ user: nameOf(jane) })).json());
+    expect(certificate.status.subject).to.deep.equal({ commonName: jane, organizations: ['dev'] });
+    const { username, groups } = await kubectlWhoami(certificate);
+    expect(username).to.equal(jane);
+    expect(groups).to.have.members(['dev', 'system:authenticated']);
+
+    const without = userCertificate.parse(await (await authorize({ groups: [] })).json());
+    expect(without.status.subject.organizations).to.deep.equal([]);
+  });
+
+  it('CRT-04 are refused with 401 once the user is disabled, while those he has go on', async () => {
+    const certificate = userCertificate.parse(await (await authorize()).json());
+    const patched = await service.admin.call(
+      'PATCH',
+      `/apis/auth.platform.io/v1/users/${nameOf(jane)}`,
+      { spec: { is_disabled: true } },
+      { 'content-type': 'application/merge-patch+json' },
+    );
+    expect(patched.status).to.equal(200);
+
+    await eventually(
+      async () => (await authorize()).status,
+      (status) => status === 401,
+    );
+    expect((await kubectlWhoami(certificate)).username).to.equal(jane);
+  });
+});

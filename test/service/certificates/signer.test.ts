@@ -1,0 +1,164 @@
+import { expect } from 'chai';
+import { after, afterEach, before, describe, it } from 'mocha';
+import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { authorize, decide, issued, mayHaveCertificates, refusal, requestsLeft } from './authorize.ts';
+
+const nobodysSigner = 'example.com/nobody-signs-here';
+
+async function start(certificates: Record<string, unknown>): Promise<TestServer> {
+  const server = await startServer({ config: { users: { certificates }, kubernetes: { accessCache: '5s' } } });
+  await mayHaveCertificates(server.kubernetes, 'alice');
+  return server;
+}
+
+/** Gives the service's account what it needs at a signer of somebody else, and waits until that counts. */
+async function letApprove(kubernetes: ClusterAdmin, signerName: string): Promise<void> {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-other-signer' };
+  const rules = [{ apiGroups: ['certificates.k8s.io'], resources: ['signers'], resourceNames: [signerName], verbs: ['approve'] }];
+  const subjects = [{ kind: 'ServiceAccount', name: 'atrium', namespace: serviceNamespace }];
+  const of = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: roleRef.name } };
+  await kubernetes.apply({ ...of, kind: 'ClusterRole', rules }, { ...of, kind: 'ClusterRoleBinding', roleRef, subjects });
+  const resourceAttributes = { group: 'certificates.k8s.io', resource: 'signers', name: signerName, verb: 'approve' };
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    spec: { user: `system:serviceaccount:${serviceNamespace}:atrium`, resourceAttributes },
+  };
+  await eventually(
+    () => kubernetes.call('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review),
+    ({ body }) => JSON.stringify(body).includes('"allowed":true'),
+  );
+}
+
+describe('the signer of certificates', () => {
+  let server: TestServer;
+
+  const made = (withinMs?: number) =>
+    eventually(
+      () => requestsLeft(server),
+      ({ length }) => length > 0,
+      withinMs,
+    );
+  /** Asks, and returns when the request is in the cluster while the service hears nothing of that; the answers must then be released. */
+  const askedInSilence = async (signal?: AbortSignal): Promise<{ answer: Promise<unknown> }> => {
+    const token = await server.token('alice');
+    const ask = async (rest: { signal?: AbortSignal } = {}) => {
+      const response = await server.request('/auth/v1/authorize', { method: 'POST', token, body: {}, ...rest });
+      return response.status === 201 ? 'issued' : refusal(response);
+    };
+    for (let attempt = 1; ; attempt += 1) {
+      // What the caller is and may is then known, mostly, so that the service asks for the certificate next.
+      expect(await ask()).to.equal('issued');
+      server.relay.holdAnswers();
+      const answer = ask(signal && { signal }).catch((error: unknown) => error);
+      try {
+        await made(3_000);
+        return { answer };
+      } catch (error) {
+        server.relay.releaseAnswers();
+        await answer;
+        if (attempt === 5) throw error;
+      }
+    }
+  };
+
+  describe('of the cluster', () => {
+    before(async () => {
+      server = await start({});
+    });
+    after(() => server.stop());
+
+    it('CRT-05 denies: 403, and nothing is left', async () => {
+      const { answer } = await askedInSilence();
+      try {
+        const [request] = await requestsLeft(server);
+        const denied = await decide(server.kubernetes, request?.metadata.name ?? '', 'approval', 'Denied');
+        expect(denied.status).to.equal(200);
+      } finally {
+        server.relay.releaseAnswers();
+      }
+
+      expect(await answer).to.include({ code: 403, message: 'the cluster denies the certificate' });
+      expect(await requestsLeft(server)).to.deep.equal([]);
+    });
+
+    it('CRT-05 serves many at once, and nothing is left', async () => {
+      const certificates = await Promise.all(Array.from({ length: 50 }, () => issued(server, 'alice')));
+
+      expect(new Set(certificates.map(({ status }) => status.serialNumber))).to.have.property('size', 50);
+      expect(await requestsLeft(server)).to.deep.equal([]);
+    });
+
+    it('CRT-05 leaves nothing behind for a caller who goes away', async () => {
+      const abort = new AbortController();
+      const { answer } = await askedInSilence(abort.signal);
+      try {
+        abort.abort();
+        expect(await answer).to.be.instanceOf(Error);
+      } finally {
+        server.relay.releaseAnswers();
+      }
+
+      await eventually(
+        () => requestsLeft(server),
+        ({ length }) => length === 0,
+      );
+    });
+  });
+
+  describe('that nobody has', () => {
+    before(async () => {
+      server = await start({ signerName: nobodysSigner });
+    });
+    after(() => server.stop());
+    afterEach(async () => expect(await requestsLeft(server)).to.deep.equal([]));
+
+    it('is our trouble while the service may not approve at it: 503', async () => {
+      expect((await refusal(await authorize(server, 'alice'))).code).to.equal(503);
+    });
+
+    it('CRT-05 fails: 503', async () => {
+      await letApprove(server.kubernetes, nobodysSigner);
+      const answer = authorize(server, 'alice').then(refusal);
+      const [approved] = await eventually(
+        async () => (await requestsLeft(server)).filter(({ status }) => status.conditions.length > 0),
+        ({ length }) => length > 0,
+      );
+      if (approved) await decide(server.kubernetes, approved.metadata.name, 'status', 'Failed', approved.status.conditions);
+
+      expect((await answer).code).to.equal(503);
+    });
+
+    it('CRT-05 never answers: 504', async () => {
+      const response = await authorize(server, 'alice');
+
+      expect(response.headers.get('retry-after')).to.equal('1');
+      expect((await refusal(response)).code).to.equal(504);
+    });
+  });
+
+  it('is not asked with users.certificates.enabled: false: 404 names the setting, to those who are logged in', async () => {
+    server = await start({ enabled: false });
+    try {
+      const response = await authorize(server, 'alice');
+      expect(response.headers.has('retry-after')).to.equal(false);
+      expect([response.status, await response.json()]).to.deep.equal([
+        404,
+        {
+          kind: 'Status',
+          apiVersion: 'v1',
+          metadata: {},
+          status: 'Failure',
+          message: 'certificates are switched off here (users.certificates.enabled)',
+          reason: 'NotFound',
+          code: 404,
+        },
+      ]);
+      expect(await requestsLeft(server)).to.deep.equal([]);
+      expect((await server.request('/auth/v1/authorize', { method: 'POST', body: {} })).status).to.equal(401);
+    } finally {
+      await server.stop();
+    }
+  });
+});

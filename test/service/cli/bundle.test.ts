@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process';
+import { copyFile, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { transform } from 'esbuild';
+import { eventually } from '../../support/cluster-admin.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { buildPlugin } from './bundle.ts';
+import { credentialOf, Machine } from './machine.ts';
+
+const run = promisify(execFile);
+
+describe('the programs as they are built', () => {
+  let plugin: Awaited<ReturnType<typeof buildPlugin>>;
+  let provider: TestProvider;
+  let machine: Machine;
+  let program: string;
+  before(async () => {
+    plugin = await buildPlugin();
+    provider = await TestProvider.start({ clientID: 'kubectl' });
+    machine = await Machine.create();
+    program = join(machine.home, 'kubectl-atrium');
+    await copyFile(plugin.path, program);
+  });
+  after(async () => {
+    await provider?.stop();
+    await machine?.remove();
+    await plugin?.remove();
+  });
+
+  it('is one file for kubectl, can be run, and needs nothing but Node.js', async () => {
+    expect((await stat(plugin.path)).mode & 0o111).to.equal(0o111);
+    const text = await readFile(program, 'utf8');
+    expect(text).to.match(/^#!\/usr\/bin\/env node\n/);
+    expect(text.length).to.be.lessThan(1024 * 1024);
+    const { stdout, stderr } = await run(program, ['--help'], { cwd: machine.home, env: { PATH: machine.environment.PATH } });
+
+    expect(stderr).to.equal('');
+    expect([...stdout.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name)).to.deep.equal(['login', 'token', 'logout', 'completion', 'help']);
+  });
+
+  it('runs where files are modules, too', async () => {
+    await machine.file('package.json', '{ "type": "module" }');
+
+    expect((await run(program, ['--version'], { env: { PATH: machine.environment.PATH } })).stdout).to.match(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('says in one line that Node.js is too old, built or not', async () => {
+    const source = (name: string) => fileURLToPath(new URL(`../../../src/${name}`, import.meta.url));
+    const preload = fileURLToPath(new URL('old-node.cjs', import.meta.url));
+    for (const file of [source('atrium.js'), source('kubectl-atrium.js'), program, plugin.service])
+      for (const [version, isRefused] of Object.entries({ '20.20.2': true, '24.10.9': true, '24.11.0': false, '26.0.0': false })) {
+        const command = [process.execPath, '--require', preload, file, '--version'];
+        const { code, stdout, stderr } = await machine.spawn(command, { OLD_NODE: version }).finished;
+        expect(code, `${file} on ${version}: ${stderr}`).to.equal(isRefused ? 1 : 0);
+        if (!isRefused) continue;
+        expect(stdout).to.equal('');
+        expect(stderr).to.equal(`Node.js 24.11 or later is needed; this is ${version} (${process.execPath})\n`);
+      }
+  });
+
+  it('begins with what an old Node.js can read', async () => {
+    for (const file of [program, plugin.service]) {
+      const text = await readFile(file, 'utf8');
+      // Else the file as a whole is refused, before it can say why.
+      expect(text).not.to.match(/^\s*(import|export)\b/m);
+      // What comes out the same has nothing in it that is newer.
+      const { code: old } = await transform(text, { target: 'node14' });
+      const { code: newest } = await transform(text, { target: 'esnext' });
+      expect(old === newest, file).to.equal(true);
+    }
+  });
+
+  it('writes its log for people, too', async () => {
+    const cluster = { server: 'http://127.0.0.1:9', 'insecure-skip-tls-verify': true };
+    const kubeconfig = { clusters: [{ name: 'a', cluster }], contexts: [{ name: 'a', context: { cluster: 'a' } }], 'current-context': 'a' };
+    const service = machine.spawn([process.execPath, plugin.service], {
+      KUBECONFIG: await machine.file('kubeconfig', JSON.stringify(kubeconfig)),
+      ATRIUM_LOG__FORMAT: 'pretty',
+      ATRIUM_SERVER__HOST: '127.0.0.1',
+      ATRIUM_SERVER__PORT: '0',
+      ATRIUM_SERVER__METRICSPORT: '0',
+    });
+    await eventually(
+      () => service.output.stdout + service.output.stderr,
+      (text) => text.includes('listening') || text.includes('rror'),
+    );
+    service.signal('SIGINT');
+
+    expect(await service.finished).to.include({ code: 0, stderr: '' });
+    expect(service.output.stdout)
+      .to.match(/^\[.*\] .*INFO.*: .*listening.*"port":\d+/m)
+      .and.not.to.match(/^\{/m);
+  });
+
+  it('logs in, prints tokens and logs out', async () => {
+    const options = ['--issuer', provider.issuer];
+    const first = await machine.spawn([program, 'login', ...options]).finished;
+    expect(first.code, first.stderr).to.equal(0);
+    provider.forgetRequests();
+    const second = await machine.spawn([program, 'token', ...options]).finished;
+    expect(credentialOf(second).token).to.match(/^ey/);
+    expect(provider.requests).to.deep.equal([]);
+
+    expect(await machine.spawn([program, 'logout', ...options]).finished).to.include({ code: 0, stderr: 'Logged out.\n' });
+    expect(provider.hits('revocation')).to.equal(1);
+    expect((await machine.spawn([program, 'token', ...options]).finished).code).to.equal(1);
+  });
+});

@@ -1,0 +1,362 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { eventually } from '../../support/cluster-admin.ts';
+import { Command } from '../../support/command.ts';
+import { Browser } from '../identity/browser.ts';
+
+const infoFile = z.object({
+  url: z.string(),
+  issuer: z.string(),
+  kubeconfig: z.string(),
+  people: z.array(
+    z.object({
+      email: z.string(),
+      role: z.enum(['admin', 'manager', 'viewer', 'nobody']),
+      password: z.string().min(12),
+      token: z.string(),
+    }),
+  ),
+  images: z.array(z.object({ name: z.string(), key: z.string() })),
+  accessToken: z.string(),
+  directory: z.object({ url: z.string(), caFile: z.string(), password: z.string() }),
+});
+const condition = z.looseObject({ type: z.string(), status: z.string() });
+const objects = z.looseObject({
+  items: z.array(z.looseObject({ status: z.looseObject({ conditions: z.array(condition).optional(), phase: z.string().optional() }) })),
+});
+
+const loginInfo = z.looseObject({ auth_url: z.string() });
+const userInfo = z.looseObject({
+  name: z.string(),
+  ext: z.looseObject({
+    token_storage: z.string(),
+    token: z.looseObject({ access_token: z.string().optional(), id_token: z.string().optional() }),
+  }),
+});
+
+const has = (program: string) => {
+  const isHere = (process.env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, program)));
+  if (!isHere) console.log(`test/service/cli/demo.test.ts: ${program} is not on this machine, its lines are shown by HTTP elsewhere`);
+  return isHere;
+};
+const hasKubectl = has('kubectl');
+const hasCurl = has('curl');
+const run = promisify(execFile);
+const kubectl = async (info: z.infer<typeof infoFile>, ...args: string[]) =>
+  (await run('kubectl', ['--kubeconfig', info.kubeconfig, ...args])).stdout;
+
+describe('atrium sandbox, the demo', () => {
+  let directory: string;
+  let demo: Command;
+  let info: z.infer<typeof infoFile>;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
+    const path = join(directory, 'info.json');
+    const frontEnd = ['--origin', 'http://localhost:5173', '--redirect-url', 'http://localhost:5173/app'];
+    demo = new Command(['sandbox', '--port', '0', '--users', '3', '--info', path, ...frontEnd]);
+    await eventually(
+      () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+    );
+    expect(demo.stderr).to.equal('');
+    info = infoFile.parse(JSON.parse(await readFile(path, 'utf8')));
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
+  });
+  after(async () => {
+    await demo.end();
+    await rm(directory, { recursive: true });
+  });
+
+  const get = (path: string, role?: string, init: RequestInit = {}) => {
+    const token = info.people.find((person) => person.role === role)?.token;
+    return fetch(`${info.url}${path}`, { ...init, headers: { ...(token && { authorization: `Bearer ${token}` }), ...init.headers } });
+  };
+
+  /** As a browser without scripts, up to what the console is told. */
+  const logIn = async (role: string, { storage = 'cookie', password = '', email = '' } = {}) => {
+    const person = email === '' ? info.people.find((one) => one.role === role) : { email, password };
+    const browser = new Browser(info.url, [info.url]);
+    const { auth_url } = loginInfo.parse(JSON.parse((await browser.get(`${info.url}/api/v2/token/login?token_storage=${storage}`)).body));
+    const { url, response } = await browser.submit(await browser.get(auth_url), {
+      email: person?.email ?? '',
+      password: password || (person?.password ?? ''),
+    });
+    if (!url.searchParams.has('code')) return { browser, status: response.status };
+    const answer = await browser.get(`${info.url}/api/v2/token/callback${url.search}`);
+    return { browser, status: answer.response.status, userInfo: userInfo.parse(JSON.parse(answer.body)) };
+  };
+
+  it('prints one screen: the address, four people with their passwords, a line for curl and one for kubectl', () => {
+    const lines = demo.stdout.trimEnd().split('\n');
+    const commands = lines.filter((line) => /^ {2}(curl|kubectl) /.test(line));
+
+    expect(lines.length).to.be.lessThanOrEqual(24);
+    expect(demo.stdout).to.match(new RegExp(`^Atrium is ready after \\d+\\.\\d s: ${info.url}$`, 'm'));
+    expect(info.people.map(({ role }) => role)).to.deep.equal(['admin', 'manager', 'viewer', 'nobody']);
+    for (const { email, password } of info.people) expect(demo.stdout).to.match(new RegExp(`^  ${email} +${password} `, 'm'));
+    expect(commands).to.deep.equal([
+      `  curl '${info.url}/api/v1/modules?pretty=true'`,
+      `  kubectl --kubeconfig ${info.kubeconfig} get users`,
+    ]);
+    expect(new Set(info.people.map(({ password }) => password))).to.have.property('size', 4);
+    expect(demo.stdout).not.to.match(/eyJ|cat_/);
+  });
+
+  it('takes an access token, and so does its cluster', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const made = await get('/auth/v1/accesstoken', 'manager', { method: 'POST', headers, body: '{"description":"try"}' });
+    const { token } = z.object({ token: z.string() }).parse(await made.json());
+    for (const one of [token, info.accessToken]) {
+      const seen = await get('/api/v1/token/info', undefined, { headers: { authorization: `Bearer ${one}` } });
+
+      expect(await seen.json()).to.include({ name: 'manager@example.com' });
+      if (hasKubectl) expect(await kubectl(info, '--token', one, 'auth', 'whoami')).to.contain('manager@example.com');
+    }
+  });
+
+  it('has something of everything: passwords that are set, a plugin, a binding', async () => {
+    const list = async (resource: string) => objects.parse(await (await get(`/apis/${resource}`, 'admin')).json()).items;
+    const are = async (path: string, type: string) =>
+      (await list(path)).flatMap(({ status }) => (status.conditions ?? []).filter((one) => one.type === type).map((one) => one.status));
+
+    await eventually(
+      () => are('auth.platform.io/v1/users', 'PasswordSet'),
+      (statuses) => statuses.length === 11 && statuses.every((status) => status === 'True'),
+    );
+    if (!hasKubectl) return;
+    await eventually(
+      async () => [
+        await kubectl(
+          info,
+          'get',
+          'consoleplugin',
+          'cost-report',
+          '-o',
+          'jsonpath={.status.conditions[*].type}={.status.conditions[*].status}',
+        ),
+        await kubectl(info, 'get', 'userbinding', 'oncall-view', '-o', 'jsonpath={.status.phase}'),
+      ],
+      ([plugin, binding]) => plugin === 'Available=True' && binding === 'Synced',
+    );
+  });
+
+  it('has a directory to synchronise with, whose people log in with its password', async () => {
+    const sync = async (body: object) => {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await get('/auth/v1/users/sync', 'admin', { method: 'PUT', headers, body: JSON.stringify(body) });
+      return [answer.status, z.looseObject({ connectors: z.array(z.looseObject({})) }).parse(await answer.json()).connectors[0]];
+    };
+    const first = { status: 'Success', fetched: 5, created: 2, updated: 3, invalidated: 0, failed: 0 };
+    const [status, planned] = await sync({ dryRun: true });
+    expect(status).to.equal(200);
+    expect(planned).to.include(first);
+    expect((await sync({}))[1]).to.include(first);
+    expect((await sync({}))[1]).to.include({ fetched: 5, created: 0, unchanged: 5 });
+
+    const { password } = info.directory;
+    const { userInfo } = await logIn('', { email: 'chloe@example.com', password });
+    expect(userInfo).to.deep.include({ name: 'chloe@example.com' });
+    expect(await logIn('', { email: 'chloe@example.com', password: `${password}x` })).to.not.have.property('userInfo');
+    expect(await logIn('', { email: 'zoe@example.com', password })).to.not.have.property('userInfo');
+  });
+
+  it('lets a front-end on another port call it, and logs people in to there', async () => {
+    const origin = 'http://localhost:5173';
+    const allowed = async (from: string) =>
+      (await get('/api/v1/modules', undefined, { headers: { origin: from } })).headers.get('access-control-allow-origin');
+    const login = async (to: string) => (await get(`/api/v2/token/login?redirect_uri=${encodeURIComponent(to)}`)).status;
+
+    expect([await allowed(origin), await allowed('http://localhost:5174')]).to.deep.equal([origin, null]);
+    expect([await login(`${origin}/app`), await login(`${origin}/`)]).to.deep.equal([200, 400]);
+  });
+
+  it('serves a page, the configuration of a console and the demo objects to anybody', async () => {
+    const page = await get('/', undefined, { headers: { accept: 'text/html' } });
+    const modules = z
+      .looseObject({ environment: z.array(z.object({ key: z.string(), value: z.string() })) })
+      .parse(await (await get('/api/v1/modules')).json());
+    const plugins = z
+      .looseObject({ items: z.array(z.looseObject({ path: z.string() })) })
+      .parse(await (await get('/api/v1/console-plugins')).json());
+
+    expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
+    expect(modules.environment.map(({ key }) => key)).to.include.members(['title', 'theme', 'CONSOLE_PUBLIC_CLUSTER']);
+    expect(plugins.items.map(({ path }) => path)).to.deep.equal(
+      ['entry.js', 'plugin-manifest.json', 'style.css'].map((name) => `/plugins/cost-report/${name}`),
+    );
+  });
+
+  it('shows each person what the roles of the cluster allow', async () => {
+    const users = async (role?: string) => (await get('/auth/v2/users?limit=1', role)).status;
+    const image = async (role?: string) => (await get('/api/v1/cm/release-poster/poster.svg', role)).status;
+
+    expect([await users('admin'), await users('manager'), await users('viewer'), await users('nobody'), await users()]).to.deep.equal([
+      200, 200, 200, 403, 401,
+    ]);
+    expect([await image('admin'), await image('nobody'), await image()]).to.deep.equal([200, 403, 404]);
+    expect((await get('/api/v1/cm/console-logo/logo.png')).headers.get('content-type')).to.equal('image/png');
+  });
+
+  it('lets a person log in with an e-mail address and a password', async () => {
+    const { browser, userInfo } = await logIn('manager');
+    const outsider = await logIn('nobody');
+
+    expect(userInfo).to.include({ name: 'manager@example.com' });
+    expect(userInfo?.ext.token_storage).to.equal('cookie');
+    expect((await browser.get(`${info.url}/auth/v2/users?limit=1`)).response.status).to.equal(200);
+    expect((await outsider.browser.get(`${info.url}/auth/v2/users?limit=1`)).response.status).to.equal(403);
+    expect(await logIn('manager', { password: 'not-the-password' })).to.not.have.property('userInfo');
+  });
+
+  it('lets a script log in for a bearer token, which the cluster takes, too', async () => {
+    const token = (await logIn('viewer', { storage: 'local' })).userInfo?.ext.token;
+    const users = await get('/auth/v2/users?limit=1', undefined, { headers: { authorization: `Bearer ${token?.access_token}` } });
+
+    expect(info.issuer).to.equal(`${info.url}/identity`);
+    expect(users.status).to.equal(200);
+    if (hasKubectl) expect(await kubectl(info, '--token', token?.id_token ?? '', 'get', 'users')).to.contain('jane@example.com');
+  });
+
+  it('has the named people and as many generated ones as asked for', async () => {
+    const { total } = z.looseObject({ total: z.number() }).parse(await (await get('/auth/v2/users', 'viewer')).json());
+
+    expect(total).to.be.oneOf([12 + 3, 12 + 3 + 2]);
+  });
+
+  if (hasCurl && hasKubectl) {
+    it('prints lines that work', async () => {
+      const lines = demo.stdout.split('\n').filter((line) => /^ {2}(curl|kubectl) /.test(line));
+      const { stdout } = await run('sh', ['-ec', lines.join('\n')], { cwd: directory });
+
+      expect(stdout).to.contain('"Atrium demo"').and.to.contain('jane@example.com');
+    });
+  }
+
+  if (hasKubectl) {
+    it('lets kubectl list the people with their columns', async () => {
+      const [header = '', ...rows] = (await kubectl(info, 'get', 'users')).trimEnd().split('\n');
+
+      expect(header.split(/\s{2,}/).map((column) => column.trim())).to.include.members([
+        'NAME',
+        'USERNAME',
+        'DISPLAY NAME',
+        'SOURCE',
+        'PHASE',
+        'LAST LOGIN',
+        'AGE',
+      ]);
+      expect(rows).to.have.length.within(15, 17);
+      expect(rows.find((row) => row.includes('jane@example.com'))).to.match(/Jane Doe\s+Local\s+Normal/);
+    });
+
+    it('has short names, e-mail addresses beside the names of records, and no records of its own in the category', async () => {
+      const lines = async (...args: string[]) => (await kubectl(info, 'get', ...args)).trimEnd().split('\n');
+      const subjects = await eventually(
+        () => lines('ub', '-o', 'wide'),
+        ([, line = '']) => line.includes('@'),
+      );
+
+      expect(subjects[1]).to.match(
+        /^oncall-view +Group +oncall +namespace +view +Synced +\["Group oncall","User priya@example\.com"\] +\d+/,
+      );
+      expect((await lines('at')).join('\n')).to.match(/ manager@example\.com +Nightly report /);
+      expect(await lines('cp', '-o', 'name')).to.deep.equal(['consoleplugin.console.platform.io/cost-report']);
+      expect(
+        await lines('usr', '--field-selector', 'spec.email=jane@example.com', '-o', 'jsonpath={.items[*].spec.username}'),
+      ).to.deep.equal(['Jane Doe']);
+      expect(await lines('grp', 'oncall', '-o', 'jsonpath={.status.members[*].email}')).to.deep.equal([
+        'jane@example.com amara@example.com tomas@example.com',
+      ]);
+      const category = (await lines('platform-auth', '-o', 'name')).map((name) => name.split('.')[0]);
+      expect([...new Set(category)].sort()).to.deep.equal(['accesstoken', 'consoleplugin', 'group', 'user', 'userbinding']);
+      expect(await lines('revokedtokens,identityrecords', '-A', '-o', 'name')).not.to.deep.equal(['']);
+    });
+
+    it('tells apart what one may do with users, and whether one may act as them', async () => {
+      const can = (...args: string[]) =>
+        kubectl(info, 'auth', 'can-i', ...args, '--as', 'manager@example.com').catch(({ stdout }: { stdout: string }) => stdout);
+
+      expect(await can('impersonate', 'users.auth.platform.io')).to.equal('no\n');
+      expect(await can('delete', 'users.auth.platform.io')).to.equal('yes\n');
+      expect(await can('impersonate', 'users')).to.equal('no\n');
+    });
+
+    it('answers what docs/kubectl.md asks about impersonation', async () => {
+      const review = join(directory, 'review.json');
+      const resourceAttributes = { verb: 'impersonate', resource: 'users', name: 'jane@example.com' };
+      const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };
+      await writeFile(review, JSON.stringify(body));
+      const ask = (...args: string[]) =>
+        kubectl(info, 'create', '--raw', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', '-f', review, ...args);
+
+      expect(await ask()).to.contain('"allowed":true');
+      expect(await ask('--token', info.people.find(({ role }) => role === 'manager')?.token ?? '')).to.contain('"allowed":false');
+    });
+
+    it('shows a ConfigMap that kubectl changed in the next answers', async () => {
+      await kubectl(
+        info,
+        '-n',
+        'atrium-system',
+        'patch',
+        'configmap',
+        'console-environment',
+        '--type',
+        'merge',
+        '-p',
+        '{"data":{"theme":"dark"}}',
+      );
+
+      await eventually(
+        async () => z.looseObject({ theme: z.string() }).parse(await (await get('/api/v1/envs')).json()).theme,
+        (theme) => theme === 'dark',
+      );
+    });
+  }
+
+  it('stops on SIGTERM: not ready at once, what is in flight finishes, exit 0', async () => {
+    const watch = await get('/apis/auth.platform.io/v1/users?watch=true', 'admin');
+    demo.signal('SIGTERM');
+    const notReady = await eventually(
+      () => get('/readyz'),
+      ({ status }) => status === 503,
+    );
+
+    expect(await notReady.json()).to.include({ kind: 'Status', code: 503 });
+    expect((await get('/api/v1/modules')).status).to.equal(200);
+    await watch.body?.cancel();
+    expect((await demo.finished).code).to.equal(0);
+  });
+
+  it('leaves nothing behind that holds a secret', () => {
+    expect([existsSync(info.kubeconfig), existsSync(join(directory, 'info.json'))]).to.deep.equal([false, false]);
+  });
+
+  it('serves another page, and tells what cannot be', async () => {
+    await writeFile(join(directory, 'index.html'), '<p>another page</p>');
+    const other = new Command(['sandbox', '--port', '0', '--users', '0', '--static', directory]);
+    await eventually(
+      () => other.process.exitCode !== null || other.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+    );
+    const url = /http:\/\/\S+/.exec(other.stdout)?.[0] ?? '';
+    const page = await fetch(url, { headers: { accept: 'text/html' } });
+    const kubeconfig = /--kubeconfig (\S+)/.exec(other.stdout)?.[1] ?? '';
+    expect(await page.text()).to.equal('<p>another page</p>');
+    expect(existsSync(kubeconfig)).to.equal(true);
+    other.signal('SIGINT');
+    expect((await other.finished).code).to.equal(0);
+    expect(existsSync(dirname(kubeconfig))).to.equal(false);
+
+    const refused = await new Command(['sandbox', '--port', '0', '--origin', 'localhost:5173']).finished;
+    expect(refused.code).to.equal(2);
+    expect(refused.stderr).to.contain('server.corsOrigins[0]: must be an origin');
+  });
+});

@@ -1,0 +1,133 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const source = fileURLToPath(new URL('../../../src/', import.meta.url));
+
+/** Imports point down only. A folder may always import itself; `types` marks what may be imported as types alone. */
+const allowed: Record<string, { values: string[]; types: string[] }> = {
+  'main.ts': { values: ['app.ts', 'create-admin.ts', 'demo.ts', 'cli', 'config', 'http', 'kubernetes'], types: [] },
+  'create-admin.ts': { values: ['config', 'http', 'kubernetes', 'accounts'], types: [] },
+  'kubectl-atrium.ts': { values: ['cli'], types: [] },
+  'demo.ts': { values: ['app.ts', 'config', 'http', 'sandbox', 'accounts'], types: [] },
+  'app.ts': { values: ['features.ts', 'config', 'http', 'discovery', 'docs-page'], types: ['kubernetes'] },
+  'features.ts': {
+    values: [
+      'config',
+      'http',
+      'kubernetes',
+      'accounts',
+      'console',
+      'plugins',
+      'proxy',
+      'login',
+      'users',
+      'directory',
+      'groups',
+      'bindings',
+      'roles',
+      'certificates',
+      'tokens',
+      'kubeconfig',
+      'access',
+      'namespaces',
+      'identity',
+    ],
+    types: [],
+  },
+  console: { values: ['http', 'kubernetes'], types: ['config'] },
+  plugins: { values: ['http', 'kubernetes'], types: ['config'] },
+  proxy: { values: ['http', 'kubernetes'], types: ['config'] },
+  login: { values: ['http', 'kubernetes', 'accounts', 'listing', 'oidc'], types: ['config'] },
+  users: { values: ['http', 'kubernetes', 'accounts', 'listing'], types: ['config'] },
+  discovery: { values: ['http'], types: [] },
+  'docs-page': { values: ['http'], types: [] },
+  directory: { values: ['http', 'kubernetes', 'accounts'], types: ['config'] },
+  bindings: { values: ['http', 'kubernetes', 'accounts', 'listing'], types: ['config'] },
+  groups: { values: ['http', 'kubernetes', 'accounts', 'listing'], types: ['config'] },
+  roles: { values: ['http', 'kubernetes', 'accounts'], types: ['config'] },
+  certificates: { values: ['http', 'kubernetes', 'accounts'], types: ['config'] },
+  tokens: { values: ['http', 'kubernetes', 'accounts', 'listing'], types: ['config'] },
+  kubeconfig: { values: ['http', 'kubernetes'], types: ['config'] },
+  access: { values: ['http', 'kubernetes'], types: ['config'] },
+  namespaces: { values: ['http', 'kubernetes', 'listing'], types: [] },
+  identity: { values: ['http', 'kubernetes', 'accounts', 'oidc'], types: ['config'] },
+  accounts: { values: ['http', 'kubernetes'], types: ['config'] },
+  listing: { values: ['http', 'kubernetes'], types: [] },
+  kubernetes: { values: ['http'], types: ['config'] },
+  sandbox: { values: ['http'], types: ['config'] },
+  cli: { values: ['oidc'], types: [] },
+  // What several parties of OpenID Connect share.
+  oidc: { values: [], types: ['config'] },
+  http: { values: [], types: [] },
+  config: { values: [], types: [] },
+};
+
+const importLine = /^(import|export)(\s+type)?\s[^;]*?from\s+'(\.[^']+)'/gms;
+
+function sourceFiles(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    return entry.isDirectory() ? sourceFiles(path) : entry.name.endsWith('.ts') ? [path] : [];
+  });
+}
+
+const room = (path: string) => relative(source, path).split('/')[0] ?? '';
+
+function forbiddenImports(file: string): string[] {
+  const from = room(file);
+  const rule = allowed[from];
+  return [...readFileSync(file, 'utf8').matchAll(importLine)].flatMap(([, , type, target = '']) => {
+    const to = room(join(dirname(file), target));
+    if (to === from || to === '..' || rule?.values.includes(to) || (type !== undefined && rule?.types.includes(to))) return [];
+    return [`${relative(source, file)} imports ${to}`];
+  });
+}
+
+describe('the import table', () => {
+  const files = sourceFiles(source);
+
+  it('knows every room', () => {
+    expect([...new Set(files.map(room))].filter((name) => !(name in allowed))).to.deep.equal([]);
+  });
+
+  it('holds for every import', () => {
+    expect(files.flatMap(forbiddenImports)).to.deep.equal([]);
+  });
+
+  it('leaves process.env, process.exit and the signals to the two programs', () => {
+    const programs = ['main.ts', 'kubectl-atrium.ts'].map((name) => join(source, name));
+    const offenders = files.filter((file) => !programs.includes(file) && /process\.(env|exit|on)\b/.test(readFileSync(file, 'utf8')));
+
+    expect(offenders.map((file) => relative(source, file))).to.deep.equal([]);
+  });
+
+  it('keeps a feature closed but for the door that the wiring uses', () => {
+    const below = ['accounts', 'config', 'http', 'kubernetes'];
+    const doors = ['app.ts', 'features.ts']
+      .flatMap((file) => [...readFileSync(join(source, file), 'utf8').matchAll(/from '\.\/([\w-]+)\/([^']+)'/g)])
+      .filter(([, folder = '']) => !below.includes(folder))
+      .map(([, folder, file]) => `${folder}/${file}`);
+
+    expect(doors.sort()).to.deep.equal([
+      'access/access.ts',
+      'bindings/bindings.ts',
+      'certificates/certificates.ts',
+      'console/console.ts',
+      'directory/directory.ts',
+      'discovery/discovery.ts',
+      'docs-page/docs-page.ts',
+      'groups/groups.ts',
+      'identity/identity.ts',
+      'kubeconfig/kubeconfig.ts',
+      'login/login.ts',
+      'namespaces/namespaces.ts',
+      'plugins/plugins.ts',
+      'proxy/proxy.ts',
+      'roles/roles.ts',
+      'tokens/tokens.ts',
+      'users/users.ts',
+    ]);
+  });
+});

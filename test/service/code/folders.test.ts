@@ -1,0 +1,28 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { z } from 'zod';
+
+const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(readFileSync('package.json', 'utf8')));
+const tests = globSync('test/**/*.test.ts');
+/** What each script gives to mocha. */
+const runs = Object.values(scripts).flatMap((script) =>
+  [...script.matchAll(/\bmocha ([^&"]+)/g)].map(([, given = '']) => given.trim().split(/\s+/)),
+);
+const folders = runs.flat().filter((word) => word.startsWith('test/'));
+
+describe('the folders of the tests', () => {
+  it('are those of docs/testing.md', () => {
+    const known = /^test\/(service|cluster|tools\/(api|browser|chart|clients|directory|docs|hostile|image|installed|keycloak|kubectl))\//;
+
+    expect(tests.filter((path) => !known.test(path))).to.deep.equal([]);
+  });
+
+  it('say where a test runs, and no name of a file does', () => {
+    expect(runs.flat().filter((word) => /[*{?]|\.ts$|^--ignore/.test(word))).to.deep.equal([]);
+    expect(folders.filter((folder) => !existsSync(folder))).to.deep.equal([]);
+  });
+
+  it('are each run by a script', () => {
+    expect(tests.filter((path) => !folders.some((folder) => path.startsWith(`${folder}/`)))).to.deep.equal([]);
+  });
+});

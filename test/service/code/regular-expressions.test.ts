@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { tokenizer } from 'acorn';
+import { expect } from 'chai';
+import { check } from 'recheck';
+
+interface Expression {
+  file: string;
+  pattern: string;
+  flags: string;
+}
+
+const source = new URL('../../../src/', import.meta.url);
+
+/** Every regular expression that is written as a literal. */
+function expressionsOf(file: string): Expression[] {
+  const code = stripTypeScriptTypes(readFileSync(new URL(file, source), 'utf8'));
+  const tokens = [...tokenizer(code, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true })];
+  return tokens.flatMap((token) => {
+    if (token.type.label !== 'regexp' || !('value' in token)) return [];
+    const { pattern, flags } = token.value as Pick<Expression, 'pattern' | 'flags'>;
+    return [{ file, pattern, flags }];
+  });
+}
+
+describe('regular expressions of the service', () => {
+  it('match in a time that grows with the length of the text, not with its square', async () => {
+    // The search for a text that takes long is thorough.
+    const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+    const expressions = files.flatMap(expressionsOf);
+    expect(expressions.length).to.be.greaterThan(100);
+    const slow: string[] = [];
+    for (const { file, pattern, flags } of expressions) {
+      const { status } = await check(pattern, flags, { timeout: 30_000 });
+      if (status !== 'safe') slow.push(`src/${file}: /${pattern}/${flags} is ${status}`);
+    }
+    expect(slow).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,62 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { App } from '../../../src/app.ts';
+
+/** Words that Kubernetes' documentation would not use, or would not write so. `nobody` is also a user of the demo. */
+const refused = /\b(?:whoever|somebody|anybody|everybody|anew|log-ins?|log-outs?)\b|(?<!['`@_ ]|as |may )\bnobody\b(?![@'`"_:])/i;
+const longestSentence = 30;
+const longestLine = 120;
+
+const pages = [
+  ...globSync('{README,CONTRIBUTING,SECURITY,CODE_OF_CONDUCT}.md'),
+  ...globSync('docs/*.md'),
+  ...globSync('docs/contract/*.md'),
+  ...globSync('deploy/helm/atrium/README.md'),
+];
+
+/** Markdown without code blocks and comments. */
+const withoutCode = (text: string) => text.replaceAll(/^```.*?^```/gms, '').replaceAll(/<!--.*?-->/gs, '');
+
+/** Paragraphs, list items and cells. */
+function passages(text: string): string[] {
+  return text
+    .split(/\n\s*\n|\n(?=\s*(?:[-*|#>]|\d+\.)\s?)/)
+    .flatMap((passage) => (passage.trimStart().startsWith('|') ? passage.split(/(?<!\\)\|/) : [passage]));
+}
+
+/** What is quoted as code counts as one word; a list or an explanation behind a semicolon or colon counts for itself. */
+function sentences(passage: string): string[] {
+  const plain = passage
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/`[^`]*`/g, 'code')
+    .replaceAll(/\s+/g, ' ');
+  return plain.split(/(?<=[.!?:;]\*{0,2})\s+/);
+}
+
+const tooLong = (text: string) =>
+  passages(text)
+    .flatMap(sentences)
+    .filter((sentence) => sentence.trim().split(' ').length > longestSentence);
+
+describe('the words of the documentation', () => {
+  for (const file of pages) {
+    it(`of ${file} are plain, its sentences and lines short`, () => {
+      const text = readFileSync(file, 'utf8');
+      const prose = withoutCode(text);
+      expect(prose.split('\n').filter((line) => refused.test(line.replaceAll(/`[^`]*`/g, '')))).to.deep.equal([]);
+      expect(tooLong(prose)).to.deep.equal([]);
+      expect(prose.split('\n').filter((line) => line.length > longestLine && !line.trimStart().startsWith('|'))).to.deep.equal([]);
+    });
+  }
+
+  it('of the OpenAPI document are plain, its sentences short', () => {
+    const texts: string[] = [];
+    JSON.stringify(App.describe(), (key, value: unknown) => {
+      if ((key === 'description' || key === 'summary') && typeof value === 'string') texts.push(value);
+      return value;
+    });
+    expect(texts.length).to.be.greaterThan(400);
+    expect(texts.filter((text) => refused.test(text))).to.deep.equal([]);
+    expect(texts.flatMap(tooLong)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,216 @@
+import { X509Certificate } from 'node:crypto';
+import { expect } from 'chai';
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { base64, selfSigned, signingRequest, subjectOf } from '../../support/signing-request.ts';
+import { type ApiClient, type KubernetesObject, objectOf } from './api-client.ts';
+import { eventually } from './eventually.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+const path = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+const clientSigner = 'kubernetes.io/kube-apiserver-client';
+const nobodysSigner = 'example.com/nobody-signs-here';
+const issuedStatus = z.object({ certificate: z.string() });
+
+describe('CertificateSigningRequests', () => {
+  let workspace: Workspace;
+  let admin: ApiClient;
+  let alice: ApiClient;
+  before(async () => {
+    workspace = await openWorkspace();
+    ({ admin } = workspace);
+    alice = await workspace.as('alice');
+    await bind('alice', [{ apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['create', 'get'] }]);
+  });
+  after(() => workspace.close());
+
+  const bind = async (person: string, rules: unknown[]) => {
+    const { metadata } = await admin.create('/apis/rbac.authorization.k8s.io/v1/clusterroles', {
+      metadata: { generateName: 'csr-' },
+      rules,
+    });
+    await admin.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      metadata: { name: metadata.name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: person }],
+    });
+  };
+  const anObject = async (spec: Record<string, unknown> = {}, subject = subjectOf('carol', 'dev', 'ops')) => {
+    const { request: pem, key } = await signingRequest({ subject });
+    const object = {
+      metadata: { generateName: 'csr-' },
+      spec: { request: base64(pem), signerName: clientSigner, usages: ['client auth'], ...spec },
+    };
+    return { object, key };
+  };
+  const approval = (type = 'Approved') => ({ status: { conditions: [{ type, status: 'True', reason: 'Test', message: 'as asked' }] } });
+  const approve = (object: KubernetesObject, by = admin) =>
+    by.put(`${path}/${object.metadata.name}/approval`, { ...object, ...approval() });
+  const issued = ({ metadata }: KubernetesObject) =>
+    eventually(async () => {
+      const { certificate } = issuedStatus.parse((await admin.read(`${path}/${metadata.name}`)).status);
+      return Buffer.from(certificate, 'base64').toString();
+    });
+  const whoami = async (certificate: string, key: string) => {
+    const { url, certificateAuthority: ca } = workspace.server;
+    const dispatcher = new Agent({ connect: { ca, cert: certificate, key } });
+    const answer = await request(`${url}/apis/authentication.k8s.io/v1/selfsubjectreviews`, {
+      method: 'POST',
+      dispatcher,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }),
+    });
+    const body = await answer.body.json();
+    await dispatcher.close();
+    return { status: answer.statusCode, body };
+  };
+
+  it('is told who asks, and is not approved by being sent so', async () => {
+    const { object } = await anObject({ username: 'admin', groups: ['system:masters'] });
+    const created = await alice.create(path, { ...object, ...approval() });
+
+    expect(created.spec).to.include({ username: 'alice', signerName: clientSigner });
+    expect(created.spec?.groups).to.include('system:authenticated').and.not.to.include('system:masters');
+    expect(created.status).to.deep.equal({});
+  });
+
+  it('becomes a certificate for clients once it is approved, which says who somebody is', async () => {
+    const { object, key } = await anObject({ expirationSeconds: 600 });
+    const created = await alice.create(path, object);
+    expect((await approve(created)).status).to.equal(200);
+    const pem = await issued(created);
+    const certificate = new X509Certificate(pem);
+
+    expect(certificate.subject.split(/\n| \+ /).sort()).to.deep.equal(['CN=carol', 'O=dev', 'O=ops']);
+    expect(certificate.keyUsage).to.deep.equal(['1.3.6.1.5.5.7.3.2']);
+    expect(certificate.ca).to.equal(false);
+    expect(certificate.validToDate.getTime() - Date.now()).to.be.within(540_000, 601_000);
+
+    const { status, body } = await whoami(pem, key);
+    expect(status).to.equal(201);
+    expect(body).to.have.nested.property('status.userInfo.username', 'carol');
+    expect(body).to.have.nested.property('status.userInfo.groups').members(['dev', 'ops', 'system:authenticated']);
+  });
+
+  it('takes no certificate of another authority', async () => {
+    const { certificate, key } = await selfSigned('admin');
+
+    expect((await whoami(certificate, key)).status).to.equal(401);
+  });
+
+  it('is refused with 422 for what no signer could use', async () => {
+    const { object } = await anObject();
+    const broken = Buffer.from(object.spec.request, 'base64').toString();
+    const der = Buffer.from(broken.replace(/-----.*?-----|\s/g, ''), 'base64');
+    der.writeUInt8(der.readUInt8(30) ^ 1, 30);
+    const block = (label: string, bytes: Buffer) =>
+      base64(`-----BEGIN ${label}-----\n${bytes.toString('base64')}\n-----END ${label}-----\n`);
+    const wrong: [field: string, spec: Record<string, unknown>][] = [
+      ['spec.expirationSeconds', { expirationSeconds: 599 }],
+      ['spec.usages', { usages: [] }],
+      ['spec.usages[0]', { usages: ['world domination'] }],
+      ['spec.signerName', { signerName: 'nobody' }],
+      ['spec.request', { request: base64('hello') }],
+      ['spec.request', { request: block('CERTIFICATE', der) }],
+      ['spec.request', { request: block('CERTIFICATE REQUEST', der) }],
+    ];
+    for (const [field, spec] of wrong) {
+      const { status, body } = await admin.post(path, { ...object, spec: { ...object.spec, ...spec } });
+
+      expect(status, field).to.equal(422);
+      expect(body, field).to.have.nested.property('details.causes[0].field', field);
+    }
+  });
+
+  it('is never for system:masters', async () => {
+    const { object } = await anObject({}, subjectOf('carol', 'system:masters'));
+    const { status, body } = await admin.post(path, object);
+
+    expect(status).to.equal(403);
+    expect(body).to.have.property('message').that.contains(`use of ${clientSigner} signer with system:masters group is not allowed`);
+  });
+
+  it('is approved by those who may approve at its signer, and not by whoever may write', async () => {
+    const rule = { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests/approval'], verbs: ['update'] };
+    const signers = (name: string) => ({
+      apiGroups: ['certificates.k8s.io'],
+      resources: ['signers'],
+      resourceNames: [name],
+      verbs: ['approve'],
+    });
+    const { object } = await anObject();
+    const bob = await workspace.as('bob');
+    await bind('bob', [rule, signers('example.com/other')]);
+    const refusal = await eventually(async () => {
+      const answer = await approve(await admin.create(path, object), bob);
+      expect(answer.text).to.contain('user not permitted');
+      return answer;
+    });
+
+    expect(refusal.status).to.equal(403);
+    expect(refusal.body)
+      .to.have.property('message')
+      .that.contains(`user not permitted to approve requests with signerName "${clientSigner}"`);
+    await bind('bob', [signers('kubernetes.io/*')]);
+    await eventually(async () => expect((await approve(await admin.create(path, object), bob)).status).to.equal(200));
+  });
+
+  it('fails for usages that the signer does not know, and stays without a certificate', async () => {
+    const { object } = await anObject({ usages: ['client auth', 'server auth'] });
+    const created = await admin.create(path, object);
+    await approve(created);
+    const failed = await eventually(async () => {
+      const found = await admin.read(`${path}/${created.metadata.name}`);
+      expect(found).to.have.nested.property('status.conditions[1].type', 'Failed');
+      return found;
+    });
+
+    expect(failed).to.have.nested.property('status.conditions[1].reason', 'SignerValidationFailure');
+    expect(failed.status).not.to.have.property('certificate');
+  });
+
+  it('keeps a decision: it is neither turned round nor taken back nor made by the status', async () => {
+    const { object } = await anObject({ signerName: nobodysSigner });
+    const { metadata } = await admin.create(path, object);
+    const one = `${path}/${metadata.name}`;
+    const byStatus = await admin.patch(`${one}/status`, approval());
+    expect(byStatus.status).to.equal(422);
+    expect(byStatus.text).to.contain('updates may not add a condition of type');
+
+    expect((await admin.patch(`${one}/approval`, approval('Denied'))).status).to.equal(200);
+    for (const status of [{ conditions: [] }, { conditions: [...approval('Denied').status.conditions, ...approval().status.conditions] }]) {
+      const answer = await admin.patch(`${one}/approval`, { status });
+      expect(answer.status).to.equal(422);
+      expect(answer.text).to.match(/updates may not remove a condition|mutually exclusive/);
+    }
+    const [denied] = z.array(z.looseObject({})).parse((await admin.read(one)).status?.conditions);
+    expect(denied).to.include.keys('lastUpdateTime', 'lastTransitionTime').and.to.include({ type: 'Denied', reason: 'Test' });
+  });
+
+  it('changes its labels and nothing else by an update, and a certificate by the status once', async () => {
+    const { object } = await anObject({ signerName: nobodysSigner });
+    const { metadata, spec } = await admin.create(path, object);
+    const one = `${path}/${metadata.name}`;
+    const relabelled = objectOf(await admin.patch(one, { metadata: { labels: { a: 'b' } }, spec: { expirationSeconds: 7200 } }));
+    expect(relabelled.spec).to.deep.equal(spec);
+    expect(relabelled.metadata.labels).to.deep.equal({ a: 'b' });
+
+    const status = { certificate: base64((await selfSigned('carol')).certificate) };
+    expect(objectOf(await admin.patch(`${one}/status`, { status })).status).to.include(status);
+    expect((await admin.patch(`${one}/status`, { status: { certificate: null } })).status).to.equal(422);
+  });
+
+  it('is listed by its signer, shown as a table, and gone when it is deleted', async () => {
+    const { object } = await anObject({ signerName: 'example.com/listed', expirationSeconds: 3600 });
+    const { metadata } = await admin.create(path, object);
+    const { items } = await admin.list(path, { fieldSelector: 'spec.signerName=example.com/listed' });
+    expect(items.map((item) => item.metadata.name)).to.include(metadata.name);
+
+    const { body } = await admin.send('GET', `${path}/${metadata.name}`, {
+      headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+    });
+    expect(body).to.have.nested.property('rows[0].cells').that.include.members(['example.com/listed', 'admin', '60m', 'Pending']);
+    expect((await admin.delete(`${path}/${metadata.name}`)).status).to.equal(200);
+    expect((await admin.get(`${path}/${metadata.name}`)).status).to.equal(404);
+  });
+});

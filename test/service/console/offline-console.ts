@@ -1,0 +1,65 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import { parseConfig } from '../../../src/config/load.ts';
+import { basePathOf } from '../../../src/config/schema.ts';
+import { createConsole } from '../../../src/console/console.ts';
+import type { Timer } from '../../../src/console/timer.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { AccessReviews } from '../../../src/kubernetes/access.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { watchConsolePlugins } from '../../../src/plugins/plugins.ts';
+import { startBareService } from '../../support/bare-service.ts';
+
+/** A directory with these files, below a fresh temporary one that holds `outside` too. */
+export async function makeDirectory(
+  files: Record<string, string | Buffer>,
+): Promise<{ path: string; outside: string; remove(): Promise<void> }> {
+  const outside = await mkdtemp(join(tmpdir(), 'atrium-static-'));
+  const path = join(outside, 'static');
+  for (const [name, content] of Object.entries({ ...files })) {
+    await mkdir(dirname(join(path, name)), { recursive: true });
+    await writeFile(join(path, name), content);
+  }
+  return { path, outside, remove: () => rm(outside, { recursive: true }) };
+}
+
+export interface OfflineOptions {
+  config?: { server?: Record<string, unknown>; console?: Record<string, unknown> };
+  environment?: Record<string, string>;
+  /** Of the looks at the static directory. */
+  timer?: Timer;
+}
+
+/** The console in its frame while there is no API server: what needs none works all the same. */
+export async function startOfflineConsole({ config = {}, environment = {}, timer }: OfflineOptions) {
+  const parsed = parseConfig({ yaml: stringify(config) });
+  const basePath = basePathOf(parsed);
+  const metrics = new Metrics();
+  const log = createLog({ level: 'silent', format: 'json' });
+  const connection = {
+    server: 'https://127.0.0.1:1',
+    tls: {},
+    namespace: 'atrium-system',
+    authorization: async () => 'Bearer nobody-listens',
+    discardAuthorization() {},
+  };
+  const apiServer = new ApiServer({ connection, requestTimeoutMs: 1000, metrics });
+  const access = new AccessReviews({ apiServer, accessCacheMs: 0, metrics });
+  const consolePlugins = watchConsolePlugins({ client: apiServer.asService, metrics, log });
+  const shared = { config: parsed, basePath, apiServer, access, consolePlugins, metrics, log, namespace: 'atrium-system' };
+  const console = createConsole({ ...shared, environment, ...(timer && { timer }) });
+  await console.start();
+  const service = await startBareService(console.operations, { basePath });
+  return {
+    ...service,
+    checks: console.checks,
+    async stop() {
+      await service.stop();
+      await console.stop();
+      await apiServer.close();
+    },
+  };
+}

@@ -1,0 +1,344 @@
+import { appendFile, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { request } from 'undici';
+import { rawGet } from '../../support/raw-http.ts';
+import { makeDirectory, startOfflineConsole } from './offline-console.ts';
+
+const canary = 'canary: outside of the root';
+const index = '<!doctype html><title>root</title>';
+const script = `export const words = '${'many words '.repeat(200)}';\n`;
+const page = { headers: { Accept: 'text/html' } };
+
+describe('HandleStaticFiles', () => {
+  let directory: Awaited<ReturnType<typeof makeDirectory>>;
+  let server: Awaited<ReturnType<typeof startOfflineConsole>>;
+
+  before(async () => {
+    directory = await makeDirectory({
+      'index.html': index,
+      'app.3f6c0b1d.js': script,
+      'app.3f6c0b1d.js.br': brotliCompressSync(script),
+      'app.3f6c0b1d.js.gz': gzipSync(script),
+      'report.20240131.txt': 'a date, no hash',
+      'style.css': 'body { margin: 0 }',
+      'picture.unknown-extension': 'bytes',
+      'no-extension': 'bytes',
+      'a/index.html': '<!doctype html><title>a</title>',
+      'a/x/data.json': '{"a":1}',
+      'with space.txt': 'spaces',
+      'api-guide.txt': 'not below a reserved path',
+      '.env': canary,
+      '.git/config': canary,
+      '..data/linked.txt': 'a mounted ConfigMap',
+    });
+    await writeFile(join(directory.outside, 'secret'), canary);
+    await writeFile(join(directory.outside, 'static-secret'), canary);
+    await symlink(join(directory.path, '..data/linked.txt'), join(directory.path, 'linked.txt'));
+    await symlink(join(directory.outside, 'secret'), join(directory.path, 'leak.txt'));
+    await symlink('..', join(directory.path, 'a/up'));
+    server = await startOfflineConsole({ config: { console: { static: { directory: directory.path } } } });
+  });
+  after(async () => {
+    await server.stop();
+    await directory.remove();
+  });
+
+  const get = (path: string, init: RequestInit = {}) => fetch(`${server.url}${path}`, init);
+  /** Without the decompression and the headers that fetch adds by itself. */
+  const exchange = async (path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') => {
+    const answer = await request(`${server.url}${path}`, { method, headers });
+    return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.from(await answer.body.arrayBuffer()) };
+  };
+
+  it('serves a file with type, validators and caching', async () => {
+    const response = await get('/style.css');
+
+    expect(response.status).to.equal(200);
+    expect(await response.text()).to.equal('body { margin: 0 }');
+    expect(response.headers.get('content-type')).to.equal('text/css; charset=utf-8');
+    expect(response.headers.get('etag')).to.match(/^"[0-9a-f]{32}"$/);
+    expect(Date.parse(response.headers.get('last-modified') ?? '')).to.be.a('number').that.is.not.NaN;
+    expect(response.headers.get('accept-ranges')).to.equal('bytes');
+    expect(response.headers.get('cache-control')).to.equal('no-cache');
+    expect(response.headers.get('x-content-type-options')).to.equal('nosniff');
+  });
+
+  it('lets names with a hash be kept for ever, and no others', async () => {
+    expect((await get('/app.3f6c0b1d.js')).headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+    expect((await get('/report.20240131.txt')).headers.get('cache-control')).to.equal('no-cache');
+  });
+
+  it('never looks at a credential', async () => {
+    const response = await get('/style.css', { headers: { Authorization: 'Basic bm9ib2R5Og==' } });
+
+    expect(response.status).to.equal(200);
+  });
+
+  it('decodes a path once', async () => {
+    expect(await (await get('/with%20space.txt')).text()).to.equal('spaces');
+    expect((await rawGet(server.port, '/with%2520space.txt')).status).to.equal(404);
+  });
+
+  it('gives pages, and only pages, a policy and no frames', async () => {
+    const html = await get('/');
+    const css = await get('/style.css');
+
+    expect(html.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+    expect(html.headers.get('content-security-policy')).to.include("default-src 'self'");
+    expect(html.headers.get('x-frame-options')).to.equal('DENY');
+    expect(css.headers.get('content-security-policy')).to.equal(null);
+  });
+
+  it('answers a directory with its index, and with 404 where it has none', async () => {
+    expect(await (await get('/')).text()).to.equal(index);
+    expect(await (await get('/a/')).text()).to.include('<title>a</title>');
+    for (const path of ['/a/x', '/a/x/']) expect((await get(path, page)).status, path).to.equal(404);
+  });
+
+  it('gives a page that is missing the nearest index upwards', async () => {
+    expect(await (await get('/a/b/c', page)).text()).to.include('<title>a</title>');
+    expect(await (await get('/b/c', page)).text()).to.equal(index);
+  });
+
+  it('gives no page to who does not name text/html, or wants a file with an extension', async () => {
+    const missing = [await get('/b/c'), await get('/missing.js', page), await get('/b/c', { headers: { Accept: 'image/*' } })];
+    for (const response of missing) {
+      expect(response.status).to.equal(404);
+      expect(response.headers.get('cache-control')).to.equal('no-store');
+      expect(await response.json()).to.include({ kind: 'Status', reason: 'NotFound', code: 404 });
+    }
+  });
+
+  it('gives only the index of the root when recurveIndex is off', async () => {
+    const other = await startOfflineConsole({ config: { console: { recurveIndex: false, static: { directory: directory.path } } } });
+    try {
+      const response = await fetch(`${other.url}/a/b/c`, page);
+      expect(await response.text()).to.equal(index);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('works below a base path, and nowhere else', async () => {
+    const config = { server: { publicURL: 'https://example.com/console/' }, console: { static: { directory: directory.path } } };
+    const other = await startOfflineConsole({ config });
+    try {
+      expect(await (await fetch(`${other.url}/console/style.css`)).text()).to.equal('body { margin: 0 }');
+      expect((await fetch(`${other.url}/style.css`)).status).to.equal(404);
+      expect((await rawGet(other.port, '/console/../style.css')).status).to.equal(400);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('serves a part of a file', async () => {
+    const cases: [range: string, contentRange: string, text: string][] = [
+      ['bytes=0-3', 'bytes 0-3/18', 'body'],
+      ['bytes=-4', 'bytes 14-17/18', ' 0 }'],
+      ['bytes=14-', 'bytes 14-17/18', ' 0 }'],
+      ['bytes=16-99', 'bytes 16-17/18', ' }'],
+      ['bytes=-99', 'bytes 0-17/18', 'body { margin: 0 }'],
+    ];
+    for (const [range, contentRange, text] of cases) {
+      const response = await get('/style.css', { headers: { Range: range } });
+      expect(response.status, range).to.equal(206);
+      expect(response.headers.get('content-range'), range).to.equal(contentRange);
+      expect(await response.text(), range).to.equal(text);
+    }
+  });
+
+  it('refuses a part that is not there, and ignores what is no range', async () => {
+    for (const range of ['bytes=18-', 'bytes=-0']) {
+      const outside = await get('/style.css', { headers: { Range: range } });
+      expect(outside.status, range).to.equal(416);
+      expect(outside.headers.get('content-range')).to.equal('bytes */18');
+      expect(await outside.json()).to.include({ kind: 'Status', code: 416 });
+    }
+    for (const range of ['lines=1-2', 'bytes=', 'bytes=-', 'bytes=b-c', 'bytes=5-2']) {
+      expect((await get('/style.css', { headers: { Range: range } })).status, range).to.equal(200);
+    }
+  });
+
+  it('serves a part only to who has the rest of the same file', async () => {
+    const { headers } = await get('/style.css');
+    const part = (condition: string) => get('/style.css', { headers: { Range: 'bytes=0-3', 'If-Range': condition } });
+
+    expect((await part(headers.get('etag') ?? '')).status).to.equal(206);
+    expect((await part(headers.get('last-modified') ?? '')).status).to.equal(206);
+    expect((await part('"another"')).status).to.equal(200);
+    expect((await part('Thu, 01 Jan 1970 00:00:00 GMT')).status).to.equal(200);
+  });
+
+  it('answers 304 to who has it already', async () => {
+    const { headers } = await get('/app.3f6c0b1d.js');
+    const again = await get('/app.3f6c0b1d.js', { headers: { 'If-None-Match': headers.get('etag') ?? '' } });
+    const since = await get('/app.3f6c0b1d.js', { headers: { 'If-Modified-Since': headers.get('last-modified') ?? '' } });
+
+    expect([again.status, since.status]).to.deep.equal([304, 304]);
+    expect(again.headers.get('etag')).to.equal(headers.get('etag'));
+    expect(again.headers.get('cache-control')).to.equal(headers.get('cache-control'));
+  });
+
+  it('serves the compressed neighbour that the request likes best', async () => {
+    const encodings: [accept: string, encoding: string | undefined][] = [
+      ['gzip, deflate, br', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0.5, gzip;q=0.9', 'gzip'],
+      ['br;q=0, *', 'gzip'],
+      ['*', 'br'],
+      ['identity;q=1, br;q=0.5', undefined],
+      ['gzip;q=0, br;q=0', undefined],
+      ['deflate', undefined],
+      ['', undefined],
+    ];
+    const etags = new Map<string | undefined, unknown>();
+    for (const [accept, encoding] of encodings) {
+      const { headers } = await exchange('/app.3f6c0b1d.js', { 'accept-encoding': accept });
+      expect(headers['content-encoding'], accept).to.equal(encoding);
+      expect(headers['content-type'], accept).to.equal('text/javascript; charset=utf-8');
+      expect(headers.vary, accept).to.include('Accept-Encoding');
+      etags.set(encoding, headers.etag);
+    }
+    expect(new Set(etags.values()).size).to.equal(3);
+    const { bytes } = await exchange('/app.3f6c0b1d.js', { 'accept-encoding': 'br' });
+    expect(brotliDecompressSync(bytes).toString()).to.equal(script);
+  });
+
+  it('follows links inside of the root only', async () => {
+    expect(await (await get('/linked.txt')).text()).to.equal('a mounted ConfigMap');
+    expect((await get('/leak.txt')).status).to.equal(404);
+    expect((await get('/a/up/style.css')).status).to.equal(404);
+  });
+
+  it('reads large files from disk, whole and in parts, and does not serve other bytes under an old ETag', async () => {
+    // One more than is held in memory, and sparse, so that it costs no time.
+    const size = 64 * 1024 * 1024 + 1;
+    const large = await makeDirectory({ 'index.html': index, 'large.bin': 'begin' });
+    await truncate(join(large.path, 'large.bin'), size);
+    const other = await startOfflineConsole({ config: { console: { static: { directory: large.path } } } });
+    try {
+      const part = await fetch(`${other.url}/large.bin`, { headers: { Range: 'bytes=0-4' } });
+      expect(part.status).to.equal(206);
+      expect(part.headers.get('content-length')).to.equal('5');
+      expect(await part.text()).to.equal('begin');
+      const head = await fetch(`${other.url}/large.bin`, { method: 'HEAD' });
+      expect(head.headers.get('content-length')).to.equal(String(size));
+      const whole = await fetch(`${other.url}/large.bin`);
+      expect((await whole.arrayBuffer()).byteLength).to.equal(size);
+      await appendFile(join(large.path, 'large.bin'), 'more');
+      expect((await fetch(`${other.url}/large.bin`)).status).to.equal(404);
+    } finally {
+      await other.stop();
+      await large.remove();
+    }
+  });
+
+  it('lives without its directory, and says so', async () => {
+    const other = await startOfflineConsole({ config: { console: { static: { directory: join(directory.outside, 'missing') } } } });
+    try {
+      expect((await fetch(`${other.url}/`, page)).status).to.equal(404);
+      expect((await fetch(`${other.url}/api/v1/i18n/languages`)).status).to.equal(200);
+      const check = other.checks.find(({ name }) => name === 'static-files');
+      expect(check).to.include({ critical: true });
+      expect(check?.failure()).to.equal('the directory cannot be read');
+      expect(server.checks.find(({ name }) => name === 'static-files')?.failure()).to.equal(undefined);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('STA-01 reads nothing outside of the root, however the path is spelled', async () => {
+    const outside = [
+      '/../secret',
+      '/a/../../secret',
+      '/..',
+      '/%2e%2e%2fsecret',
+      '/%2e%2e/secret',
+      '/.%2e/secret',
+      '/..%5csecret',
+      '/..\\secret',
+      '/%c0%ae%c0%ae/secret',
+      '/C:/x',
+      '/c%3a/x',
+      'http://localhost/../secret',
+    ];
+    const missing = ['/%252e%252e%252fsecret', '/..;/secret', '//etc/passwd', '/static-secret', '/./style.css', '/leak.txt', '//style.css'];
+    for (const [targets, status] of [
+      [outside, 400],
+      [missing, 404],
+    ] as const) {
+      for (const target of targets) {
+        for (const headers of ['', 'Accept: text/html\r\n']) {
+          const answer = await rawGet(server.port, target, 'GET', headers);
+          expect(answer.body, target).not.to.include('canary');
+          // A sibling's name without an extension may be a page of the console.
+          if (target === '/static-secret' && headers !== '') continue;
+          expect(answer.status, `${target} ${headers}`).to.equal(status);
+          expect(JSON.parse(answer.body), target).to.include({ kind: 'Status', status: 'Failure', code: status });
+        }
+      }
+    }
+  });
+
+  it('STA-02 answers broken escapes with 400, and hidden or endless paths with 404', async () => {
+    const cases: [target: string, status: number][] = [
+      ['/%', 400],
+      ['/%zz', 400],
+      ['/%E0%A4%A', 400],
+      ['/%00', 400],
+      ['/style.css%00.html', 400],
+      [`/${'x'.repeat(5000)}`, 404],
+      [`/${'x/'.repeat(2500)}`, 404],
+      ['/.env', 404],
+      ['/%2eenv', 404],
+      ['/.git/config', 404],
+      ['/..data/', 404],
+      ['/..data/linked.txt', 404],
+      ['/a/x', 404],
+      ['/a/x/', 404],
+    ];
+    for (const [target, status] of cases) {
+      for (const headers of ['', 'Accept: text/html\r\n']) {
+        const answer = await rawGet(server.port, target, 'GET', headers);
+        expect(answer.status, target.slice(0, 40)).to.equal(status);
+        expect(JSON.parse(answer.body)).to.include({ kind: 'Status', status: 'Failure', code: status });
+      }
+    }
+  });
+
+  it('STA-05 answers an unknown path of the API with a Status, never with a page', async () => {
+    const paths = ['/api/x', '/apis/x', '/auth/x', '/api', '/api/', '/openapi/v9', '/plugins/x', '/api/v1/token/info/x.css'];
+    for (const target of [...paths, '/%61pi/x', '/%61uth', '//api/x', '/api%2fx']) {
+      const answer = await rawGet(server.port, target, 'GET', 'Accept: text/html\r\nAuthorization: Bearer good\r\n');
+      expect(answer.status, target).to.equal(404);
+      expect(answer.headers['cache-control'], target).to.equal('no-store');
+      expect(JSON.parse(answer.body), target).to.include({ kind: 'Status', code: 404 });
+    }
+    expect((await get('/api-guide.txt')).status).to.equal(200);
+  });
+
+  it('STA-06 answers other methods, odd ranges and unknown types as HTTP asks for', async () => {
+    const got = await exchange('/app.3f6c0b1d.js', { 'accept-encoding': 'br' });
+    const head = await exchange('/app.3f6c0b1d.js', { 'accept-encoding': 'br' }, 'HEAD');
+    const comparable = ({ headers: { date, connection, 'keep-alive': idle, 'x-request-id': id, ...rest } }: typeof got) => rest;
+    expect(head.status).to.equal(200);
+    expect(head.bytes.length).to.equal(0);
+    expect(comparable(head)).to.deep.equal(comparable(got));
+    for (const method of ['TRACE', 'PUT', 'POST', 'DELETE']) {
+      const answer = await rawGet(server.port, '/style.css', method);
+      expect(answer.status, method).to.equal(405);
+      expect(answer.headers.allow, method).to.equal('GET, HEAD, OPTIONS');
+    }
+    const parts = Array.from({ length: 1000 }, (_, index) => `${index}-${index}`).join(',');
+    const many = await get('/style.css', { headers: { Range: `bytes=${parts}` } });
+    expect(many.status).to.equal(200);
+    expect(await many.text()).to.equal('body { margin: 0 }');
+    for (const path of ['/picture.unknown-extension', '/no-extension']) {
+      expect((await get(path)).headers.get('content-type'), path).to.equal('application/octet-stream');
+    }
+    const unchanged = await get('/style.css', { headers: { 'If-None-Match': (await get('/style.css')).headers.get('etag') ?? '' } });
+    expect(unchanged.status).to.equal(304);
+  });
+});

@@ -1,0 +1,133 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { request } from 'undici';
+import { docsPageOperations } from '../../../src/docs-page/docs-page.ts';
+import { startBareService } from '../../support/bare-service.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+
+const files = {
+  'page.css': 'text/css; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+};
+
+describe('GET /docs', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ config: { server: { publicURL: 'https://console.example.com/console' } } });
+  });
+  after(() => server?.stop());
+
+  it('is a page without anything inline and of no other host, which nobody may frame', async () => {
+    const response = await server.request('/console/docs');
+    const html = await response.text();
+
+    expect(response.status).to.equal(200);
+    expect(response.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).to.equal(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    expect(response.headers.get('x-frame-options')).to.equal('DENY');
+    expect(html).not.to.match(/<script>|<style| style=|\son\w+=|https?:|src="\/|href="\//);
+    expect([...html.matchAll(/(?:src|href)="docs\/([^"]+)"/g)].map(([, name]) => name)).to.have.members(Object.keys(files));
+  });
+
+  it('has its files below it, each to be asked for again, and 304 for who has them', async () => {
+    for (const [name, type] of Object.entries(files)) {
+      const response = await server.request(`/console/docs/${name}`, { headers: { 'Accept-Encoding': 'identity' } });
+      const etag = response.headers.get('etag') ?? '';
+
+      expect(response.status, name).to.equal(200);
+      expect(response.headers.get('content-type')).to.equal(type);
+      expect(response.headers.get('cache-control')).to.equal('no-cache');
+      expect(response.headers.get('vary')).to.equal('Accept-Encoding');
+      expect((await response.arrayBuffer()).byteLength).to.be.above(100);
+      const again = await server.request(`/console/docs/${name}`, { headers: { 'Accept-Encoding': 'identity', 'If-None-Match': etag } });
+      expect(again.status).to.equal(304);
+    }
+    const page = await server.request('/console/docs');
+    expect((await server.request('/console/docs', { headers: { 'If-None-Match': page.headers.get('etag') ?? '' } })).status).to.equal(304);
+  });
+
+  it('sends a file compressed to who takes it so, under another ETag, where the build has compressed it', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'docs-'));
+    const text = 'const answer = 42;\n'.repeat(100);
+    await writeFile(join(directory, 'swagger-ui-bundle.js'), text);
+    await writeFile(join(directory, 'swagger-ui-bundle.js.gz'), gzipSync(text));
+    await writeFile(join(directory, 'secret.js'), text);
+    const service = await startBareService(docsPageOperations('', directory));
+    const get = async (name: string, headers: Record<string, string>, method: 'GET' | 'HEAD' = 'GET') => {
+      const answer = await request(`${service.url}/docs/${name}`, { method, headers });
+      return { ...answer, bytes: Buffer.from(await answer.body.arrayBuffer()) };
+    };
+    try {
+      const plain = await get('swagger-ui-bundle.js', { 'accept-encoding': 'identity' });
+      expect(plain.bytes.toString()).to.equal(text);
+      expect(plain.headers).to.not.have.property('content-encoding');
+
+      const packed = await get('swagger-ui-bundle.js', { 'accept-encoding': 'br, gzip' });
+      expect(packed.headers).to.include({ 'content-encoding': 'gzip', vary: 'Accept-Encoding', 'cache-control': 'no-cache' });
+      expect(packed.headers['content-type']).to.equal('text/javascript; charset=utf-8');
+      expect(packed.headers.etag).not.to.equal(plain.headers.etag);
+      expect(packed.headers['content-length']).to.equal(String(packed.bytes.length));
+      expect(gunzipSync(packed.bytes).toString()).to.equal(text);
+
+      const head = await get('swagger-ui-bundle.js', { 'accept-encoding': 'gzip' }, 'HEAD');
+      expect(head.headers).to.include({
+        'content-encoding': 'gzip',
+        etag: packed.headers.etag,
+        'content-length': packed.headers['content-length'],
+      });
+      const known = await get('swagger-ui-bundle.js', { 'accept-encoding': 'gzip', 'if-none-match': String(packed.headers.etag) });
+      expect(known.statusCode).to.equal(304);
+      for (const name of ['secret.js', 'swagger-ui-bundle.js.gz', 'swagger-ui.css', '..%2fpackage.json']) {
+        const none = await get(name, {});
+        expect(none.statusCode, name).to.equal(404);
+        expect(JSON.parse(none.bytes.toString())).to.include({ kind: 'Status' });
+      }
+    } finally {
+      await service.stop();
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it('leads from /docs/ to /docs, below the base path', async () => {
+    const response = await server.request('/console/docs/');
+
+    expect(response.status).to.equal(308);
+    expect(response.headers.get('location')).to.equal('/console/docs');
+  });
+
+  it('has no other files', async () => {
+    for (const name of [
+      'index.html',
+      'package.json',
+      'swagger-ui.css.map',
+      '..%2fpackage.json',
+      '%2e%2e%2fpackage.json',
+      'constructor',
+      'x/page.js',
+    ])
+      expect((await server.request(`/console/docs/${name}`)).status, name).to.be.oneOf([400, 404]);
+    expect((await server.request('/console/docs', { method: 'POST' })).status).to.equal(405);
+    expect(await (await server.request('/console/docs/none.js')).json()).to.include({ kind: 'Status', code: 404 });
+  });
+
+  it('belongs to the static files when it is switched off, or has nothing to show', async () => {
+    for (const feature of ['docs', 'openapi']) {
+      const bare = await startServer({ config: { features: { [feature]: false } } });
+      try {
+        for (const path of ['/docs', '/docs/page.js']) expect((await bare.request(path)).status, path).to.equal(404);
+        const page = await bare.request('/docs', { headers: { Accept: 'text/html' } });
+        expect(page.status).to.equal(200);
+        expect(await page.text()).not.to.contain('swagger');
+      } finally {
+        await bare.stop();
+      }
+    }
+  });
+});

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { grant } from '../../support/grants.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+import { aGroup, ask, groups, mayImpersonate, memberNamesOf, nativeGroups, statusOf, stored } from './support.ts';
+
+const jane = nameOf('jane@example.com');
+const john = nameOf('john@example.com');
+const users = '/apis/auth.platform.io/v1/users';
+const mergePatch = { 'content-type': 'application/merge-patch+json' };
+
+describe('the status of groups', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+    await grant(server.kubernetes, 'alice', 'atrium-users-admin');
+    await server.kubernetes.apply(...mayImpersonate('alice', 'dev'));
+  });
+  after(() => server.stop());
+  beforeEach(() => server.kubernetes.apply(aUser('jane@example.com'), aUser('john@example.com')));
+  afterEach(() => server.kubernetes.call('DELETE', nativeGroups));
+
+  const whenCounted = (name: string, memberCount: number | undefined) =>
+    eventually(
+      () => statusOf(server.kubernetes, name),
+      (status) => status?.known !== undefined && status.memberCount === memberCount,
+    );
+
+  it('tells how many members there are, and which of them nobody knows', async () => {
+    await server.kubernetes.apply(aGroup('dev', [jane, 'nobody', john]));
+    const { known } = (await whenCounted('dev', 3)) ?? {};
+
+    expect(known).to.deep.include({ status: 'False', reason: 'MembersWithoutRecord', message: 'no User record has these names: nobody' });
+    const { metadata, status } = await stored(server.kubernetes, 'dev');
+    expect(status).to.deep.include({ observedGeneration: metadata?.generation });
+    expect(status).to.have.deep.property('members', [
+      { name: jane, email: 'jane@example.com' },
+      { name: 'nobody', email: '' },
+      { name: john, email: 'john@example.com' },
+    ]);
+    await server.kubernetes.call('PATCH', `${nativeGroups}/dev`, { spec: { users: [{ name: jane }] } }, mergePatch);
+    expect((await whenCounted('dev', 1))?.known).to.deep.include({ status: 'True', reason: 'AsExpected' });
+  });
+
+  it('counts nobody in a group of an issuer', async () => {
+    await server.kubernetes.apply(aGroup('github-dev', [], { refConnector: { id: 'github', type: 'oidc' } }));
+
+    expect((await whenCounted('github-dev', undefined))?.known).to.deep.include({ status: 'Unknown', reason: 'KnownByIssuer' });
+  });
+
+  it('is put right again when somebody else writes it', async () => {
+    await server.kubernetes.apply(aGroup('dev', [jane]));
+    await whenCounted('dev', 1);
+    await server.kubernetes.call('PATCH', `${nativeGroups}/dev/status`, { status: { memberCount: 99, conditions: [] } }, mergePatch);
+
+    await whenCounted('dev', 1);
+  });
+
+  describe('members whose user is gone', () => {
+    it('leave with a user who is deleted by the API', async () => {
+      await server.kubernetes.apply(aGroup('dev', [jane, john]));
+      await whenCounted('dev', 2);
+
+      expect((await ask(server, 'alice', 'DELETE', `/auth/v1/users/${jane}`)).status).to.equal(204);
+      expect(await memberNamesOf(server.kubernetes, 'dev')).to.deep.equal([john]);
+    });
+
+    it('leave also when many of a group are deleted at once', async () => {
+      const many = Array.from({ length: 16 }, (_, index) => `many${index}@example.com`);
+      await server.kubernetes.apply(...many.map((email) => aUser(email)), aGroup('dev', [jane, ...many.map(nameOf)]));
+      await whenCounted('dev', 17);
+      const deleted = await ask(server, 'alice', 'DELETE', '/auth/v1/users', { body: { names: many.map(nameOf) } });
+
+      expect(deleted.body.items.map(({ code }) => code)).to.deep.equal(many.map(() => 204));
+      expect(await memberNamesOf(server.kubernetes, 'dev')).to.deep.equal([jane]);
+    });
+
+    it('USR-16 leave with a user who is deleted with kubectl, so that nobody who gets the name is in the group', async () => {
+      await server.kubernetes.apply(aGroup('dev', [jane, john]));
+      await whenCounted('dev', 2);
+      await server.kubernetes.remove(`${users}/${jane}`);
+      await server.kubernetes.apply(aUser('jane@example.com'));
+
+      await whenCounted('dev', 1);
+      expect(await memberNamesOf(server.kubernetes, 'dev')).to.deep.equal([john]);
+    });
+
+    it('leave also when nobody watched, if they were users when they became members', async () => {
+      const importTime = '2026-01-01T00:00:00Z';
+      await server.kubernetes.apply(
+        aGroup('dev', [], { users: [{ name: 'was-here', importTime }, { name: 'to-come' }, { name: jane, importTime }] }),
+      );
+
+      await whenCounted('dev', 2);
+      expect(await memberNamesOf(server.kubernetes, 'dev')).to.deep.equal(['to-come', jane]);
+      expect((await statusOf(server.kubernetes, 'dev'))?.known?.message).to.equal('no User record has these names: to-come');
+    });
+
+    it('may be members again once they are users again', async () => {
+      await server.kubernetes.apply(aGroup('dev', [jane, john]));
+      await whenCounted('dev', 2);
+      await server.kubernetes.remove(`${users}/${jane}`);
+      await whenCounted('dev', 1);
+      await server.kubernetes.apply(aUser('jane@example.com'));
+      await eventually(
+        () => ask(server, 'alice', 'POST', `${groups}/dev/members`, { body: { names: [jane] } }),
+        ({ body }) => body.items[0]?.code === 201,
+      );
+      await whenCounted('dev', 2);
+
+      // A look later she is still there.
+      await server.kubernetes.call('PATCH', `${nativeGroups}/dev`, { spec: { description: 'x' } }, mergePatch);
+      await eventually(
+        async () => await stored(server.kubernetes, 'dev'),
+        ({ metadata, status }) => typeof status === 'object' && status.observedGeneration === metadata?.generation,
+      );
+      expect(await memberNamesOf(server.kubernetes, 'dev')).to.deep.equal([john, jane]);
+    });
+  });
+});

@@ -1,0 +1,29 @@
+import { expect } from 'chai';
+import { createLog } from '../../../src/http/log.ts';
+
+const lineOf = (error: unknown): { err: unknown } => {
+  const lines: string[] = [];
+  createLog({ level: 'info', format: 'json' }, { write: (line) => lines.push(line) }).warn({ err: error }, 'failed');
+  return JSON.parse(lines[0] ?? '');
+};
+
+describe('the log', () => {
+  it('tells of an error and of what caused it, and nothing that hangs on either', () => {
+    const refusal = Object.assign(new TypeError('users "atrium" cannot list resource "accesstokens"'), { body: 'secret', code: 'E' });
+    const { err } = lineOf(Object.assign(new Error('not available', { cause: refusal }), { request: 'secret' }));
+
+    expect(err).to.have.keys('type', 'message', 'stack', 'cause');
+    expect(err).to.deep.include({ type: 'Error', message: 'not available' });
+    expect(err).to.have.nested.property('cause.message', refusal.message);
+    expect(err).to.have.property('cause').with.keys('type', 'message', 'stack', 'code');
+  });
+
+  it('ends with errors that cause each other, and takes causes that are none', () => {
+    const [one, other] = [new Error('one'), new Error('other')];
+    one.cause = other;
+    other.cause = one;
+
+    expect(JSON.stringify(lineOf(one)).match(/"message":"one"/g)).to.have.length(3);
+    expect(lineOf(new Error('text', { cause: 'why' }))).to.have.nested.property('err.cause', 'why');
+  });
+});

@@ -1,0 +1,130 @@
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { operation } from '../../../src/http/operation.ts';
+import { type BareService, startBareService } from '../../support/bare-service.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+
+const operations = [
+  operation({
+    id: 'Echo',
+    method: 'POST',
+    paths: ['/api/echo'],
+    tag: 'test',
+    summary: 'test',
+    credential: 'none',
+    body: z.object({ name: z.string() }),
+    answers: { 200: { description: 'done' } },
+    handle({ ctx, body }) {
+      ctx.body = body;
+    },
+  }),
+  operation({
+    id: 'Read',
+    method: 'GET',
+    paths: ['/api/echo'],
+    tag: 'test',
+    summary: 'test',
+    credential: 'none',
+    answers: { 200: { description: 'done' } },
+    handle({ ctx }) {
+      ctx.body = { a: 1 };
+    },
+  }),
+];
+
+const maxInFlight = 20;
+
+describe('LIM-08 bodies that do not come', () => {
+  let service: BareService;
+  const sockets: Socket[] = [];
+  const answered: string[] = [];
+  const timers: NodeJS.Timeout[] = [];
+
+  beforeEach(async () => {
+    service = await startBareService(operations, { maxInFlight, requestTimeoutMs: 60_000, trustedProxies: ['127.0.0.1'] });
+    answered.length = 0;
+  });
+  afterEach(async () => {
+    for (const timer of timers.splice(0)) clearInterval(timer);
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await service.stop();
+  });
+
+  /** Announces a body, and sends none of it or one byte a second. */
+  const announce = (address: string, length = 'Content-Length: 100') => {
+    const socket = connect(service.port, '127.0.0.1');
+    sockets.push(socket);
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('close', () => answered.push(text));
+    socket.on('error', () => undefined);
+    socket.write(
+      `POST /api/echo HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
+    );
+    return socket;
+  };
+  const inFlight = async (kind: string) =>
+    (await service.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
+  const honest = async (address: string) => {
+    const headers = { 'content-type': 'application/json', 'x-forwarded-for': address };
+    const write = await fetch(`${service.url}/api/echo`, { method: 'POST', headers, body: '{"name":"jane"}' });
+    const read = await fetch(`${service.url}/api/echo`, { headers: { 'x-forwarded-for': address } });
+    return [write.status, read.status];
+  };
+
+  it('keep nobody out, who shares their address or not, and are bounded', async () => {
+    for (let index = 0; index < 300; index += 1) announce('203.0.113.1');
+    await eventually(
+      () => answered.length,
+      (count) => count === 300 - maxInFlight,
+    );
+    expect(await inFlight('receiving')).to.equal(maxInFlight);
+    expect(await inFlight('short')).to.equal(0);
+    for (let round = 0; round < 5; round += 1)
+      for (const address of ['203.0.113.1', '203.0.113.2']) expect(await honest(address)).to.deep.equal([200, 200]);
+    for (const text of answered.slice(0, 100)) expect(text).to.match(/^HTTP\/1\.1 429 .*Connection: close/s);
+  });
+
+  it('keep nobody out from 200 networks either', async () => {
+    for (let index = 0; index < 400; index += 1) announce(`198.51.100.${index % 200}`, 'Transfer-Encoding: chunked');
+    await eventually(
+      () => answered.length,
+      (count) => count >= 400 - maxInFlight,
+    );
+    for (let round = 0; round < 5; round += 1) expect(await honest('203.0.113.2')).to.deep.equal([200, 200]);
+  });
+
+  it('are cut, also where a byte comes now and then, with a Status', async () => {
+    for (let index = 0; index < 5; index += 1) announce('203.0.113.1');
+    for (let index = 0; index < 5; index += 1) {
+      const socket = announce('203.0.113.3');
+      timers.push(setInterval(() => socket.writable && socket.write(' '), 1000));
+    }
+    await eventually(
+      () => answered.length,
+      (count) => count === 10,
+    );
+    for (const text of answered) {
+      expect(text).to.match(/^HTTP\/1\.1 504 .*Retry-After: 1/s);
+      expect(text).to.include('"kind":"Status"');
+    }
+    expect(await inFlight('receiving')).to.equal(0);
+  });
+
+  it('count in flight once they are there', async () => {
+    const late = announce('203.0.113.1', 'Content-Length: 15');
+    await eventually(
+      () => inFlight('receiving'),
+      (count) => count === 1,
+    );
+    late.write('{"name":"jane"}');
+    await eventually(
+      () => inFlight('receiving'),
+      (count) => count === 0,
+    );
+    expect(await honest('203.0.113.1')).to.deep.equal([200, 200]);
+  });
+});

@@ -1,0 +1,228 @@
+import type { RequestListener } from 'node:http';
+import Koa from 'koa';
+import { z } from 'zod';
+import { accountOf } from '../../../src/accounts/account.ts';
+import { KnownBrowsers } from '../../../src/accounts/known-browsers.ts';
+import { noLocalGroups } from '../../../src/accounts/local-groups.ts';
+import { accountLookup } from '../../../src/accounts/lookup.ts';
+import { PasswordChange } from '../../../src/accounts/password-change.ts';
+import { PasswordCheck } from '../../../src/accounts/password-check.ts';
+import { Passwords } from '../../../src/accounts/passwords.ts';
+import { userResource } from '../../../src/accounts/user-resource.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { basePathOf } from '../../../src/config/schema.ts';
+import { Audit } from '../../../src/http/audit.ts';
+import { Frame } from '../../../src/http/frame.ts';
+import { Listener } from '../../../src/http/listener.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { createIdentity, type Identity } from '../../../src/identity/identity.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { KeyRing } from '../../../src/kubernetes/key-ring.ts';
+import { isRecord } from '../../../src/kubernetes/resource.ts';
+import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
+import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
+import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { addLocalUser } from '../../support/local-user.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { aUser, nameOf, type UserParts } from '../users/a-user.ts';
+import { Browser } from './browser.ts';
+
+const recordsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/identityrecords`;
+const usersPath = '/apis/auth.platform.io/v1/users';
+const passwords = new Passwords();
+
+const recordList = z.object({
+  items: z.array(
+    z.object({ metadata: z.object({ name: z.string() }), spec: z.looseObject({ model: z.string(), expiration: z.string() }) }),
+  ),
+});
+
+export interface IssuerSettings {
+  /** Settings that differ, as in the YAML file. */
+  config?: Record<string, unknown>;
+  replicas?: number;
+  /** Default: the address of the first replica. */
+  publicURL?: string;
+}
+
+interface Replica {
+  origin: string;
+  identity: Identity;
+  relay: TcpProxy;
+  stop(): Promise<void>;
+}
+
+/** The embedded provider alone, in the service's frame: replicas of it on a cluster of their own, behind the address of the first one. */
+export class Issuers {
+  readonly kubernetes: ClusterAdmin;
+  readonly replicas: readonly Replica[];
+  readonly logLines: string[];
+  readonly auditLines: Record<string, unknown>[];
+  /** Of the address that the issuer goes by. */
+  readonly publicOrigin: string;
+  readonly #cluster: TestCluster;
+
+  private constructor(parts: Pick<Issuers, 'kubernetes' | 'replicas' | 'logLines' | 'auditLines' | 'publicOrigin'>, cluster: TestCluster) {
+    this.kubernetes = parts.kubernetes;
+    this.replicas = parts.replicas;
+    this.logLines = parts.logLines;
+    this.auditLines = parts.auditLines;
+    this.publicOrigin = parts.publicOrigin;
+    this.#cluster = cluster;
+  }
+
+  static async start({ config = {}, replicas: count = 1, publicURL }: IssuerSettings = {}): Promise<Issuers> {
+    const cluster = await apiServer({ isReused: true });
+    const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await kubernetes.install();
+    const logLines: string[] = [];
+    const auditLines: Record<string, unknown>[] = [];
+    const shared = { cluster, config, token: await kubernetes.serviceToken(), logLines, auditLines };
+    const replicas: Replica[] = [];
+    for (let index = 0; index < count; index += 1)
+      replicas.push(await startReplica({ ...shared, publicURL: publicURL ?? replicas[0]?.origin }));
+    const publicOrigin = new URL(publicURL ?? replicas[0]?.origin ?? '').origin;
+    return new Issuers({ kubernetes, replicas, logLines, auditLines, publicOrigin }, cluster);
+  }
+
+  get origin(): string {
+    return this.replicas[0]?.origin ?? '';
+  }
+
+  get issuer(): string {
+    return `${this.origin}/identity`;
+  }
+
+  /** One whose requests go to the replicas in turn. */
+  browser(headers?: Record<string, string>): Browser {
+    return new Browser(
+      this.publicOrigin,
+      this.replicas.map(({ origin }) => origin),
+      { ...(headers && { headers }) },
+    );
+  }
+
+  async addPerson(email: string, password: string, parts: UserParts = {}): Promise<void> {
+    await addLocalUser(this.kubernetes, aUser(email, parts), await passwords.hash(password));
+  }
+
+  /** Changes a User, spec and status. */
+  async change(email: string, { spec, status }: { spec?: Record<string, unknown>; status?: Record<string, unknown> }): Promise<void> {
+    const path = `${usersPath}/${nameOf(email)}`;
+    const type = { 'content-type': 'application/merge-patch+json' };
+    if (spec) await this.kubernetes.call('PATCH', path, { spec }, type);
+    if (status) await this.kubernetes.call('PATCH', `${path}/status`, { status }, type);
+  }
+
+  /** The records in the cluster, of one model or all. */
+  async records(model?: string) {
+    const { items } = recordList.parse((await this.kubernetes.call('GET', recordsPath)).body);
+    return items.filter(({ spec }) => model === undefined || spec.model === model);
+  }
+
+  async stop(): Promise<void> {
+    for (const replica of this.replicas) await replica.stop();
+    await this.kubernetes.close();
+    await this.#cluster.stop();
+  }
+}
+
+interface ReplicaParts {
+  cluster: TestCluster;
+  config: Record<string, unknown>;
+  token: string;
+  /** Default: its own address. */
+  publicURL: string | undefined;
+  logLines: string[];
+  auditLines: Record<string, unknown>[];
+}
+
+async function startReplica({
+  cluster,
+  config: settings,
+  token,
+  publicURL: givenURL,
+  logLines,
+  auditLines,
+}: ReplicaParts): Promise<Replica> {
+  const relay = new TcpProxy(cluster.url);
+  await relay.start();
+  const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) });
+  const metrics = new Metrics();
+  const connection = {
+    server: relay.url,
+    tls: { ca: cluster.certificateAuthority },
+    namespace: serviceNamespace,
+    authorization: async () => `Bearer ${token}`,
+    discardAuthorization() {},
+  };
+  const service = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics });
+  const client = service.asService;
+  const cache = new WatchCache(
+    { client, log, metrics },
+    { name: 'users', type: userResource, keep: (object) => ({ account: accountOf(object) }) },
+  );
+  const accounts = accountLookup(cache);
+  cache.start();
+  await cache.whenSynced();
+  const keyRing = new KeyRing({ client, namespace: serviceNamespace, secretName: 'atrium-keys', log });
+  keyRing.start();
+
+  let handle: RequestListener = (_request, response) => response.end();
+  const listener = new Listener((request, response) => handle(request, response), { host: '127.0.0.1', port: 0, requestTimeoutMs: 10_000 });
+  const own = `http://127.0.0.1:${await listener.start()}`;
+  const publicURL = givenURL ?? own;
+  const config = parseConfig({
+    yaml: JSON.stringify({ ...settings, server: { ...(isRecord(settings.server) && settings.server), publicURL } }),
+  });
+  const basePath = basePathOf(config);
+  const audit = new Audit({ write: (line) => auditLines.push(JSON.parse(line)), log });
+  const identity = createIdentity({
+    issuerURL: `${publicURL}/identity`,
+    config: { ...config, languages: config.console.languages },
+    basePath,
+    client,
+    namespace: serviceNamespace,
+    accounts,
+    localGroups: noLocalGroups,
+    passwordChange: new PasswordChange({ client, namespace: serviceNamespace, passwords, config: config.users, now: () => new Date() }),
+    passwordCheck: new PasswordCheck({ client, namespace: serviceNamespace, accounts, passwords, config: config.users, audit, log }),
+    knownBrowsers: new KnownBrowsers({
+      seal: keyRing.sealFor('known browser'),
+      isSecure: publicURL.startsWith('https:'),
+      now: () => new Date(),
+    }),
+    keyRing,
+    audit,
+    log,
+  });
+  identity.start();
+  const koa = new Koa();
+  koa.use(
+    new Frame({
+      basePath,
+      trustedProxies: config.server.trustedProxies,
+      requestTimeoutMs: 10_000,
+      maxInFlight: 500,
+      log,
+      metrics,
+      isStopping: () => false,
+    }).middleware,
+  );
+  koa.use(identity.middleware);
+  handle = koa.callback();
+  return {
+    origin: own,
+    identity,
+    relay,
+    async stop() {
+      await listener.stop(0);
+      await identity.stop();
+      keyRing.stop();
+      await cache.stop();
+      await service.close();
+      await relay.cut();
+    },
+  };
+}

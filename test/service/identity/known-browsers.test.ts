@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { Agent } from 'undici';
+import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { Browser } from './browser.ts';
+
+const password = 'correct horse battery';
+const [jane, joe] = ['jane@example.com', 'joe@example.com'];
+const cookieName = '__Host-atrium_browser';
+const failures = 2;
+/** As many failures an address has. */
+const perAddress = failures * 10;
+
+describe('LIM-13 passwords from an address that all share', () => {
+  let service: EmbeddedLogin;
+  let dispatcher: Agent;
+  let cookie: string;
+
+  before(async () => {
+    service = await startEmbeddedLogin({
+      emails: [jane, joe],
+      password,
+      credentials: 'impersonate',
+      users: { lockout: { failures, duration: '1h', window: '1h' } },
+      replicas: 2,
+    });
+    dispatcher = new Agent({ connect: { ca: service.cluster.certificateAuthority } });
+    const { browser, status } = await service.logIn(jane, password);
+    expect(status).to.equal(200);
+    const given = browser.cookies.find(({ name }) => name === cookieName);
+    expect(given).to.include({ path: '/' });
+    cookie = given?.value ?? '';
+    await exhaust();
+  });
+  after(async () => {
+    await dispatcher?.close();
+    await service?.stop();
+  });
+
+  /** Where the log-in page is sent to from, on all replicas in turn, with no cookie but that one. */
+  const attempt = async (email: string, given: string, { known, at = service.urls }: { known?: string; at?: readonly string[] } = {}) => {
+    const headers = { 'user-agent': 'a browser' };
+    const browser = new Browser(service.url, at, { dispatcher, headers });
+    if (known !== undefined) browser.keep(`${cookieName}=${known}; path=/`);
+    const { auth_url } = JSON.parse((await browser.get(`${service.url}/api/v2/token/login?token_storage=cookie`)).body);
+    const { response } = await browser.submit(await browser.get(auth_url), { email, password: given });
+    return { status: response.status, browser };
+  };
+  const first = () => ({ at: service.urls.slice(0, 1) });
+  const second = () => ({ at: service.urls.slice(1) });
+  /** What a stranger behind the same proxy does. */
+  async function exhaust(): Promise<void> {
+    for (const at of [first(), second()]) {
+      const guesses = Array.from({ length: perAddress }, (_, index) => attempt(`stranger-${index}@example.com`, 'wrong', at));
+      expect(new Set((await Promise.all(guesses)).map(({ status }) => status))).to.deep.equal(new Set([403]));
+    }
+  }
+
+  it('does not keep out a user whose browser is known, on any replica', async () => {
+    for (const at of [first(), second()]) {
+      expect((await attempt(jane, password, at)).status, 'not known').to.equal(429);
+      expect((await attempt(jane, password, { known: cookie, ...at })).status).to.equal(303);
+    }
+  });
+
+  it('knows it for that user alone', async () => {
+    expect((await attempt(joe, password, { known: cookie, ...first() })).status).to.equal(429);
+    expect((await attempt('stranger@example.com', password, { known: cookie, ...first() })).status).to.equal(429);
+  });
+
+  it('takes no cookie that is not ours', async () => {
+    const changed = cookie.replace(/(?<=\..{20})./, (letter) => (letter === 'A' ? 'B' : 'A'));
+    for (const known of [cookie.slice(0, -2), changed, 'x', '', 'a'.repeat(3_000)])
+      expect((await attempt(jane, password, { known, ...first() })).status, known.slice(0, 40)).to.equal(429);
+  });
+
+  it('gives who has the cookie as many guesses as a lock-out takes, and no more', async () => {
+    const statuses: number[] = [];
+    for (let count = 0; count < failures + 2; count += 1)
+      statuses.push((await attempt(jane, 'wrong', { known: cookie, ...first() })).status);
+    expect(statuses).to.deep.equal([403, 403, 429, 429]);
+    // The user is locked, as after any other guesses.
+    expect((await attempt(jane, password, { known: cookie, ...second() })).status).to.equal(403);
+  });
+});

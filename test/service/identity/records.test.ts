@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { createLog } from '../../../src/http/log.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { RecordSweep } from '../../../src/identity/sweep.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { apiServer } from '../../support/api-server.ts';
+import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+
+const path = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/identityrecords`;
+
+describe('the sweep of identity records', () => {
+  let cluster: Awaited<ReturnType<typeof apiServer>>;
+  let kubernetes: ClusterAdmin;
+  let service: ApiServer;
+
+  before(async () => {
+    cluster = await apiServer({ isReused: true });
+    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await kubernetes.install();
+    const token = await kubernetes.serviceToken();
+    const connection = {
+      server: cluster.url,
+      tls: { ca: cluster.certificateAuthority },
+      namespace: serviceNamespace,
+      authorization: async () => `Bearer ${token}`,
+      discardAuthorization() {},
+    };
+    service = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
+  });
+  after(async () => {
+    await service.close();
+    await kubernetes.close();
+    await cluster.stop();
+  });
+
+  it('deletes what has expired, over as many pages as there are, and nothing else', async () => {
+    const expirations = Array.from({ length: 26 }, (_, index) => (index % 2 === 0 ? '2026-03-01T12:00:00Z' : '2026-03-01T12:10:00Z'));
+    await Promise.all(
+      expirations.map((expiration, index) =>
+        kubernetes.call('POST', path, {
+          apiVersion: 'auth.platform.io/v1',
+          kind: 'IdentityRecord',
+          metadata: { name: `grant-${index}` },
+          spec: { model: 'Grant', expiration, sealed: 'x' },
+        }),
+      ),
+    );
+    const log = createLog({ level: 'silent', format: 'json' });
+    const sweep = new RecordSweep({
+      client: service.asService,
+      namespace: serviceNamespace,
+      log,
+      now: () => new Date('2026-03-01T12:05:00Z'),
+      pageSize: 10,
+    });
+    await sweep.run();
+    await sweep.stop();
+
+    const { body } = await kubernetes.call('GET', path);
+    const { items } = body as { items: { spec: { expiration: string } }[] };
+    expect(items).to.have.lengthOf(13);
+    expect(new Set(items.map(({ spec }) => spec.expiration))).to.deep.equal(new Set(['2026-03-01T12:10:00Z']));
+  });
+});

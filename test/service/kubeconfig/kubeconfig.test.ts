@@ -1,0 +1,186 @@
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import type { Browser } from '../identity/browser.ts';
+
+const jane = { email: 'jane@example.com', password: 'correct horse' };
+const path = '/auth/v1/kubeconfig';
+
+/** Code, and the field and message of the cause, if there is one. */
+async function refusal(response: { status: number; json(): Promise<unknown> }) {
+  const { kind, status, code, message, details } = (await response.json()) as {
+    kind: string;
+    status: string;
+    code: number;
+    message: string;
+    details?: { causes?: { field: string }[] };
+  };
+  expect({ kind, status }).to.deep.equal({ kind: 'Status', status: 'Failure' });
+  expect(response.status).to.equal(code);
+  return { code, message, field: details?.causes?.[0]?.field };
+}
+
+describe('GET /auth/v1/kubeconfig', () => {
+  let server: TestServer;
+  const login = { issuer: 'https://issuer.example/realms/one', cli: { clientID: 'cli' }, scopes: ['openid', 'groups'] };
+  before(async () => {
+    server = await startServer({
+      config: { server: { publicURL: 'https://console.example' }, kubernetes: { publicURL: 'https://api.example:6443' }, login },
+    });
+  });
+  after(() => server.stop());
+
+  it('gives a file that logs in by the plugin, with nothing secret in it', async () => {
+    const token = await server.token('viewer');
+    const answer = await server.request(path, { token });
+
+    expect(answer.status).to.equal(200);
+    expect(Object.fromEntries(answer.headers)).to.include({
+      'content-type': 'application/yaml; charset=utf-8',
+      'content-disposition': 'attachment; filename="kubeconfig.yaml"',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    });
+    const text = await answer.text();
+    expect(text).not.to.contain(token);
+    const { clusters, users, contexts, ...rest } = parse(text);
+    expect(rest).to.deep.equal({ apiVersion: 'v1', kind: 'Config', 'current-context': 'api.example:6443' });
+    expect(clusters).to.have.length(1);
+    expect(clusters[0].name).to.equal('api.example:6443');
+    expect(clusters[0].cluster.server).to.equal('https://api.example:6443');
+    const authority = Buffer.from(clusters[0].cluster['certificate-authority-data'], 'base64').toString();
+    expect(authority).to.match(/^-----BEGIN CERTIFICATE-----\n/);
+    expect(contexts).to.deep.equal([
+      { name: 'api.example:6443', context: { cluster: 'api.example:6443', user: 'viewer/api.example:6443' } },
+    ]);
+    expect(users).to.have.length(1);
+    const { installHint, ...exec } = users[0].user.exec;
+    expect(exec).to.deep.equal({
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'kubectl-atrium',
+      args: ['token', '--issuer=https://issuer.example/realms/one', '--client-id=cli', '--scopes=openid groups'],
+      interactiveMode: 'IfAvailable',
+      provideClusterInfo: false,
+    });
+    expect(installHint).to.contain('kubectl-atrium');
+  });
+
+  it('gives a file with the token of the request', async () => {
+    const token = await server.token('viewer');
+    const answer = await server.request(`${path}?mode=token`, { token });
+
+    expect(answer.headers.get('cache-control')).to.equal('no-store');
+    expect(parse(await answer.text()).users).to.deep.equal([{ name: 'viewer/api.example:6443', user: { token } }]);
+  });
+
+  it('names the namespace of the context, and the scopes that are set for it', async () => {
+    const text = await (await server.request(`${path}?namespace=shop`, { as: 'viewer' })).text();
+
+    expect(parse(text).contexts[0].context.namespace).to.equal('shop');
+  });
+
+  it('refuses what is no mode and no namespace', async () => {
+    for (const [query, field] of [
+      ['mode=certificate', 'mode'],
+      ['mode=', 'mode'],
+      ['mode=token&mode=exec', 'mode'],
+      ['namespace=Shop', 'namespace'],
+      ['namespace=', 'namespace'],
+      [`namespace=${'a'.repeat(64)}`, 'namespace'],
+      ['namespace=a%0Ab', 'namespace'],
+    ])
+      expect(await refusal(await server.request(`${path}?${query}`, { as: 'viewer' })), query).to.deep.include({ code: 400, field });
+    const { message } = await refusal(await server.request(`${path}?mode=certificate`, { as: 'viewer' }));
+    expect(message).to.contain('POST /auth/v1/authorize');
+  });
+
+  it('is for everybody who has a credential, and nobody else', async () => {
+    expect((await server.request(path, { as: 'nobody' })).status).to.equal(200);
+    expect((await server.request(path)).status).to.equal(401);
+    expect((await server.request(path, { token: 'none.of.ours' })).status).to.equal(401);
+    expect((await server.request(path, { as: 'viewer', method: 'POST' })).status).to.equal(405);
+  });
+});
+
+describe('GET /auth/v1/kubeconfig, where log-in is not configured', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  it('has no plugin to offer, but takes tokens', async () => {
+    const answer = await refusal(await server.request(path, { as: 'viewer' }));
+    expect(answer).to.deep.equal({ code: 400, message: 'login is not configured', field: undefined });
+    const { clusters } = parse(await (await server.request(`${path}?mode=token`, { as: 'viewer' })).text());
+    expect(clusters[0].cluster.server).to.equal(server.relay.url);
+  });
+});
+
+describe('GET /auth/v1/kubeconfig, turned off', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ config: { features: { kubeconfig: false } } });
+  });
+  after(() => server.stop());
+
+  it('is not there', async () => {
+    expect(await refusal(await server.request(path, { as: 'viewer' }))).to.deep.include({ code: 404 });
+  });
+});
+
+for (const credentials of ['passthrough', 'impersonate'] as const)
+  describe(`GET /auth/v1/kubeconfig with a log-in, ${credentials}`, () => {
+    let service: EmbeddedLogin;
+    let browser: Browser;
+    let bearer: string;
+    before(async () => {
+      service = await startEmbeddedLogin({ emails: [jane.email], password: jane.password, credentials });
+      ({ browser } = await service.logIn(jane.email, jane.password));
+      const kept = await service.logIn(jane.email, jane.password, '?token_storage=local');
+      bearer = JSON.parse(kept.body).ext.token.id_token;
+    });
+    after(() => service?.stop());
+
+    const bySession = async (query = '') => {
+      const { response, body } = await browser.get(`${service.url}${path}${query}`);
+      return { status: response.status, body, json: async () => JSON.parse(body) };
+    };
+    const byToken = (query: string) => service.request(`${path}${query}`, { headers: { authorization: `Bearer ${bearer}` } });
+
+    it('hands out no token of a session', async () => {
+      const answer = await bySession('?mode=token');
+
+      expect(await refusal(answer)).to.deep.include({ code: 400, field: 'mode' });
+      expect(answer.body).not.to.match(/ey[\w-]+\.ey/);
+    });
+
+    if (credentials === 'passthrough')
+      it('gives whoever logged in a file that logs in by itself, and believes the authority of the issuer', async () => {
+        const answer = await bySession();
+        expect(answer.status, answer.body).to.equal(200);
+        const { users } = parse(answer.body);
+        expect(users[0].name).to.match(/^jane@example\.com\/127\.0\.0\.1:\d+$/);
+        const { args } = users[0].user.exec;
+        expect(args.slice(0, 4)).to.deep.equal([
+          'token',
+          `--issuer=${service.url}/identity`,
+          '--client-id=kubectl',
+          '--scopes=openid profile email groups offline_access',
+        ]);
+        const [, authority] = /^--ca-data=(.*)$/.exec(args[4]) ?? [];
+        expect(Buffer.from(authority ?? '', 'base64').toString()).to.equal(service.cluster.certificateAuthority);
+        expect(answer.body).not.to.match(/ey[\w-]+\.ey/);
+
+        expect(parse(await (await byToken('?mode=token')).text()).users[0].user).to.deep.equal({ token: bearer });
+      });
+    else
+      it('says that the API server would not take such tokens, and what it takes', async () => {
+        for (const answer of [await bySession(), await byToken(''), await byToken('?mode=token')]) {
+          const { code, field, message } = await refusal(answer);
+          expect({ code, field }).to.deep.equal({ code: 400, field: 'mode' });
+          expect(message).to.contain('POST /auth/v1/authorize');
+        }
+      });
+  });

@@ -1,0 +1,24 @@
+import { expect } from 'chai';
+import type { CallerClient, ServiceClient } from '../../../src/kubernetes/api-server.ts';
+import type { CallerResource, ServiceResource } from '../../../src/kubernetes/resource-client.ts';
+
+type IsAssignable<From, To> = [From] extends [To] ? true : false;
+
+// The compiler refuses this file as soon as either type could be passed for the other.
+const callerAsService: IsAssignable<CallerClient, ServiceClient> = false;
+const serviceAsCaller: IsAssignable<ServiceClient, CallerClient> = false;
+const callerResourceAsService: IsAssignable<CallerResource, ServiceResource> = false;
+const serviceResourceAsCaller: IsAssignable<ServiceResource, CallerResource> = false;
+/** The proof would hold for anything if the types were `any`; they are not. */
+const callerAsItself: IsAssignable<CallerClient, CallerClient> = true;
+const callerAsAnything: IsAssignable<CallerClient, { noSuchMember: never }> = false;
+
+describe('the clients of caller and service', () => {
+  it('are two types, neither of which passes for the other', () => {
+    expect([callerAsService, serviceAsCaller, callerAsItself, callerAsAnything]).to.deep.equal([false, false, true, false]);
+  });
+
+  it('stay so for the objects of a resource', () => {
+    expect([callerResourceAsService, serviceResourceAsCaller]).to.deep.equal([false, false]);
+  });
+});

@@ -1,0 +1,166 @@
+import { expect } from 'chai';
+import { Metrics } from '../../../src/http/metrics.ts';
+import type { Bearer } from '../../../src/http/operation.ts';
+import { AccessReviews } from '../../../src/kubernetes/access.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { IdentityCache } from '../../../src/kubernetes/identity.ts';
+import { RbacWatch } from '../../../src/kubernetes/rbac-watch.ts';
+import { resourcePath } from '../../../src/kubernetes/resource.ts';
+import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
+import { type ApiServer as Cluster, type Person, apiServer as startCluster } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { failureOf, forever, silentLog } from './fake-api-server.ts';
+
+const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
+const configMaps = { group: '', version: 'v1', resource: 'configmaps' };
+const rbac = (resource: string) => ({ group: 'rbac.authorization.k8s.io', version: 'v1', resource });
+const namespace = `kubernetes-${process.pid}`;
+
+describe('with a cluster', () => {
+  let cluster: Cluster;
+  let relay: TcpProxy;
+  let client: ApiServer;
+  const metrics = new Metrics();
+  const parts = () => ({ client: client.asService, log: silentLog, metrics });
+  const bearer = async (person: Person): Promise<Bearer> => ({ token: await cluster.token(person), hash: `hash of ${person}` });
+  const signal = forever();
+
+  const create = (path: string, body: unknown) => client.asService.request({ call: 'create', method: 'POST', path, body, signal });
+  const remove = (path: string) => client.asService.request({ call: 'delete', method: 'DELETE', path, signal });
+  const configMap = (name: string, data: Record<string, string>) =>
+    create(resourcePath(configMaps, { namespace }), { metadata: { name }, data });
+  const watchConfigMaps = () =>
+    new WatchCache<unknown>(parts(), { name: 'configmaps', type: configMaps, namespace, pageSize: 2, keep: ({ data }) => data ?? 'none' });
+
+  before(async () => {
+    cluster = await startCluster();
+    relay = new TcpProxy(cluster.url);
+    await relay.start();
+    const token = await cluster.token('admin');
+    client = new ApiServer({
+      connection: {
+        server: relay.url,
+        tls: { ca: cluster.certificateAuthority },
+        namespace: undefined,
+        authorization: async () => `Bearer ${token}`,
+        discardAuthorization() {},
+      },
+      requestTimeoutMs: 10_000,
+      metrics,
+    });
+    await create(resourcePath(namespaces), { metadata: { name: namespace } });
+  });
+  after(async () => {
+    await remove(resourcePath(namespaces, { name: namespace }));
+    await client.close();
+    await relay.cut();
+    await cluster.stop();
+  });
+
+  it('a watch cache follows it, and loses nothing while the connection is cut', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await configMap(name, { name });
+    const cache = watchConfigMaps();
+    cache.start();
+    await cache.whenSynced();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) expect(cache.get(name)).to.deep.equal({ name });
+    await configMap('f', { name: 'f' });
+    await remove(resourcePath(configMaps, { namespace, name: 'a' }));
+    await eventually(() => cache.get('f') !== undefined && cache.get('a') === undefined, Boolean);
+    await relay.cut();
+    await eventually(() => cache.failure(), Boolean);
+    expect(cache.isStale()).to.equal(true);
+    await relay.mend();
+    await remove(resourcePath(configMaps, { namespace, name: 'b' }));
+    await eventually(() => cache.get('b') === undefined && !cache.isStale(), Boolean);
+
+    expect(
+      [...cache.entries()]
+        .map(([key]) => key)
+        .filter((key) => key.length === 1)
+        .sort(),
+    ).to.deep.equal(['c', 'd', 'e', 'f']);
+    await cache.stop();
+  });
+
+  it('a write is in the cache once its version has been seen', async () => {
+    const cache = watchConfigMaps();
+    cache.start();
+    await cache.whenSynced();
+    const made = await configMap('written', { a: 'b' });
+    const { resourceVersion } = (made as { metadata: { resourceVersion: string } }).metadata;
+
+    expect(await cache.waitFor(resourceVersion, 10_000, signal)).to.equal(true);
+    expect(cache.get('written')).to.deep.equal({ a: 'b' });
+    await cache.stop();
+  });
+
+  it('a watch of what is not installed says so', async () => {
+    const type = { group: 'example.org', version: 'v1', resource: 'missing' };
+    const cache = new WatchCache<unknown>(parts(), { name: 'missing', type, keep: () => true });
+    cache.start();
+    await eventually(() => cache.failure(), Boolean);
+
+    expect(cache.failure()).to.equal('404 NotFound');
+    await cache.stop();
+  });
+
+  it('knows whose token it is, and refuses one of nobody', async () => {
+    const identities = new IdentityCache({ apiServer: client, metrics });
+    const { identity } = await identities.identify(await bearer('admin'), signal);
+
+    expect(identity.name).to.equal('admin');
+    expect(identity.groups).to.include.members(['system:masters', 'system:authenticated']);
+    expect(await failureOf(identities.identify({ token: 'nonsense', hash: 'nonsense' }, signal))).to.have.nested.property(
+      'status.code',
+      401,
+    );
+  });
+
+  it('what the cluster refuses comes back in its words', async () => {
+    const alice = client.asCaller(await bearer('alice'));
+    const path = resourcePath(configMaps, { namespace, name: 'x' });
+    const refusal = await failureOf(alice.request({ call: 'get configmaps', method: 'GET', path, signal }));
+    const missing = await failureOf(client.asService.request({ call: 'get configmaps', method: 'GET', path, signal }));
+
+    expect(refusal).to.have.nested.property('status.code', 403);
+    expect(refusal)
+      .to.have.property('message')
+      .that.equals(
+        `configmaps "x" is forbidden: User "alice" cannot get resource "configmaps" in API group "" in the namespace "${namespace}"`,
+      );
+    expect(missing).to.have.deep.nested.property('status.details', { name: 'x', kind: 'configmaps' });
+  });
+
+  it('AUZ-07 what a caller may do changes with their bindings, not with the cache time', async () => {
+    let now = 0;
+    const reviews = new AccessReviews({ apiServer: client, accessCacheMs: 3_600_000, metrics, clock: () => now });
+    const watch = new RbacWatch(parts(), { onChange: () => reviews.clear() });
+    watch.start();
+    await eventually(() => watch.failure() === undefined, Boolean);
+    const alice = await bearer('alice');
+    const can = () => {
+      now += 100;
+      return reviews.can(alice, { verb: 'get', group: '', resource: 'configmaps', namespace, name: 'c' }, signal);
+    };
+    expect(await can()).to.equal(false);
+    await create(resourcePath(rbac('roles'), { namespace }), {
+      metadata: { name: 'reader' },
+      rules: [{ apiGroups: [''], resources: ['configmaps'], resourceNames: ['c'], verbs: ['get'] }],
+    });
+    await create(resourcePath(rbac('rolebindings'), { namespace }), {
+      metadata: { name: 'alice-reads' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }],
+    });
+    await eventually(can, (isAllowed) => isAllowed);
+    // Long after that change: now a yes is kept for an hour, unless something changes.
+    now += 2000;
+    expect(await can()).to.equal(true);
+    await remove(resourcePath(rbac('rolebindings'), { namespace, name: 'alice-reads' }));
+    await eventually(can, (isAllowed) => !isAllowed);
+
+    expect(await can()).to.equal(false);
+    await watch.stop();
+  });
+});

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import pino from 'pino';
+import { Metrics } from '../../../src/http/metrics.ts';
+import type { Bearer } from '../../../src/http/operation.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import type { Connection } from '../../../src/kubernetes/connection.ts';
+
+export interface SeenRequest {
+  method: string;
+  /** As it stood in the request line. */
+  target: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  /** Each line on its own. */
+  headersDistinct: NodeJS.Dict<string[]>;
+  body: string;
+}
+
+/** Answers a request; one that does nothing accepts and says nothing. */
+export type Answer = (request: SeenRequest, response: ServerResponse) => void;
+
+/** A server that answers as a test says, also wrongly. */
+export class FakeApiServer {
+  readonly requests: SeenRequest[] = [];
+  readonly #server: Server;
+  #answer: Answer = () => undefined;
+  #port = 0;
+
+  constructor(certificate?: { certificate: string; key: string }) {
+    const listener: RequestListener = (request, response) => void this.#take(request, response);
+    this.#server = certificate
+      ? createSecureServer({ cert: certificate.certificate, key: certificate.key }, listener)
+      : createServer(listener);
+    this.#server.keepAliveTimeout = 0;
+  }
+
+  async start(): Promise<this> {
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.#port = (this.#server.address() as AddressInfo).port;
+    return this;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** From here on. */
+  answer(answer: Answer): void {
+    this.#answer = answer;
+  }
+
+  /** Ends all connections with RST, and refuses new ones until the next start. */
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const target = request.url ?? '';
+    const [path = '', query = ''] = target.split(/\?(.*)/s);
+    request.on('error', () => undefined);
+    const body = await text(request).catch(() => '');
+    const { headers, headersDistinct } = request;
+    const seen = { method: request.method ?? '', target, path, query: new URLSearchParams(query), headers, headersDistinct, body };
+    this.requests.push(seen);
+    this.#answer(seen, response);
+  }
+}
+
+export function json(response: ServerResponse, code: number, body: unknown, headers: Record<string, string | string[]> = {}): void {
+  response.writeHead(code, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+export const statusBody = (code: number, reason: string, message = reason) => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message,
+  reason,
+  code,
+});
+
+export const status = (response: ServerResponse, code: number, reason: string, headers: Record<string, string | string[]> = {}) =>
+  json(response, code, statusBody(code, reason), headers);
+
+/** Answers the requests one after the other, the last answer for ever. */
+export function inTurn(...answers: [Answer, ...Answer[]]): Answer {
+  let turn = 0;
+  return (request, response) => {
+    answers[Math.min(turn, answers.length - 1)]?.(request, response);
+    turn += 1;
+  };
+}
+
+export const silentLog = pino({ level: 'silent' });
+
+export const bearer = (name: string): Bearer => ({ token: `token-of-${name}`, hash: `hash-of-${name}` });
+
+export const forever = () => new AbortController().signal;
+
+const connectionTo = ({ url }: { url: string }, authorization: string | undefined = 'Bearer ours'): Connection => ({
+  server: url,
+  tls: {},
+  namespace: 'atrium-system',
+  authorization: async () => authorization,
+  discardAuthorization() {},
+});
+
+export const clientOf = (server: { url: string }, requestTimeoutMs = 2000, metrics = new Metrics()) =>
+  new ApiServer({ connection: connectionTo(server), requestTimeoutMs, metrics });
+
+/** What a promise is rejected with. */
+export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('it did not fail');
+}

@@ -1,0 +1,210 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import Koa from 'koa';
+import { type Dispatcher, request } from 'undici';
+import { answerError } from '../../../src/http/error-answer.ts';
+import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { bearer, clientOf, FakeApiServer, json, silentLog, status } from './fake-api-server.ts';
+
+const path = '/apis/auth.platform.io/v1/users';
+
+describe('forwarding a read', () => {
+  let upstream: FakeApiServer;
+  let client: ApiServer;
+  let console: Server;
+  let url: string;
+
+  before(async () => {
+    upstream = await new FakeApiServer().start();
+    client = clientOf(upstream, 1000);
+    const app = new Koa();
+    app.silent = true;
+    app.use(async (ctx) => {
+      const goneAway = new AbortController();
+      ctx.res.on('close', () => goneAway.abort(new Error('the caller has gone away')));
+      try {
+        await client.asCaller(bearer('jane')).forward(ctx, {
+          call: 'list users',
+          path,
+          query: ctx.querystring,
+          signal: goneAway.signal,
+          isLong: ctx.query.watch === 'true',
+        });
+      } catch (error) {
+        answerError(ctx, error, silentLog);
+      }
+    });
+    console = createServer(app.callback()).listen(0, '127.0.0.1');
+    await once(console, 'listening');
+    url = `http://127.0.0.1:${(console.address() as AddressInfo).port}`;
+  });
+  beforeEach(() => {
+    upstream.requests.length = 0;
+  });
+  after(async () => {
+    console.closeAllConnections();
+    console.close();
+    await client.close();
+    await upstream.stop();
+  });
+
+  it('gives back media type and bytes as they are', async () => {
+    const bytes = '{ "kind" : "Table",\n  "n": 1.0 }';
+    upstream.answer((_request, response) =>
+      response
+        .writeHead(200, {
+          'Content-Type': 'application/json;as=Table',
+          Warning: ['299 - "a"', '299 - "b"'],
+          'Audit-Id': 'id-1',
+          'Set-Cookie': 'a=b',
+          'Cache-Control': 'public',
+          'X-Kubernetes-Pf-Flowschema-Uid': 'x',
+        })
+        .end(bytes),
+    );
+    const answer = await fetch(url, { headers: { Accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+
+    expect(answer.status).to.equal(200);
+    expect(await answer.text()).to.equal(bytes);
+    expect(answer.headers.get('content-type')).to.equal('application/json;as=Table');
+    expect(answer.headers.get('warning')).to.equal('299 - "a", 299 - "b"');
+    expect(answer.headers.get('audit-id')).to.equal('id-1');
+    for (const name of ['set-cookie', 'cache-control', 'x-kubernetes-pf-flowschema-uid'])
+      expect(answer.headers.has(name), name).to.equal(false);
+    expect(upstream.requests[0]?.headers.accept).to.equal('application/json;as=Table;v=v1;g=meta.k8s.io');
+  });
+
+  it('AUZ-04 sends on nothing that the caller sent but Accept, and the caller as we know them', async () => {
+    upstream.answer((_request, response) => json(response, 200, {}));
+    const headers = {
+      Authorization: 'Bearer somebody-else',
+      Cookie: 'a=b',
+      'Impersonate-User': 'admin',
+      'IMPERSONATE-GROUP': 'system:masters',
+      'impersonate-uid': '0',
+      'Impersonate-Extra-scopes': 'x',
+      'X-Remote-User': 'admin',
+      'X-Remote-Group': 'system:masters',
+      X_Remote_User: 'admin',
+      'X-Console-Impersonate-Groups': 'x',
+      'X-Forwarded-For': '10.0.0.1',
+      'Accept-Encoding': 'gzip',
+      'If-None-Match': '"x"',
+      Accept: 'application/json',
+    };
+    await (await request(url, { headers })).body.dump();
+    const { host, connection, ...sent } = upstream.requests[0]?.headers ?? {};
+
+    expect(host).to.equal(new URL(upstream.url).host);
+    expect(connection).to.equal('keep-alive');
+    expect(sent).to.deep.equal({ accept: 'application/json', authorization: 'Bearer token-of-jane', 'user-agent': 'atrium' });
+  });
+
+  it('sends the query on byte for byte, and it never reaches the path', async () => {
+    upstream.answer((_request, response) => json(response, 200, {}));
+    const queries = [
+      'labelSelector=a%3Db,c%21=d&limit=1&limit=2',
+      'x=../../secrets',
+      '/../../x',
+      '?a=?b',
+      'a+b=c;d&&=',
+      'fieldSelector=%zz%2f%00',
+    ];
+    for (const query of queries) await (await rawGet(`/?${query}`)).body.dump();
+
+    expect(upstream.requests.map(({ target }) => target)).to.deep.equal(queries.map((query) => `${path}?${query}`));
+  });
+
+  it('answers a refusal with the Status of the API server, and with one of our own where it sent none', async () => {
+    upstream.answer((_request, response) => status(response, 403, 'Forbidden', { 'Audit-Id': 'id-2' }));
+    const refusal = await fetch(url);
+    upstream.answer((_request, response) => response.writeHead(502, { 'Content-Type': 'text/html' }).end('<h1>10.1.2.3</h1>'));
+    const page = await fetch(url);
+
+    expect(refusal.status).to.equal(403);
+    expect(refusal.headers.get('audit-id')).to.equal('id-2');
+    expect(await refusal.json()).to.include({ kind: 'Status', reason: 'Forbidden', code: 403 });
+    expect(page.status).to.equal(502);
+    expect(await page.json()).to.have.nested.property('details.causes[0].reason', 'UnexpectedServerResponse');
+  });
+
+  it('is 504 when the answer does not begin within the deadline', async () => {
+    upstream.answer(() => undefined);
+
+    expect((await fetch(url)).status).to.equal(504);
+  });
+
+  it('never makes a whole answer of half a one', async () => {
+    upstream.answer((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.write('{"items":[');
+      setTimeout(() => response.destroy(), 20);
+    });
+    const { body } = await request(url);
+
+    const outcome = await body.text().then(
+      () => 'complete',
+      () => 'cut',
+    );
+    expect(outcome).to.equal('cut');
+  });
+
+  it('lets a watch last longer than the deadline, and shows at once that it has begun', async () => {
+    let event: ((text: string) => void) | undefined;
+    upstream.answer((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.flushHeaders();
+      event = (text) => void response.write(text);
+    });
+    const { statusCode, body } = await request(`${url}/?watch=true`);
+    expect(statusCode).to.equal(200);
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    const read = once(body, 'data');
+    event?.('{"type":"ADDED"}\n');
+
+    expect(String((await read)[0])).to.equal('{"type":"ADDED"}\n');
+    body.destroy();
+  });
+
+  for (const query of ['', '?watch=true']) {
+    it(`ends upstream when the caller goes away ${query ? 'from a watch' : ''}`.trim(), async () => {
+      const closed = new Promise((resolve) => {
+        upstream.answer((_request, response) => {
+          response.on('close', () => resolve(true));
+          response.writeHead(200).write('{"items":[');
+        });
+      });
+      const { body } = await request(`${url}/${query}`);
+      body.on('error', () => undefined);
+      await once(body, 'data');
+      body.destroy();
+
+      expect(await closed).to.equal(true);
+    });
+  }
+
+  it('answers HEAD without a body, and does not leave one waiting upstream', async () => {
+    const closed = new Promise((resolve) => {
+      upstream.answer((_request, response) => {
+        response.on('close', () => resolve(true));
+        response.writeHead(200, { 'Content-Type': 'application/json' }).write('{"items":[');
+      });
+    });
+    const answer = await fetch(url, { method: 'HEAD' });
+
+    expect(answer.status).to.equal(200);
+    expect(await answer.text()).to.equal('');
+    expect(await closed).to.equal(true);
+  });
+
+  /** `fetch` and undici's `request` would parse the URL and tidy it up. */
+  async function rawGet(target: string): Promise<Dispatcher.ResponseData> {
+    const { Client } = await import('undici');
+    const raw = new Client(url);
+    const answer = await raw.request({ path: target, method: 'GET' });
+    void raw.close();
+    return answer;
+  }
+});

@@ -1,0 +1,222 @@
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import { Metrics } from '../../../src/http/metrics.ts';
+import type { Bearer, Identity } from '../../../src/http/operation.ts';
+import { AccessReviews } from '../../../src/kubernetes/access.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import type { Connection } from '../../../src/kubernetes/connection.ts';
+import { IdentityCache } from '../../../src/kubernetes/identity.ts';
+import { apiServer } from '../../support/api-server.ts';
+import { ClusterAdmin, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type Answer, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from './fake-api-server.ts';
+
+const jane: Identity = { name: 'jane@example.com', uid: '', groups: [], extra: {} };
+let count = 0;
+const acting = (identity: Partial<Identity>): Bearer => {
+  count += 1;
+  return { token: 'token-of-jane', hash: `acting-${count}`, actAs: { ...jane, ...identity } };
+};
+const call = () => ({ call: 'get configmaps', method: 'GET', path: '/api/v1/namespaces/shop/configmaps/logo', signal: forever() }) as const;
+const ok: Answer = (_request, response) => json(response, 200, {});
+
+describe('a call in the name of somebody', () => {
+  let server: FakeApiServer;
+  let client: ApiServer;
+  /** Our own credentials, one after the other. */
+  let credentials: string[];
+
+  before(async () => {
+    server = await new FakeApiServer().start();
+    const connection: Connection = {
+      server: server.url,
+      tls: {},
+      namespace: serviceNamespace,
+      authorization: async () => credentials[0],
+      discardAuthorization: () => void credentials.shift(),
+    };
+    client = new ApiServer({ connection, requestTimeoutMs: 2000, metrics: new Metrics() });
+  });
+  beforeEach(() => {
+    credentials = ['Bearer ours', 'Bearer ours anew'];
+    server.requests.length = 0;
+    server.answer(ok);
+  });
+  after(async () => {
+    await client.close();
+    await server.stop();
+  });
+
+  const send = (identity: Partial<Identity>) => client.asCaller(acting(identity)).request(call());
+  const sent = () =>
+    Object.fromEntries(
+      Object.entries(server.requests[0]?.headersDistinct ?? {}).filter(([name]) => /^(impersonate-|authorization)/.test(name)),
+    );
+
+  it('carries our own credential, the name, the uid, and each group and extra in a header of its own; never their token', async () => {
+    await send({ uid: 'u-1', groups: ['dev', 'on, call'], extra: { scopes: ['a', 'b'], 'Example.com/Team (x)': ['blue'], none: [] } });
+
+    expect(sent()).to.deep.equal({
+      authorization: ['Bearer ours'],
+      'impersonate-user': ['jane@example.com'],
+      'impersonate-uid': ['u-1'],
+      'impersonate-group': ['dev', 'on, call'],
+      'impersonate-extra-scopes': ['a', 'b'],
+      'impersonate-extra-example.com%2fteam%20%28x%29': ['blue'],
+    });
+    expect(JSON.stringify(server.requests[0]?.headers)).not.to.contain('token-of-jane');
+  });
+
+  it('carries no group of Kubernetes itself', async () => {
+    await send({ groups: ['system:masters', 'dev', 'system:authenticated', 'system:', 'kubeadm:cluster-admins', 'kubeadm:'] });
+
+    expect(sent()).to.include.deep.keys('impersonate-user').and.to.have.deep.property('impersonate-group', ['dev']);
+  });
+
+  it('is not made in a name of Kubernetes itself', async () => {
+    for (const name of ['system:admin', 'system:serviceaccount:kube-system:default', 'system:anonymous', 'system:']) {
+      expect(await refusalOf({ name }), name).to.have.nested.property('status.code', 401);
+    }
+    expect(server.requests).to.deep.equal([]);
+  });
+
+  it('is not made with a value that could end its header or arrive as another one', async () => {
+    const hostile = [
+      'x\r\nImpersonate-Group: system:masters',
+      'x\nImpersonate-User: system:admin',
+      'x\r',
+      'x\0',
+      'x\u007f',
+      'x\u0085',
+      ' system:masters',
+      '\tsystem:masters',
+      '\u00a0system:masters',
+      'dev ',
+      'x\ud800',
+      '',
+    ];
+    for (const value of hostile) {
+      const which = JSON.stringify(value);
+      expect(await refusalOf({ name: value }), `name ${which}`).to.have.nested.property('status.code', 401);
+      expect(await refusalOf({ groups: ['dev', value] }), `group ${which}`).to.have.nested.property('status.code', 401);
+      expect(await refusalOf({ extra: { scopes: [value] } }), `extra ${which}`).to.have.nested.property('status.code', 401);
+      if (value !== '') expect(await refusalOf({ uid: value }), `uid ${which}`).to.have.nested.property('status.code', 401);
+    }
+    expect(await refusalOf({ extra: { '': ['a'] } })).to.have.nested.property('status.code', 401);
+    expect(await refusalOf({ extra: { '\udfff': ['a'] } })).to.have.nested.property('status.code', 401);
+    expect(server.requests).to.deep.equal([]);
+  });
+
+  it('cannot be made another by the name of an extra', async () => {
+    await send({ extra: { 'x\r\nImpersonate-Group: system:masters\r\nY': ['a'], 'x: y': ['b'] } });
+
+    expect(Object.keys(sent()).sort()).to.deep.equal([
+      'authorization',
+      'impersonate-extra-x%0d%0aimpersonate-group%3a%20system%3amasters%0d%0ay',
+      'impersonate-extra-x%3a%20y',
+      'impersonate-user',
+    ]);
+  });
+
+  it('is made again with our credential read anew when that was refused, and is 503 when that does not help', async () => {
+    const refused: Answer = (_request, response) => status(response, 401, 'Unauthorized');
+    server.answer(inTurn(refused, ok));
+    await send({});
+    expect(server.requests.map(({ headers }) => headers.authorization)).to.deep.equal(['Bearer ours', 'Bearer ours anew']);
+
+    credentials = ['Bearer ours', 'Bearer ours anew'];
+    server.answer(refused);
+    expect(await failureOf(send({}))).to.have.nested.property('status.code', 503);
+  });
+
+  it('says 403 about what they may not do, and 503 when it is us who may not act as them', async () => {
+    const about =
+      (message: string): Answer =>
+      (_request, response) =>
+        json(response, 403, statusBody(403, 'Forbidden', message));
+    server.answer(
+      about('configmaps "logo" is forbidden: User "jane" cannot get resource "configmaps" in API group "" in the namespace "shop"'),
+    );
+    expect(await failureOf(send({}))).to.have.nested.property('status.code', 403);
+
+    for (const verb of ['impersonate', 'impersonate:user-info', 'impersonate-on:user-info:create']) {
+      server.answer(about(`users "jane" is forbidden: User "ours" cannot ${verb} resource "users" in API group "" at the cluster scope`));
+      expect(await failureOf(send({})), verb).to.have.nested.property('status.code', 503);
+    }
+  });
+
+  it('is not believed by an API server that answers as if it had been made in our name', async () => {
+    const identities = new IdentityCache({ apiServer: client, metrics: new Metrics() });
+    const review =
+      (username: string): Answer =>
+      (_request, response) =>
+        json(response, 201, { status: { userInfo: { username } } });
+    server.answer(review('system:serviceaccount:atrium-system:atrium'));
+    const caller = acting({});
+    expect(await failureOf(identities.identify(caller, forever()))).to.have.nested.property('status.code', 503);
+
+    server.answer(review('jane@example.com'));
+    expect((await identities.identify(caller, forever())).identity.name).to.equal('jane@example.com');
+  });
+
+  const refusalOf = (identity: Partial<Identity>) => failureOf((async () => send(identity))());
+});
+
+describe('a call in the name of somebody, on a cluster', () => {
+  let cluster: Awaited<ReturnType<typeof apiServer>>;
+  let kubernetes: ClusterAdmin;
+  let client: ApiServer;
+  let identities: IdentityCache;
+
+  before(async () => {
+    cluster = await apiServer();
+    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await kubernetes.install();
+    const token = await kubernetes.serviceToken();
+    const connection: Connection = {
+      server: cluster.url,
+      tls: { ca: cluster.certificateAuthority },
+      namespace: serviceNamespace,
+      authorization: async () => `Bearer ${token}`,
+      discardAuthorization() {},
+    };
+    client = new ApiServer({ connection, requestTimeoutMs: 5000, metrics: new Metrics() });
+    identities = new IdentityCache({ apiServer: client, metrics: new Metrics() });
+  });
+  after(async () => {
+    await kubernetes.remove('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/atrium-impersonation');
+    await client.close();
+    await kubernetes.close();
+    await cluster.stop();
+  });
+
+  it('is not possible with the rights that the service has by default', async () => {
+    expect(await failureOf(identities.identify(acting({}), forever()))).to.have.nested.property('status.code', 503);
+  });
+
+  it('has the rights of that name and its groups and no others, with impersonation.yaml', async () => {
+    const text = await readFile(new URL('../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
+    await kubernetes.apply(...parseAllDocuments(text).map((document): Manifest => document.toJS()));
+    await kubernetes.apply({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'test-impersonated-viewers' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'Büro, Süd' }],
+    });
+    const access = new AccessReviews({ apiServer: client, accessCacheMs: 1000, metrics: new Metrics() });
+    const mayList = (bearer: Bearer) => access.can(bearer, { verb: 'list', group: 'auth.platform.io', resource: 'users' }, forever());
+    const member = acting({ uid: 'u-1', groups: ['Büro, Süd', 'system:masters'] });
+
+    expect((await identities.identify(member, forever())).identity).to.deep.equal({
+      name: 'jane@example.com',
+      uid: 'u-1',
+      groups: ['Büro, Süd', 'system:authenticated'],
+      extra: {},
+    });
+    expect([await mayList(member), await mayList(acting({ groups: ['Süd'] }))]).to.deep.equal([true, false]);
+    // system:masters was left out: it may delete nothing.
+    expect(await access.can(member, { verb: 'delete', group: '', resource: 'nodes' }, forever())).to.equal(false);
+    await kubernetes.remove('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/test-impersonated-viewers');
+  });
+});

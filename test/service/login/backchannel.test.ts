@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { Browser, type BrowserRequest, type Reply } from './provider/browser.ts';
+import { TestProvider } from './provider/provider.ts';
+import type { TokenChange } from './provider/tokens.ts';
+import { objects, refresh, session, sessionObject, tokens } from './session-support.ts';
+import { LoginCluster, type Service } from './support.ts';
+
+const path = '/api/v2/token/backchannel-logout';
+const mergePatch = { 'content-type': 'application/merge-patch+json' };
+
+describe('back-channel logout', () => {
+  let cluster: LoginCluster;
+  let provider: TestProvider;
+  let service: Service;
+  let other: Service;
+
+  before(async () => {
+    cluster = await LoginCluster.start();
+    provider = await TestProvider.start({ now: cluster.clock.now });
+    service = await cluster.service({ provider, config: { login: { perMinute: 100_000 } } });
+    other = await cluster.service({ provider });
+  });
+  after(async () => {
+    await cluster?.stop();
+    await provider?.stop();
+  });
+  beforeEach(() => {
+    provider.misbehave();
+    // Another person each time, with a record and a session of their own.
+    const sub = randomUUID();
+    provider.person = { ...provider.person, sub, email: `${sub}@example.com`, sid: `session-of-${sub}` };
+  });
+
+  const post = ({ url }: { url: string }, request: BrowserRequest): Promise<Reply> =>
+    new Browser(url).request(path, { method: 'POST', ...request });
+  const send = (token: string, to: { url: string } = service) => post(to, { body: new URLSearchParams({ logout_token: token }) });
+  const sendNew = (...changes: TokenChange[]) => send(provider.logoutToken(...changes));
+  const isIn = async (browser: Browser) => (await browser.info('v2')).status === 200;
+  const at = ({ url }: Service, browser: Browser): Browser => {
+    const copy = new Browser(url);
+    for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
+    return copy;
+  };
+
+  it('ends the session that is named on every replica, and no other of the same user', async () => {
+    const { browser, path: object } = await session(service);
+    const { sub } = provider.person;
+    provider.person = { ...provider.person, sid: 'another-session' };
+    const elsewhere = await session(service);
+    expect(await isIn(at(other, browser))).to.equal(true);
+    const reply = await sendNew({ claims: { sid: `session-of-${sub}` } });
+
+    expect(reply.status, reply.text).to.equal(200);
+    expect(reply.headers.get('cache-control')).to.equal('no-store');
+    expect(reply.text).to.equal('');
+    expect(await isIn(at(service, browser))).to.equal(false);
+    expect(await sessionObject(cluster.kubernetes, object)).to.equal(undefined);
+    await eventually(
+      () => isIn(at(other, browser)),
+      (stillIn) => !stillIn,
+    );
+    expect(await isIn(elsewhere.browser)).to.equal(true);
+    expect(await isIn(at(other, elsewhere.browser))).to.equal(true);
+  });
+
+  it('takes a token that names the session alone, the type `JWT` or none, and further claims and fields', async () => {
+    for (const change of [
+      { claims: { sub: undefined } },
+      { header: { typ: 'JWT' } },
+      { header: { typ: undefined } },
+      { claims: { x: 1 } },
+    ]) {
+      const { browser } = await session(service);
+      const reply = await post(service, { body: new URLSearchParams({ logout_token: provider.logoutToken(change), state: 'x' }) });
+
+      expect(reply.status, JSON.stringify(change)).to.equal(200);
+      expect(await isIn(browser)).to.equal(false);
+      provider.person = { ...provider.person, sid: randomUUID() };
+    }
+  });
+
+  it('ends all sessions of the user that is named without a session, and of nobody else', async () => {
+    const first = await session(service);
+    provider.person = { ...provider.person, sid: 'second' };
+    const second = await session(other);
+    const { sub, email } = provider.person;
+    provider.person = { ...provider.person, sub: 'bystander', email: 'bystander@example.com' };
+    const bystander = await session(service);
+    const reply = await sendNew({ claims: { sub, sid: undefined } });
+
+    expect(reply.status, reply.text).to.equal(200);
+    for (const { browser } of [first, second]) expect(await isIn(at(service, browser))).to.equal(false);
+    expect(await isIn(bystander.browser)).to.equal(true);
+    provider.person = { ...provider.person, sub, email };
+    cluster.clock.advance(2);
+    expect(await isIn((await session(service)).browser), 'after another log-in').to.equal(true);
+  });
+
+  it('is 200 for a session that is not, or no longer, here', async () => {
+    const { browser } = await session(service);
+
+    expect((await sendNew({ claims: { sid: 'never-heard-of' } })).status).to.equal(200);
+    expect(await isIn(browser)).to.equal(true);
+    expect((await sendNew()).status).to.equal(200);
+    expect((await sendNew()).status).to.equal(200);
+  });
+
+  const wrong: Record<string, () => string> = {
+    'that has expired': () => provider.logoutToken({ claims: { exp: seconds() - 61 } }),
+    'without an end': () => provider.logoutToken({ claims: { exp: undefined } }),
+    'from the future': () => provider.logoutToken({ claims: { iat: seconds() + 3_600, exp: seconds() + 3_700 } }),
+    'without a time': () => provider.logoutToken({ claims: { iat: undefined } }),
+    'without jti': () => provider.logoutToken({ claims: { jti: undefined } }),
+    'about nobody': () => provider.logoutToken({ claims: { sub: undefined, sid: undefined } }),
+    'about a session that is no text': () => provider.logoutToken({ claims: { sid: 7 } }),
+    'of another type': () => provider.logoutToken({ header: { typ: 'at+jwt' } }),
+    'for others too': () => provider.logoutToken({ claims: { aud: ['atrium', 'another-client'] } }),
+    'that is an ID token': () => provider.idToken(),
+    'that is an ID token under its type': () => provider.idToken({ header: { typ: 'logout+jwt' } }),
+    'of a foreign key': () => provider.logoutToken({ signer: 'unpublished RS256' }),
+    'that names a key of its own': () => provider.logoutToken({ header: { jku: 'http://127.0.0.1:1/keys' }, signer: 'unpublished RS256' }),
+    'that is none': () => 'x',
+    'that is empty': () => '',
+  };
+  const seconds = () => Math.floor(cluster.clock.now().getTime() / 1000);
+
+  for (const [what, token] of Object.entries(wrong)) {
+    it(`refuses one ${what}, and the session lives`, async () => {
+      const { browser } = await session(service);
+      const reply = await send(token());
+
+      expect(reply.status, reply.text).to.equal(400);
+      expect(reply.body).to.deep.include({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
+      expect(reply.body).to.have.nested.property('details.causes[0].field', 'logout_token');
+      expect(reply.text).to.not.match(/\b(jti|exp|signature|keys?)\b/);
+      expect(await isIn(browser)).to.equal(true);
+    });
+  }
+
+  it('is no credential, nor an ID token, itself', async () => {
+    const reply = await new Browser(service.url).info('v2', provider.logoutToken());
+    expect(reply.status).to.equal(401);
+  });
+
+  it('does not take what another issuer says of a session with the same name', async () => {
+    const stranger = await TestProvider.start({ now: cluster.clock.now });
+    stranger.person = provider.person;
+    const { browser } = await session(service);
+
+    expect((await send(stranger.logoutToken())).status).to.equal(400);
+    expect((await send(stranger.logoutToken({ claims: { iss: provider.issuer } }))).status).to.equal(400);
+    expect(await isIn(browser)).to.equal(true);
+    await stranger.stop();
+  });
+
+  it('counts a token once, of many that come at a time to several replicas', async () => {
+    const token = provider.logoutToken();
+    const replies = await Promise.all([service, other, service, other, service].map((replica) => send(token, replica)));
+
+    expect(replies.map(({ status }) => status).sort()).to.deep.equal([200, 400, 400, 400, 400]);
+    expect((await send(token, other)).status).to.equal(400);
+  });
+
+  it('replays nothing: who has logged in again stays in', async () => {
+    const { sub } = provider.person;
+    const token = provider.logoutToken({ claims: { sid: undefined } });
+    await session(service);
+    expect((await send(token)).status).to.equal(200);
+    cluster.clock.advance(2);
+    provider.person = { ...provider.person, sub, sid: 'again' };
+    const { browser } = await session(service);
+
+    expect((await send(token)).status).to.equal(400);
+    expect((await send(token, other)).status).to.equal(400);
+    expect(await isIn(browser)).to.equal(true);
+  });
+
+  it('ends tokens that their owner keeps, on every replica, and what renews them', async () => {
+    provider.misbehave({ keepsRefreshTokens: true });
+    const { bearer, refreshToken } = await tokens(service);
+    expect((await sendNew()).status).to.equal(200);
+    // What the provider gives from here on is newer than the log-out.
+    cluster.clock.advance(3);
+
+    for (const replica of [service, other]) {
+      const answer = await eventually(
+        () => new Browser(replica.url).info('v2', bearer),
+        ({ status }) => status === 401,
+      );
+      expect(answer.body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
+      expect((await refresh(new Browser(replica.url), refreshToken)).status).to.equal(401);
+    }
+    expect(provider.grants.isRefreshable(refreshToken), 'it was revoked, as the provider went on taking it').to.equal(false);
+  });
+
+  it('finds sessions that an older release has made', async () => {
+    const { browser, path: object } = await session(service);
+    const { browser: elsewhere } = await session(service);
+    await unlabel(object);
+    expect((await sendNew()).status).to.equal(200);
+
+    expect(await sessionObject(cluster.kubernetes, object)).to.equal(undefined);
+    expect(await isIn(browser)).to.equal(false);
+    expect(await isIn(elsewhere)).to.equal(false);
+  });
+
+  it('refuses a session whose log-in was under way, on every replica', async () => {
+    const iat = seconds() + 50;
+    expect((await sendNew({ claims: { iat, exp: iat + 120 } })).status).to.equal(200);
+    const late = await session(service);
+    const old = await session(service);
+    await unlabel(old.path);
+
+    for (const { browser, handle, path: object } of [late, old]) {
+      expect(await sessionObject(cluster.kubernetes, object)).to.not.equal(undefined);
+      for (const replica of [service, other]) {
+        await eventually(
+          () => isIn(at(replica, browser)),
+          (stillIn) => !stillIn,
+        );
+        expect((await refresh(at(replica, browser), handle)).status).to.equal(401);
+      }
+    }
+  });
+
+  /** As an older release has made it. */
+  async function unlabel(object: string): Promise<void> {
+    const labels = { 'auth.platform.io/session.sid': null, 'auth.platform.io/session.sub': null };
+    expect((await sessionObject(cluster.kubernetes, object))?.metadata)
+      .to.have.property('labels')
+      .with.all.keys(Object.keys(labels));
+    await cluster.kubernetes.call('PATCH', object, { metadata: { labels } }, mergePatch);
+  }
+
+  it('ends nothing by half when the API server is out of reach: the same token counts afterwards', async () => {
+    const { browser } = await session(service);
+    const token = provider.logoutToken();
+    await service.relay.cut();
+    const reply = await send(token);
+    await service.relay.mend();
+
+    expect(reply.status, reply.text).to.be.oneOf([503, 504]);
+    expect(reply.headers.get('retry-after')).to.match(/^\d+$/);
+    expect(await isIn(browser)).to.equal(true);
+    const again = await eventually(
+      () => send(token),
+      ({ status }) => status !== 503,
+    );
+    expect(again.status, again.text).to.equal(200);
+    expect(await isIn(browser)).to.equal(false);
+  });
+
+  it('is 503 while the keys of the provider are not to be had', async () => {
+    const unheard = await cluster.service({ provider });
+    const token = provider.logoutToken();
+    await provider.stop();
+    const reply = await send(token, unheard);
+    await provider.resume();
+    await unheard.stop();
+
+    expect(reply.status).to.equal(503);
+  });
+
+  it('writes down who was logged out, and no token', async () => {
+    const { user } = await session(service);
+    const token = provider.logoutToken({ claims: { canary: 'canary-in-a-claim' } });
+    service.auditLines.length = 0;
+    await send(token);
+    const replayed = provider.logoutToken({ claims: { nonce: 'canary-nonce' } });
+    await send(replayed);
+
+    const events = service.auditLines.map((line): Record<string, unknown> => JSON.parse(line));
+    expect(events).to.have.length(1);
+    expect(events[0]).to.deep.include({ audit: 'LoggedOut', outcome: 'success', target: user, reason: 'BackChannel', code: 200 });
+    const written = [...service.logLines, ...service.auditLines].join('');
+    expect(written).to.include('a logout token was refused');
+    for (const secret of [token, replayed, token.split('.')[1] ?? '', 'canary-', provider.person.sid])
+      expect(written).to.not.include(secret);
+    const records = JSON.stringify((await objects(cluster.kubernetes, 'revokedtokens')).filter(({ spec }) => spec.kind === 'Logout'));
+    expect(records).to.not.include(provider.person.sid).and.to.not.include(provider.person.sub);
+  });
+
+  it('takes a form of moderate size, by POST alone', async () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const logout_token = provider.logoutToken();
+    const asJson = { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ logout_token }) };
+
+    expect((await post(service, asJson)).status).to.equal(415);
+    expect((await post(service, { headers: form, body: `logout_token=${'x'.repeat(17_000)}` })).status).to.equal(413);
+    expect((await post(service, { headers: form, body: `logout_token=${logout_token}&logout_token=${logout_token}` })).status).to.equal(
+      400,
+    );
+    expect((await post(service, { headers: form, body: 'x=y' })).status).to.equal(400);
+    const get = await new Browser(service.url).request(`${path}?${new URLSearchParams({ logout_token })}`);
+    expect(get.status).to.equal(405);
+    expect(get.headers.get('allow')).to.equal('OPTIONS, POST');
+    expect((await send(logout_token)).status, 'it was not used up').to.equal(200);
+  });
+
+  it('stops listening to an address that makes tokens up, and to that alone', async () => {
+    const strict = await cluster.service({
+      provider,
+      config: { login: { perMinute: 5 }, server: { trustedProxies: ['127.0.0.1'] } },
+    });
+    const from = (address: string, token: string) =>
+      post(strict, { headers: { 'x-forwarded-for': address }, body: new URLSearchParams({ logout_token: token }) });
+    const statuses = [];
+    for (let n = 0; n < 7; n += 1) statuses.push((await from('203.0.113.1', 'x.y.z')).status);
+
+    expect(statuses).to.deep.equal([400, 400, 400, 400, 400, 429, 429]);
+    const many = [];
+    for (let n = 0; n < 7; n += 1) many.push((await from('203.0.113.2', provider.logoutToken())).status);
+    expect(many, 'as many as there are to log out').to.deep.equal([200, 200, 200, 200, 200, 200, 200]);
+    expect((await from('203.0.113.1', 'x.y.z')).headers.get('retry-after')).to.match(/^\d+$/);
+    await strict.stop();
+  });
+
+  it('is not there when it is turned off', async () => {
+    const without = await cluster.service({ provider, config: { features: { backchannelLogout: false } } });
+    const reply = await send(provider.logoutToken(), without);
+    await without.stop();
+
+    expect(reply.status).to.equal(404);
+  });
+});

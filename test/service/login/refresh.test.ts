@@ -1,0 +1,365 @@
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { hangUp, html, json, never, oauthError, providerText } from './provider/answers.ts';
+import { Browser, logIn, renewPayloadOf, userInfoOf } from './provider/browser.ts';
+import { TestProvider } from './provider/provider.ts';
+import { exchanges, expiresCookie, handleOf, patchUser, refresh, session, sessionObject, tokens } from './session-support.ts';
+import { LoginCluster, type Service } from './support.ts';
+
+describe('refresh', () => {
+  let provider: TestProvider;
+  let cluster: LoginCluster;
+  let service: Service;
+
+  before(async () => {
+    cluster = await LoginCluster.start();
+    provider = await TestProvider.start({ now: cluster.clock.now });
+    service = await cluster.service({ provider });
+  });
+  after(async () => {
+    await cluster?.stop();
+    await provider?.stop();
+  });
+  beforeEach(() => {
+    provider.misbehave();
+    provider.forgetRequests();
+    provider.tokenSeconds = 900;
+    provider.person = { ...provider.person, sub: 'jane-1', email: 'jane@example.com' };
+  });
+
+  const ages = (payload: { issued_at: string; expire_at: string }) =>
+    (Date.parse(payload.expire_at) - Date.parse(payload.issued_at)) / 1000;
+
+  it('REN-01 renews a session without giving a token away', async () => {
+    const { browser, handle } = await session(service);
+    const reply = await refresh(browser, handle);
+    const payload = renewPayloadOf(reply);
+
+    expect(reply.status).to.equal(200);
+    expect(reply.headers.get('cache-control')).to.equal('no-store');
+    expect(Object.keys(payload).sort()).to.deep.equal(['expire_at', 'issued_at', 'refresh_token', 'token_storage', 'token_type']);
+    expect(payload).to.include({ token_type: 'Bearer', token_storage: 'cookie' });
+    expect(payload.refresh_token)
+      .to.match(/^[\w-]{43}$/)
+      .and.not.equal(handle);
+    expect(ages(payload)).to.be.within(898, 902);
+    expect(exchanges(provider)).to.equal(1);
+    expect((await refresh(browser, payload.refresh_token ?? '')).status).to.equal(200);
+  });
+
+  it('REN-01 renews tokens for who keeps them', async () => {
+    const { browser, bearer, refreshToken } = await tokens(service);
+    cluster.clock.advance(2);
+    const reply = await refresh(browser, refreshToken);
+    const payload = renewPayloadOf(reply);
+
+    expect(reply.status).to.equal(200);
+    expect(payload.token_storage).to.equal('local');
+    expect(payload.access_token).to.be.a('string').and.not.equal(bearer);
+    expect(payload.refresh_token).to.be.a('string').and.not.equal(refreshToken);
+    expect(ages(payload)).to.be.within(898, 902);
+    expect((await browser.info('v2', payload.access_token)).status).to.equal(200);
+  });
+
+  it('REN-01 works without a new ID token, and where refresh tokens are not rotated', async () => {
+    const { browser, handle } = await session(service);
+    const local = await tokens(service);
+    provider.misbehave({ refreshed: 'absent', keepsRefreshTokens: true });
+
+    expect((await refresh(browser, handle)).status).to.equal(200);
+    const reply = await refresh(local.browser, local.refreshToken);
+    expect(reply.status).to.equal(200);
+    const payload = renewPayloadOf(reply);
+    expect(payload).to.not.have.any.keys('access_token', 'id_token');
+    expect((await browser.info('v2', local.bearer)).status, 'the old one holds until then').to.equal(200);
+    expect(Date.parse(payload.expire_at)).to.be.greaterThan(cluster.clock.now().getTime());
+    expect((await refresh(local.browser, handleOf(reply))).status).to.equal(200);
+  });
+
+  it('REN-01 takes the token out of the body of a form', async () => {
+    const { browser, refreshToken } = await tokens(service);
+    const reply = await browser.request('/api/v1/token/refresh', {
+      method: 'POST',
+      body: new URLSearchParams({ refresh_token: refreshToken }),
+    });
+
+    expect(reply.status, reply.text).to.equal(200);
+    const asJSON = { method: 'POST' as const, body: '{"refresh_token":"a"}', headers: { 'content-type': 'application/json' } };
+    expect((await browser.request('/api/v1/token/refresh', asJSON)).status).to.equal(415);
+    expect((await fetch(`${service.url}/api/v1/token/refresh`, { method: 'HEAD' })).status).to.equal(405);
+  });
+
+  describe('REN-02', () => {
+    const refused = {
+      'no token': '',
+      'an empty token': 'refresh_token=',
+      'a token of 10 kB': `refresh_token=${'a'.repeat(10_000)}`,
+      'a token twice': 'refresh_token=a&refresh_token=b',
+      'control characters': 'refresh_token=a%00b',
+      'characters beyond ASCII': 'refresh_token=%C3%A9',
+    };
+    for (const [what, query] of Object.entries(refused)) {
+      it(`refuses ${what}, without asking the provider`, async () => {
+        const reply = await new Browser(service.url).request(`/api/v2/token/refresh?${query}`);
+
+        expect(reply.status).to.equal(400);
+        expect(reply.body).to.deep.include({ kind: 'Status', reason: 'BadRequest' });
+        expect(provider.requests).to.deep.equal([]);
+      });
+    }
+
+    it('answers garbage with 401', async () => {
+      const { status } = await refresh(new Browser(service.url), 'garbage');
+      expect(status).to.equal(401);
+    });
+
+    it('refuses the handle of another session, which lives on', async () => {
+      const [jane, other] = [await session(service), await session(service)];
+      const { status, body } = await refresh(jane.browser, other.handle);
+
+      expect(status).to.equal(400);
+      expect(body).to.have.nested.property('details.causes[0].field', 'refresh_token');
+      expect((await refresh(jane.browser, jane.handle)).status).to.equal(200);
+      expect((await refresh(other.browser, other.handle)).status).to.equal(200);
+    });
+
+    it('takes the handle before the current one for ten seconds, and no longer', async () => {
+      const { browser, handle } = await session(service);
+      const current = handleOf(await refresh(browser, handle));
+
+      expect(handleOf(await refresh(browser, handle))).to.equal(current);
+      expect(exchanges(provider)).to.equal(1);
+      cluster.clock.advance(11);
+      expect((await refresh(browser, handle)).status).to.equal(400);
+      expect((await refresh(browser, current)).status).to.equal(200);
+    });
+
+    it('is worth nothing without the cookie', async () => {
+      const { handle, path } = await session(service);
+
+      expect((await refresh(new Browser(service.url), handle)).status).to.equal(401);
+      expect(await sessionObject(cluster.kubernetes, path)).not.to.equal(undefined);
+    });
+  });
+
+  describe('REN-03', () => {
+    it('ends the session when the provider says invalid_grant', async () => {
+      const { browser, handle, path } = await session(service);
+      provider.misbehave({ answer: { token: oauthError(400, 'invalid_grant') } });
+      const reply = await refresh(browser, handle);
+
+      expect(reply.status).to.equal(401);
+      expect(reply.text).not.to.include(providerText);
+      expect(expiresCookie(reply)).to.equal(true);
+      expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
+    });
+
+    const passing = {
+      500: json(500, { error: 'server_error' }),
+      429: json(429, {}),
+      'a 400 that is no OAuth error': json(400, {}),
+      invalid_client: oauthError(401, 'invalid_client'),
+      // Keycloak's word for a wrong secret.
+      'unauthorized_client with 401': oauthError(401, 'unauthorized_client'),
+      temporarily_unavailable: oauthError(400, 'temporarily_unavailable'),
+      HTML: html(),
+      'a broken connection': hangUp,
+    };
+    for (const [what, answer] of Object.entries(passing)) {
+      it(`keeps the session when the provider answers ${what}`, async () => {
+        const { browser, handle } = await session(service);
+        const local = await tokens(service);
+        provider.misbehave({ answer: { token: answer } });
+
+        for (const reply of [await refresh(browser, handle), await refresh(local.browser, local.refreshToken)]) {
+          expect(reply.status).to.equal(503);
+          expect(reply.headers.get('retry-after')).to.match(/^[1-9]\d*$/);
+          expect(reply.text).not.to.include(providerText);
+        }
+        provider.misbehave();
+        expect((await browser.info('v2')).status).to.equal(200);
+        cluster.clock.advance(4);
+        expect((await refresh(browser, handle)).status).to.equal(200);
+        expect((await refresh(local.browser, local.refreshToken)).status).to.equal(200);
+      });
+    }
+
+    it('does not wait for a provider that hangs, and keeps the session', async () => {
+      const { browser, handle } = await session(service);
+      provider.misbehave({ answer: { token: never } });
+      const reply = await refresh(browser, handle);
+
+      expect(reply.status).to.equal(503);
+      provider.misbehave();
+      expect((await browser.info('v2')).status).to.equal(200);
+    });
+  });
+
+  for (const [claim, value] of [
+    ['sub', 'somebody-else'],
+    ['iss', 'https://other.example/'],
+  ] as const) {
+    it(`REN-04 ends the session when another ${claim} comes back, and drops the new tokens`, async () => {
+      const { browser, handle, path } = await session(service);
+      provider.misbehave({ refreshed: { claims: { [claim]: value } } });
+      const reply = await refresh(browser, handle);
+
+      expect(reply.status).to.equal(401);
+      expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
+      expect(provider.hits('revocation')).to.equal(1);
+    });
+  }
+
+  describe('REN-05', () => {
+    const log = (name: string) => {
+      provider.person = { ...provider.person, sub: name, email: `${name}@example.com` };
+    };
+
+    it('ends the session of a user who was disabled, here and at the provider', async () => {
+      log('disabled');
+      const { browser, handle, path, user } = await session(service);
+      await patchUser(cluster.kubernetes, user, { spec: { is_disabled: true } });
+      await eventually(
+        () =>
+          new Browser(service.url).request('/api/v1/modules', {
+            headers: { cookie: `atrium_session=${browser.cookies.get('atrium_session')}` },
+          }),
+        ({ cookies }) => cookies.length > 0,
+      );
+      const reply = await refresh(browser, handle);
+
+      expect(reply.status).to.equal(401);
+      expect(reply.body).to.have.nested.property('details.causes[0].reason', 'AccountDisabled');
+      expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
+      expect(provider.hits('revocation')).to.equal(1);
+    });
+
+    it('gives no tokens to a user who was disabled, and ends them at the provider', async () => {
+      log('disabled-local');
+      const { browser, bearer, refreshToken } = await tokens(service);
+      const { user } = userInfoOf(await browser.info('v2', bearer)).ext;
+      await patchUser(cluster.kubernetes, String(user), { spec: { is_disabled: true } });
+      await eventually(
+        () => browser.info('v2', bearer),
+        ({ status }) => status === 401,
+      );
+      const reply = await refresh(browser, refreshToken);
+
+      expect(reply.status).to.equal(401);
+      expect(reply.text).not.to.include('eyJ');
+      expect(provider.hits('revocation')).to.equal(1);
+    });
+
+    it('gives no tokens to a user who was deleted, and ends them at the provider', async () => {
+      log('deleted-local');
+      const { browser, bearer, refreshToken } = await tokens(service);
+      const { user } = userInfoOf(await browser.info('v2', bearer)).ext;
+      await cluster.kubernetes.remove(`/apis/auth.platform.io/v1/users/${user}`);
+      await eventually(
+        async () => (await browser.info('v2', bearer)).status,
+        (status) => status === 401,
+      );
+      const reply = await refresh(browser, refreshToken);
+
+      expect(reply.status).to.equal(401);
+      expect(provider.hits('revocation')).to.equal(1);
+      expect((await refresh(browser, refreshToken)).status).to.equal(401);
+    });
+
+    it('goes on for a user who is locked', async () => {
+      log('locked');
+      const { browser, handle, user } = await session(service);
+      const lockedUntil = new Date(cluster.clock.now().getTime() + 600_000).toISOString().replace(/\.\d+Z$/, 'Z');
+      await patchUser(cluster.kubernetes, user, { status: { lockedUntil } }, '/status');
+
+      expect((await refresh(browser, handle)).status).to.equal(200);
+      expect(provider.hits('revocation')).to.equal(0);
+    });
+  });
+
+  describe('by itself', () => {
+    it('comes when a session is used whose tokens are near their end', async () => {
+      const { browser } = await session(service);
+      cluster.clock.advance(600);
+      expect((await browser.info('v2')).status).to.equal(200);
+      expect(exchanges(provider)).to.equal(0);
+      cluster.clock.advance(150);
+      expect((await browser.info('v2')).status).to.equal(200);
+
+      await eventually(
+        () => exchanges(provider),
+        (count) => count === 1,
+      );
+      cluster.clock.advance(600);
+      expect((await browser.info('v2')).status).to.equal(200);
+      expect(exchanges(provider)).to.equal(1);
+    });
+
+    it('comes when the tokens are over already, and the request waits for it', async () => {
+      const { browser } = await session(service);
+      cluster.clock.advance(1200);
+      const replies = await Promise.all(Array.from({ length: 20 }, () => browser.info('v2')));
+
+      expect(new Set(replies.map(({ status }) => status))).to.deep.equal(new Set([200]));
+      expect(exchanges(provider)).to.equal(1);
+    });
+
+    it('keeps the handle, since nobody would be told of another', async () => {
+      const { browser, handle } = await session(service);
+      cluster.clock.advance(1200);
+      expect((await browser.info('v2')).status).to.equal(200);
+      expect(exchanges(provider)).to.equal(1);
+      cluster.clock.advance(60);
+
+      expect((await refresh(browser, handle)).status).to.equal(200);
+      expect(exchanges(provider)).to.equal(2);
+    });
+
+    it('leaves the session as it is while the provider is out of reach', async () => {
+      const { browser } = await session(service);
+      provider.misbehave({ answer: { token: json(500, {}) } });
+      cluster.clock.advance(750);
+      expect((await browser.info('v2')).status).to.equal(200);
+      await eventually(
+        () => exchanges(provider),
+        (count) => count === 1,
+      );
+      await Promise.all(Array.from({ length: 20 }, () => browser.info('v2')));
+      expect(exchanges(provider)).to.equal(1);
+      cluster.clock.advance(200);
+      const late = await browser.info('v2');
+      expect(late.status).to.equal(503);
+      expect(expiresCookie(late)).to.equal(false);
+      provider.misbehave();
+      cluster.clock.advance(4);
+      expect((await browser.info('v2')).status).to.equal(200);
+    });
+  });
+
+  it('shares one exchange among requests with the same token', async () => {
+    const { browser, refreshToken } = await tokens(service);
+    const replies = await Promise.all(Array.from({ length: 20 }, () => refresh(browser, refreshToken)));
+
+    expect(new Set(replies.map(({ status }) => status))).to.deep.equal(new Set([200]));
+    expect(new Set(replies.map(({ text }) => text)).size).to.equal(1);
+    expect(exchanges(provider)).to.equal(1);
+  });
+
+  it('leaves a session without a refresh token as it is until its end', async () => {
+    const { browser, callback } = await logInUntilReady({ flow: 'id_token' });
+    const handle = String((callback.body as { ext: { token: { refresh_token: string } } }).ext.token.refresh_token);
+
+    expect(handleOf(await refresh(browser, handle))).to.equal(handle);
+    cluster.clock.advance(1000);
+    expect((await refresh(browser, handle)).status).to.equal(401);
+  });
+
+  const logInUntilReady = async (options: Parameters<typeof logIn>[1]) => {
+    const idTokens = await cluster.service({ provider, config: { login: { responseMode: 'id_token' } } });
+    await session(service);
+    return eventually(
+      () => logIn(idTokens, options).catch(() => ({ browser: new Browser(''), callback: { status: 0, body: {} } })),
+      ({ callback }) => callback.status === 200,
+    );
+  };
+});

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { createLog } from '../../../src/http/log.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { RevokedTokens } from '../../../src/login/revoked-tokens.ts';
+import { SessionStore } from '../../../src/login/session-store.ts';
+import { SessionSweeper } from '../../../src/login/session-sweeper.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { TestProvider } from './provider/provider.ts';
+import { type BareCluster, bareCluster, objects, revokedName, session, sessionManifest, time, tokens } from './session-support.ts';
+import { LoginCluster, type Service } from './support.ts';
+
+const revokedToken = (text: string, spec: { kind: string; expiration: string; notBefore?: string }) => ({
+  apiVersion: 'auth.platform.io/v1',
+  kind: 'RevokedToken',
+  metadata: { name: revokedName(spec.kind, text) },
+  spec,
+});
+
+describe('what is revoked', () => {
+  let provider: TestProvider;
+  let cluster: LoginCluster;
+  let service: Service;
+  let other: Service;
+
+  before(async () => {
+    cluster = await LoginCluster.start();
+    provider = await TestProvider.start({ now: cluster.clock.now });
+    service = await cluster.service({ provider });
+    other = await cluster.service({ provider });
+  });
+  after(async () => {
+    await cluster?.stop();
+    await provider?.stop();
+  });
+
+  it('is a token by its hash, on every replica', async () => {
+    const { bearer } = await tokens(service);
+    const { browser } = await tokens(other);
+    expect((await browser.info('v2', bearer)).status).to.equal(200);
+    const spec = { kind: 'Bearer', expiration: time(cluster.clock.now().getTime() + 900_000) };
+    await cluster.kubernetes.apply(revokedToken(bearer, spec));
+
+    const { body } = await eventually(
+      () => browser.info('v2', bearer),
+      ({ status }) => status === 401,
+    );
+    expect(body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
+  });
+
+  it('is everything that a deleted user had, and nothing that comes later', async () => {
+    const { browser } = await session(service);
+    const { bearer } = await tokens(service);
+    cluster.clock.advance(5);
+    const now = cluster.clock.now().getTime();
+    const spec = { kind: 'Subject', notBefore: time(now), expiration: time(now + 900_000) };
+    await cluster.kubernetes.apply(revokedToken('jane@example.com', spec));
+
+    await eventually(
+      () => browser.info('v2'),
+      ({ status }) => status === 401,
+    );
+    expect((await browser.info('v2', bearer)).status).to.equal(401);
+    cluster.clock.advance(5);
+    const later = await session(service);
+    expect((await later.browser.info('v2')).status).to.equal(200);
+  });
+});
+
+describe('what has expired', () => {
+  let cluster: BareCluster;
+
+  before(async () => {
+    cluster = await bareCluster();
+  });
+  after(() => cluster?.stop());
+
+  it('is deleted by any replica, and nothing else is', async () => {
+    const { kubernetes, apiServer } = cluster;
+    const now = Date.now();
+    await kubernetes.apply(
+      sessionManifest('over', { expiration: now - 600_000 }),
+      sessionManifest('idle', { expiration: now + 600_000, idleExpiration: now - 600_000 }),
+      sessionManifest('alive', { expiration: now + 600_000, idleExpiration: now + 600_000 }),
+      revokedToken('old', { kind: 'Flow', expiration: time(now - 600_000) }),
+      revokedToken('new', { kind: 'Refresh', expiration: time(now + 600_000) }),
+    );
+    const log = createLog({ level: 'silent', format: 'json' });
+    const parts = { client: apiServer.asService, namespace: serviceNamespace, log, metrics: new Metrics(), clock: () => performance.now() };
+    const replicas = [0, 1].map(() => {
+      const store = new SessionStore(parts);
+      const revokedTokens = new RevokedTokens(parts);
+      const sweeper = new SessionSweeper({ store, revokedTokens, log, now: () => new Date(), everyMs: 50 });
+      for (const part of [store, revokedTokens, sweeper]) part.start();
+      return { store, revokedTokens, sweeper };
+    });
+    const names = async () => [
+      ...(await objects(kubernetes, 'sessions')).map(({ spec }) => String(spec.user)),
+      ...(await objects(kubernetes, 'revokedtokens')).map(({ spec }) => String(spec.kind)),
+    ];
+
+    expect(await eventually(names, (left) => left.length <= 2)).to.deep.equal(['alive', 'Refresh']);
+    for (const { sweeper, store, revokedTokens } of replicas) {
+      await sweeper.stop();
+      await store.stop();
+      await revokedTokens.stop();
+    }
+    expect(await names()).to.deep.equal(['alive', 'Refresh']);
+  });
+});

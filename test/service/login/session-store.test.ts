@@ -1,0 +1,126 @@
+import { hash } from 'node:crypto';
+import { expect } from 'chai';
+import { createLog } from '../../../src/http/log.ts';
+import { renewalAnnotation } from '../../../src/login/session-record.ts';
+import { SessionStore } from '../../../src/login/session-store.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { type BareCluster, bareCluster, sessionManifest, sessionPath } from './session-support.ts';
+
+const nameOf = (secret: string) => `s-${hash('sha256', secret)}`;
+const log = createLog({ level: 'silent', format: 'json' });
+const { signal } = new AbortController();
+
+describe('a session that the watch has not told of', () => {
+  let cluster: BareCluster;
+  let store: SessionStore;
+  let readsBefore: number;
+
+  before(async () => {
+    cluster = await bareCluster();
+  });
+  after(() => cluster?.stop());
+  beforeEach(async () => {
+    const { apiServer, metrics } = cluster;
+    store = new SessionStore({ client: apiServer.asService, namespace: 'atrium-system', log, metrics, clock: () => performance.now() });
+    store.start();
+    await eventually(
+      () => store.failure(),
+      (failure) => failure === undefined,
+    );
+    // From here on it hears nothing.
+    await store.stop();
+    await cluster.kubernetes.apply(sessionManifest('new', { expiration: Date.now() + 600_000 }));
+    readsBefore = await readsInAll();
+  });
+  afterEach(() => cluster.kubernetes.call('DELETE', sessionPath('new')));
+
+  const readsInAll = async () => {
+    const text = await cluster.metrics.registry.metrics();
+    return [...text.matchAll(/_count\{call="get sessions",outcome="\d+"\} (\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  const reads = async () => (await readsInAll()) - readsBefore;
+  const find = (secret: string, source = '203.0.113.1') => store.find(nameOf(secret), source, signal);
+
+  it('is read, once for all who ask at the same time', async () => {
+    const rows = await Promise.all(Array.from({ length: 40 }, () => find('new')));
+
+    expect(new Set(rows).size).to.equal(1);
+    expect(rows[0]).to.include({ user: 'new' });
+    expect(await find('new')).to.include({ user: 'new' });
+    expect(await reads()).to.equal(1);
+  });
+
+  it('is not looked for again when there is none', async () => {
+    for (let n = 0; n < 5; n += 1) expect(await find('none')).to.equal(undefined);
+
+    expect(await reads()).to.equal(1);
+  });
+
+  it('is looked for sixty times a minute for each address, however many names that makes up', async () => {
+    const rows = await Promise.all(Array.from({ length: 200 }, (_, n) => find(`made up ${n}`)));
+    expect(new Set(rows)).to.deep.equal(new Set([undefined]));
+    expect(await reads()).to.equal(60);
+
+    expect(await find('new')).to.equal(undefined);
+    expect(await find('new', '203.0.113.2')).to.include({ user: 'new' });
+  });
+
+  it('is none any more when it was ended here', async () => {
+    const row = await find('new');
+    if (row === undefined) throw new Error('it is there');
+    await store.remove(row, signal);
+
+    expect(store.get(row.name)).to.equal(undefined);
+    expect((await cluster.kubernetes.call('GET', sessionPath('new'))).status).to.equal(404);
+    expect(await reads()).to.equal(1);
+  });
+
+  it('is changed by who knows it as it is', async () => {
+    const row = await find('new');
+    if (row === undefined) throw new Error('it is there');
+    const changed = await store.patch(row, { spec: { sealed: 'y' } }, signal);
+
+    expect(changed).to.include({ sealed: 'y' });
+    expect(await store.patch(row, { spec: { sealed: 'z' } }, signal)).to.equal('conflict');
+    expect(store.get(row.name)).to.include({ sealed: 'y' });
+    await cluster.kubernetes.remove(sessionPath('new'));
+    expect(await store.patch(row, { spec: { sealed: 'z' } }, signal)).to.equal('gone');
+  });
+});
+
+describe('a renewal that is claimed', () => {
+  let cluster: BareCluster;
+  let store: SessionStore;
+
+  before(async () => {
+    cluster = await bareCluster();
+    const { apiServer, metrics } = cluster;
+    let looks = 0;
+    const clock = () => {
+      looks += 1;
+      return looks;
+    };
+    store = new SessionStore({ client: apiServer.asService, namespace: 'atrium-system', log, metrics, clock });
+    store.start();
+  });
+  after(async () => {
+    await store?.stop();
+    await cluster?.stop();
+  });
+
+  it('counts from when this replica first knew of it, by its own write or by the watch', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      await cluster.kubernetes.apply(sessionManifest(`claimed ${round}`, { expiration: Date.now() + 600_000 }));
+      const row = await store.find(nameOf(`claimed ${round}`), '203.0.113.1', signal);
+      if (row === undefined) throw new Error('it is there');
+      const claimed = await store.patch(row, { metadata: { annotations: { [renewalAnnotation]: 'id' } } }, signal);
+      if (claimed === 'conflict' || claimed === 'gone') throw new Error(claimed);
+      const told = await eventually(
+        () => [...store.values()].find(({ name }) => name === row.name),
+        (known) => known?.resourceVersion === claimed.resourceVersion,
+      );
+
+      expect(told?.renewal).to.deep.equal(claimed.renewal);
+    }
+  });
+});

@@ -1,0 +1,146 @@
+import { hash } from 'node:crypto';
+import { expect } from 'chai';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { apiServer as startCluster } from '../../support/api-server.ts';
+import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from './provider/browser.ts';
+import type { TestProvider } from './provider/provider.ts';
+
+export const sessionsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
+
+interface SessionObject {
+  metadata: { name: string; ownerReferences?: { kind: string; name: string; uid: string }[] };
+  spec: Record<string, string>;
+}
+
+/** A session as its browser has it. */
+export interface LoggedIn {
+  browser: Browser;
+  /** Value of the cookie. */
+  secret: string;
+  handle: string;
+  /** Path of the Session object. */
+  path: string;
+  /** Name of the User record. */
+  user: string;
+}
+
+export const cookieName = 'atrium_session';
+
+/** Logs somebody in with storage `cookie`, as soon as the service can. */
+export async function session(service: { url: string }, options: LogIn = {}): Promise<LoggedIn> {
+  await whenReady(service);
+  const { browser, callback } = await logIn(service, options);
+  expect(callback.status, callback.text).to.equal(200);
+  const { ext } = userInfoOf(callback);
+  const secret = browser.cookies.get(cookieName) ?? '';
+  return {
+    browser,
+    secret,
+    handle: ext.token?.refresh_token ?? '',
+    path: sessionPath(secret),
+    user: String(ext.user),
+  };
+}
+
+/** The same with storage `local`. */
+export async function tokens(service: { url: string }, options: LogIn = {}) {
+  await whenReady(service);
+  const { browser, callback } = await logIn(service, { ...options, storage: 'local' });
+  expect(callback.status, callback.text).to.equal(200);
+  const { access_token: bearer = '', refresh_token: refreshToken = '' } = userInfoOf(callback).ext.token ?? {};
+  return { browser, bearer, refreshToken };
+}
+
+/** A service that has just been started may not have read its keys yet. */
+async function whenReady({ url }: { url: string }): Promise<void> {
+  await eventually(
+    async () => (await fetch(`${url}/api/v2/token/login`)).status,
+    (status) => status === 200,
+  );
+}
+
+export const sessionPath = (secret: string) => `${sessionsPath}/s-${hash('sha256', secret)}`;
+
+export async function sessionObject(kubernetes: ClusterAdmin, path: string): Promise<SessionObject | undefined> {
+  const { status, body } = await kubernetes.call('GET', path);
+  return status === 200 ? (body as SessionObject) : undefined;
+}
+
+export async function objects(kubernetes: ClusterAdmin, resource: 'sessions' | 'revokedtokens'): Promise<SessionObject[]> {
+  const { body } = await kubernetes.call('GET', resource === 'sessions' ? sessionsPath : '/apis/auth.platform.io/v1/revokedtokens');
+  return (body as { items: SessionObject[] }).items;
+}
+
+export const refresh = (browser: Browser, token: string, options: BrowserRequest = {}): Promise<Reply> =>
+  browser.request(`/api/v2/token/refresh?${new URLSearchParams({ refresh_token: token })}`, options);
+
+export const logout = (browser: Browser, token: string, options: BrowserRequest = {}): Promise<Reply> =>
+  browser.request(`/api/v2/token/logout?${new URLSearchParams({ refresh_token: token })}`, options);
+
+export const handleOf = (reply: Reply): string => renewPayloadOf(reply).refresh_token ?? '';
+
+/** How often a refresh token was redeemed at the provider. */
+export const exchanges = (provider: TestProvider): number =>
+  provider.requests.filter(({ endpoint, parameters }) => endpoint === 'token' && parameters.get('grant_type') === 'refresh_token').length;
+
+/** Name of the RevokedToken that ends something (docs/contract/resources.md). */
+export const revokedName = (kind: string, text: string) => `rt-${hash('sha256', `${kind}\0${text}`).slice(0, 40)}`;
+
+/** Whether a Set-Cookie line takes the session cookie away. */
+export const expiresCookie = ({ cookies }: Reply): boolean =>
+  cookies.some((line) => line.startsWith(`${cookieName}=;`) && /Max-Age=0/.test(line));
+
+/** Changes the User record that somebody has. */
+export async function patchUser(kubernetes: ClusterAdmin, user: string, patch: unknown, subresource = ''): Promise<void> {
+  const path = `/apis/auth.platform.io/v1/users/${user}${subresource}`;
+  const { status, body } = await kubernetes.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' });
+  expect(status, JSON.stringify(body)).to.equal(200);
+}
+
+export const time = (milliseconds: number) => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** A Session object as a replica would make it, of a cookie with that secret. */
+export const sessionManifest = (secret: string, ends: Record<string, number>) => ({
+  apiVersion: 'auth.platform.io/v1',
+  kind: 'Session',
+  metadata: { name: `s-${hash('sha256', secret)}`, namespace: serviceNamespace },
+  spec: {
+    user: secret,
+    sealed: 'x',
+    createdAt: time(Date.now() - 86_400_000),
+    ...Object.fromEntries(Object.entries(ends).map(([key, end]) => [key, time(end)])),
+  },
+});
+
+/** A cluster with all that an installation applies, and a client of it, without a service. */
+export interface BareCluster {
+  kubernetes: ClusterAdmin;
+  apiServer: ApiServer;
+  /** Of the client. */
+  metrics: Metrics;
+  stop(): Promise<void>;
+}
+
+export async function bareCluster(): Promise<BareCluster> {
+  const cluster = await startCluster({ isReused: true });
+  const token = await cluster.token('admin');
+  const { url, certificateAuthority: ca } = cluster;
+  const kubernetes = new ClusterAdmin({ url, certificateAuthority: ca }, token);
+  await kubernetes.install();
+  const metrics = new Metrics();
+  const authorization = async () => `Bearer ${token}`;
+  const connection = { server: url, tls: { ca }, namespace: serviceNamespace, authorization, discardAuthorization() {} };
+  const apiServer = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics });
+  return {
+    kubernetes,
+    apiServer,
+    metrics,
+    async stop() {
+      await apiServer.close();
+      await kubernetes.close();
+      await cluster.stop();
+    },
+  };
+}

@@ -1,0 +1,329 @@
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { Browser, logIn, userInfoOf } from './provider/browser.ts';
+import { TestProvider } from './provider/provider.ts';
+import {
+  cookieName,
+  expiresCookie,
+  handleOf,
+  objects,
+  patchUser,
+  refresh,
+  session,
+  sessionObject,
+  sessionsPath,
+} from './session-support.ts';
+import { Clock, LoginCluster, type Service } from './support.ts';
+
+const newSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
+const statusOf = async (browser: Browser) => (await browser.info('v2')).status;
+
+describe('a session', () => {
+  let provider: TestProvider;
+  let cluster: LoginCluster;
+  let service: Service;
+  let other: Service;
+
+  before(async () => {
+    const clock = new Clock();
+    provider = await TestProvider.start({ now: clock.now, tls: true });
+    cluster = await LoginCluster.start({ clock, trusts: provider });
+    service = await cluster.service({ provider });
+    other = await cluster.service({ provider });
+  });
+  after(async () => {
+    await cluster?.stop();
+    await provider?.stop();
+  });
+  beforeEach(() => provider.misbehave());
+
+  it('is an object that belongs to the user and tells no secret', async () => {
+    const { browser, secret, handle, path, user } = await session(service);
+    const object = await sessionObject(cluster.kubernetes, path);
+
+    expect(object?.metadata.ownerReferences?.[0]).to.include({ kind: 'User', name: user });
+    expect(object?.spec).to.include({ user, subjectName: 'jane@example.com', source: '127.0.0.1' });
+    expect(object?.spec.userUID).to.equal(object?.metadata.ownerReferences?.[0]?.uid);
+    expect(handle).to.match(/^[\w-]{43}$/);
+    for (const hidden of [secret, handle, 'eyJ']) expect(JSON.stringify(object)).not.to.include(hidden);
+    const { name, ext } = userInfoOf(await browser.info('v2'));
+    expect({ name, storage: ext.token_storage }).to.deep.equal({ name: 'jane@example.com', storage: 'cookie' });
+  });
+
+  it('COO-01 is referred to by a cookie that no script, no other site and no plain connection gets', async () => {
+    const secure = await cluster.service({ provider, config: { server: { publicURL: 'https://console.test' } } });
+    const { browser } = await eventually(
+      () => logIn(secure).catch(() => ({ browser: undefined })),
+      ({ browser }) => browser !== undefined,
+    );
+    const { callback } = await logIn(secure, { browser: browser ?? new Browser(secure.url) });
+    const lines = callback.cookies.filter((line) => line.startsWith('__Host-atrium_session=') && !line.includes('Max-Age=0'));
+
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.match(/^__Host-atrium_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+    for (const line of callback.cookies) expect(line).to.match(/^__(Host|Secure)-.*; HttpOnly; SameSite=Lax; Secure/);
+    expect(callback.text).not.to.match(/eyJ/);
+  });
+
+  for (const credentials of ['impersonate', 'passthrough']) {
+    it(`gives its user the rights that they have (${credentials})`, async () => {
+      await cluster.kubernetes.apply({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRoleBinding',
+        metadata: { name: 'dev-view' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
+      });
+      const replica = await cluster.service({ provider, config: { kubernetes: { credentials } } });
+      const { browser } = await session(replica);
+      const may = async (verb: string) => {
+        const spec = { resourceAttributes: { verb, resource: 'pods', namespace: 'default' } };
+        const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+        const reply = await browser.request('/auth/v1/selfsubjectaccessreviews', {
+          method: 'POST',
+          body: JSON.stringify({ spec }),
+          headers,
+        });
+        expect(reply.status, reply.text).to.equal(201);
+        return (reply.body as { status: { allowed: boolean } }).status.allowed;
+      };
+
+      expect(await may('list')).to.equal(true);
+      expect(await may('delete')).to.equal(false);
+    });
+  }
+
+  it('COO-02 keeps large tokens out of the cookie', async () => {
+    provider.misbehave({ idToken: { claims: { groups: Array.from({ length: 300 }, (_, n) => `group-with-a-rather-long-name-${n}`) } } });
+    const { browser } = await session(service);
+    const { groups } = userInfoOf(await browser.info('v2'));
+
+    expect(groups).to.have.length(300);
+    for (const [name, value] of browser.cookies) expect(name.length + value.length).to.be.below(4096);
+  });
+
+  it('REN-08 begins under a new secret, whatever cookie was there before', async () => {
+    const planted = new Browser(service.url);
+    const value = newSecret();
+    planted.cookies.set(cookieName, value);
+    const first = await session(service, { browser: planted });
+    const { secret, path } = first;
+    const second = await session(service, { browser: planted });
+
+    expect(new Set([value, secret, second.secret]).size).to.equal(3);
+    const old = new Browser(service.url);
+    old.cookies.set(cookieName, secret);
+    expect(await statusOf(old)).to.equal(401);
+    expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
+    expect(await statusOf(second.browser)).to.equal(200);
+  });
+
+  it('counts on a replica that has not been told of it, at once', async () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      const { secret } = await session(service);
+      const browser = new Browser(other.url);
+      browser.cookies.set(cookieName, secret);
+      expect(await statusOf(browser)).to.equal(200);
+    }
+  });
+
+  it('ends on every replica when its object is deleted', async () => {
+    const { browser, secret, path } = await session(service);
+    const elsewhere = new Browser(other.url);
+    elsewhere.cookies.set(cookieName, secret);
+    expect(await statusOf(elsewhere)).to.equal(200);
+    await cluster.kubernetes.remove(path);
+
+    await eventually(
+      () => statusOf(elsewhere),
+      (status) => status === 401,
+    );
+    await eventually(
+      () => statusOf(browser),
+      (status) => status === 401,
+    );
+  });
+
+  it('that has ended is taken from the browser, which goes on as anonymous where that is enough', async () => {
+    const { browser, path } = await session(service);
+    await cluster.kubernetes.remove(path);
+    const refused = await eventually(
+      () => browser.info('v2'),
+      ({ status }) => status === 401,
+    );
+    expect(expiresCookie(refused)).to.equal(true);
+    expect(refused.headers.get('www-authenticate')).to.equal('Bearer realm="atrium", error="invalid_token"');
+    expect(browser.cookies.has(cookieName)).to.equal(false);
+
+    for (const value of [newSecret(), 'nonsense', '']) {
+      browser.cookies.set(cookieName, value);
+      const modules = await browser.request('/api/v1/modules');
+      expect(modules.status).to.equal(200);
+      expect(expiresCookie(modules)).to.equal(true);
+    }
+  });
+
+  it('never stands for a header that is there', async () => {
+    const { browser } = await session(service);
+
+    for (const authorization of ['Bearer nonsense', 'Basic amFuZTpwYXNz', 'Bearer']) {
+      const { status } = await browser.request('/api/v1/modules', { headers: { authorization } });
+      expect(status, authorization).to.equal(401);
+    }
+    expect(await statusOf(browser)).to.equal(200);
+  });
+
+  it('cannot be guessed at the cost of the API server', async () => {
+    const reads = async () => {
+      const text = await (await fetch(`${other.metricsURL}/metrics`)).text();
+      const counts = [...text.matchAll(/request_duration_seconds_count\{call="get sessions",outcome="\d+"\} (\d+)/g)];
+      return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const before = await reads();
+    const guesses = Array.from({ length: 300 }, async () => {
+      const browser = new Browser(other.url);
+      browser.cookies.set(cookieName, newSecret());
+      return statusOf(browser);
+    });
+
+    expect(new Set(await Promise.all(guesses))).to.deep.equal(new Set([401]));
+    expect((await reads()) - before).to.be.below(61);
+  });
+
+  describe('and its user', () => {
+    afterEach(() => {
+      provider.person = { ...provider.person, sub: 'jane-1', email: 'jane@example.com' };
+    });
+
+    const log = (name: string) => {
+      provider.person = { ...provider.person, sub: name, email: `${name}@example.com` };
+      return session(service);
+    };
+    const refusal = (browser: Browser) =>
+      eventually(
+        () => browser.info('v2'),
+        ({ status }) => status === 401,
+      );
+    const cause = ({ body }: { body: unknown }) => (body as { details?: { causes?: { reason: string }[] } }).details?.causes?.[0]?.reason;
+
+    it('REN-05 ends for a user who is disabled', async () => {
+      const { browser, user } = await log('disabled');
+      await patchUser(cluster.kubernetes, user, { spec: { is_disabled: true } });
+
+      expect(cause(await refusal(browser))).to.equal('AccountDisabled');
+    });
+
+    it('REN-05 ends for a user who has expired', async () => {
+      const { browser, user } = await log('expired');
+      await patchUser(cluster.kubernetes, user, { spec: { expired: { end: '2026-01-01T00:00:00Z' } } });
+
+      expect(cause(await refusal(browser))).to.equal('AccountExpired');
+    });
+
+    it('REN-05 ends for a user who is gone from the source', async () => {
+      const { browser, user } = await log('gone');
+      await patchUser(cluster.kubernetes, user, { spec: { valid: false } });
+
+      expect(cause(await refusal(browser))).to.equal('AccountInvalid');
+    });
+
+    it('REN-05 ends with the record of the user, and a new one under the name does not inherit it', async () => {
+      const { browser, user, path } = await log('deleted');
+      const uid = (await sessionObject(cluster.kubernetes, path))?.spec.userUID;
+      await cluster.kubernetes.remove(`/apis/auth.platform.io/v1/users/${user}`);
+      await refusal(browser);
+      // What was opened in the second of the deletion does not count.
+      cluster.clock.advance(1);
+      const again = await log('deleted');
+
+      expect((await sessionObject(cluster.kubernetes, again.path))?.spec.userUID).not.to.equal(uid);
+      expect(await statusOf(browser)).to.equal(401);
+      expect(await statusOf(again.browser)).to.equal(200);
+    });
+
+    it('REN-05 is not that of a record made anew under the name', async () => {
+      const { browser, path } = await log('anew');
+      const patch = { spec: { userUID: crypto.randomUUID() } };
+      await cluster.kubernetes.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' });
+      // So young a session might just be ahead of its record.
+      cluster.clock.advance(31);
+
+      expect(cause(await refusal(browser))).to.equal('TokenRevoked');
+    });
+
+    it('ends when sessions are told to begin later', async () => {
+      const { browser, user } = await log('reset');
+      const sessionsNotBefore = new Date(cluster.clock.now().getTime() + 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+      await patchUser(cluster.kubernetes, user, { status: { sessionsNotBefore } }, '/status');
+
+      expect(cause(await refusal(browser))).to.equal('TokenRevoked');
+    });
+
+    it('REN-05 goes on while the user is locked', async () => {
+      const { browser, handle, user } = await log('locked');
+      const lockedUntil = new Date(cluster.clock.now().getTime() + 600_000).toISOString().replace(/\.\d+Z$/, 'Z');
+      await patchUser(cluster.kubernetes, user, { status: { lockedUntil } }, '/status');
+      const phase = async () => userInfoOf(await browser.info('v2')).ext.phase;
+
+      expect(await eventually(phase, (text) => text === 'Locked')).to.equal('Locked');
+      const { status } = await browser.request(`/api/v2/token/refresh?refresh_token=${handle}`);
+      expect(status).to.equal(200);
+    });
+  });
+});
+
+describe('the end of a session', () => {
+  let provider: TestProvider;
+  let cluster: LoginCluster;
+  let service: Service;
+
+  before(async () => {
+    cluster = await LoginCluster.start();
+    provider = await TestProvider.start({ now: cluster.clock.now });
+    provider.tokenSeconds = 30 * 86_400;
+    service = await cluster.service({ provider, config: { login: { session: { idle: '10m', absolute: '30m' } } } });
+  });
+  after(async () => {
+    await cluster?.stop();
+    await provider?.stop();
+  });
+
+  /** Waits until every session of the suite may be left unused for so long. */
+  const untilMoved = (seconds: number) =>
+    eventually(
+      async () => (await objects(cluster.kubernetes, 'sessions')).map(({ spec }) => Date.parse(String(spec.idleExpiration))),
+      (ends) => ends.every((end) => end > cluster.clock.now().getTime() + seconds * 1000),
+    );
+
+  it('comes when it was not used for the idle time', async () => {
+    const { browser } = await session(service);
+    cluster.clock.advance(580);
+    expect(await statusOf(browser)).to.equal(200);
+    await untilMoved(500);
+    cluster.clock.advance(580);
+    expect(await statusOf(browser)).to.equal(200);
+    cluster.clock.advance(620);
+
+    expect(await statusOf(browser)).to.equal(401);
+  });
+
+  it('REN-11 comes after the absolute time, however much it was used and renewed', async () => {
+    for (const { metadata } of await objects(cluster.kubernetes, 'sessions'))
+      await cluster.kubernetes.remove(`${sessionsPath}/${metadata.name}`);
+    const { browser, handle } = await session(service);
+    let current = handle;
+    for (let used = 0; used < 1700; used += 340) {
+      const renewed = await refresh(browser, current);
+      expect(renewed.status, renewed.text).to.equal(200);
+      current = handleOf(renewed);
+      await untilMoved(Math.min(500, 1800 - used - 60));
+      cluster.clock.advance(340);
+    }
+    expect(await statusOf(browser)).to.equal(200);
+    cluster.clock.advance(200);
+
+    const last = await refresh(browser, current);
+    expect(last.status).to.equal(401);
+    expect(expiresCookie(last)).to.equal(true);
+  });
+});

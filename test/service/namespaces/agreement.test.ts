@@ -1,0 +1,32 @@
+/** 2,000 questions; `npm run soak:rbac` asks 100,000 of the real API server. */
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { AgreementCheck } from './agreement.ts';
+
+describe('what the watched roles say', () => {
+  let cluster: OwnApiServer;
+  let check: AgreementCheck;
+
+  before(async () => {
+    cluster = await apiServer();
+    check = await AgreementCheck.start(cluster);
+  });
+  after(async () => {
+    await check?.stop();
+    await cluster?.stop();
+  });
+
+  for (const seed of [1, Math.floor(Math.random() * 1_000_000)]) {
+    it(`is what the API server says, to 1,000 questions by chance (seed ${seed})`, async () => {
+      const { asked, allowed, disagreements, forecasts } = await check.run({ seed, round: seed, questions: 1_000 });
+
+      expect(disagreements).to.deep.equal([]);
+      expect(asked).to.equal(1_000);
+      // Neither answer is rare, or nothing would be shown.
+      expect(allowed).to.be.within(150, 850);
+      expect(forecasts.wrong).to.equal(0);
+      expect(forecasts.asked).to.be.above(3_000);
+    });
+  }
+});

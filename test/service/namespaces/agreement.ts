@@ -1,0 +1,157 @@
+/** Holds what the watched roles say against what the API server says, on questions by chance. */
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { createLog } from '../../../src/http/log.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { ApiServer as Client } from '../../../src/kubernetes/api-server.ts';
+import { allowedNamespaces, inNamespace, isGranted, type Who } from '../../../src/kubernetes/rbac-grants.ts';
+import type { AccessQuestion } from '../../../src/kubernetes/rbac-rules.ts';
+import { RbacWatch } from '../../../src/kubernetes/rbac-watch.ts';
+import type { ApiServer } from '../../support/api-server.ts';
+import { ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
+import { aBinding, aRole, podRule } from './objects.ts';
+import { RandomRbac, randomNamespaces } from './random-rbac.ts';
+
+const parallel = 24;
+
+export interface Disagreement {
+  who: Who;
+  question: AccessQuestion;
+  /** What the API server says, and why. */
+  status: { allowed: boolean; reason?: string | undefined };
+}
+
+export interface Agreement {
+  asked: number;
+  /** How many of them the API server said yes to. */
+  allowed: number;
+  disagreements: Disagreement[];
+  /** Questions about all namespaces at once that were not answered as those about each. */
+  forecasts: { asked: number; wrong: number };
+}
+
+const answered = z.object({ status: z.object({ allowed: z.boolean(), reason: z.string().optional() }) });
+
+/** A cluster, and the roles in it as the service follows them. */
+export class AgreementCheck {
+  readonly #admin: ClusterAdmin;
+  readonly #client: Client;
+  readonly #rbac: RbacWatch;
+  readonly #agent: Agent;
+  readonly #reviews: string;
+  readonly #authorization: string;
+
+  private constructor({ url, certificateAuthority }: ApiServer, token: string) {
+    this.#admin = new ClusterAdmin({ url, certificateAuthority }, token);
+    this.#authorization = `Bearer ${token}`;
+    this.#agent = new Agent({ connect: { ca: certificateAuthority }, connections: parallel });
+    this.#reviews = `${url}/apis/authorization.k8s.io/v1/subjectaccessreviews`;
+    const metrics = new Metrics();
+    this.#client = new Client({
+      connection: {
+        server: url,
+        tls: { ca: certificateAuthority },
+        namespace: undefined,
+        authorization: async () => this.#authorization,
+        discardAuthorization() {},
+      },
+      requestTimeoutMs: 10_000,
+      metrics,
+    });
+    const log = createLog({ level: 'silent', format: 'json' });
+    this.#rbac = new RbacWatch({ client: this.#client.asService, metrics, log }, { onChange() {}, keepsRules: true });
+  }
+
+  static async start(cluster: ApiServer): Promise<AgreementCheck> {
+    const check = new AgreementCheck(cluster, await cluster.token('admin'));
+    check.#rbac.start();
+    await eventually(() => check.#rbac.isSynced, Boolean);
+    return check;
+  }
+
+  /** Makes objects by chance, and asks so many questions about them. */
+  async run({ seed, round, questions }: { seed: number; round: number; questions: number }): Promise<Agreement> {
+    const random = new RandomRbac(seed, round);
+    await this.#admin.apply(...random.objects());
+    await this.#settle(`settled-${round}`);
+    const result: Agreement = { asked: 0, allowed: 0, disagreements: [], forecasts: { asked: 0, wrong: 0 } };
+    const asked = Array.from({ length: questions }, () => ({ who: random.who(), question: random.question() }));
+    const left = asked.values();
+    const work = async () => {
+      for (const { who, question } of left) {
+        const status = await this.#ask(who, question);
+        result.asked += 1;
+        if (status.allowed) result.allowed += 1;
+        if (status.allowed !== isGranted(this.#rbac, who, question)) result.disagreements.push({ who, question, status });
+        if (!('path' in question)) this.#forecast(who, question, result.forecasts);
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, work));
+    return result;
+  }
+
+  async stop(): Promise<void> {
+    await this.#rbac.stop();
+    await this.#client.close();
+    await this.#admin.close();
+    await this.#agent.close();
+  }
+
+  #forecast(
+    who: Who,
+    { verb, group, resource, subresource }: Exclude<AccessQuestion, { path: string }>,
+    result: Agreement['forecasts'],
+  ): void {
+    const asked = { verb, group, resource, subresource };
+    const allowed = allowedNamespaces(this.#rbac, who, asked);
+    for (const namespace of randomNamespaces) {
+      result.asked += 1;
+      const isIn = allowed === 'all' || allowed.has(namespace);
+      if (isIn !== isGranted(this.#rbac, who, inNamespace(asked, namespace))) result.wrong += 1;
+    }
+  }
+
+  async #ask({ name, groups }: Who, question: AccessQuestion): Promise<Disagreement['status']> {
+    const attributes = 'path' in question ? { nonResourceAttributes: question } : { resourceAttributes: question };
+    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user: name, groups, ...attributes } };
+    const { statusCode, body } = await request(this.#reviews, {
+      method: 'POST',
+      dispatcher: this.#agent,
+      headers: { authorization: this.#authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(review),
+    });
+    if (statusCode === 429) {
+      await body.dump();
+      return this.#ask({ name, groups }, question);
+    }
+    const answer: unknown = await body.json();
+    if (statusCode !== 201) throw new Error(`${statusCode} ${JSON.stringify(answer)}`);
+    return answered.parse(answer).status;
+  }
+
+  /** Until both have seen one object of each kind that came after all others, and the aggregated roles stand still. */
+  async #settle(name: string): Promise<void> {
+    const [namespace = ''] = randomNamespaces;
+    const to = `User:${name}` as const;
+    await this.#admin.apply(
+      aRole(name, [podRule(['get'])]),
+      aRole(name, [podRule(['list'])], namespace),
+      aBinding(name, { role: name, to }),
+      aBinding(name, { role: name, roleKind: 'Role', to, namespace }),
+    );
+    const who = { name, groups: [] };
+    for (const verb of ['get', 'list']) {
+      const question = { verb, group: '', resource: 'pods', subresource: '', namespace, name: '' };
+      await eventually(() => isGranted(this.#rbac, who, question), Boolean);
+      await eventually(async () => (await this.#ask(who, question)).allowed, Boolean);
+    }
+    // The controller of aggregated roles says nowhere that it is done.
+    let seen = -1;
+    await eventually(async () => {
+      const before = seen;
+      seen = this.#rbac.revision;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return before === seen;
+    }, Boolean);
+  }
+}

@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { consolePluginsPath, type PluginSuite, startPluginSuite } from './support.ts';
+
+interface Kept {
+  status?: { conditions?: { type: string; status: string; message: string }[] };
+}
+
+describe('the policy of pages with what ConsolePlugins ask for', () => {
+  let suite: PluginSuite;
+
+  before(async () => {
+    suite = await startPluginSuite();
+  });
+  after(() => suite.stop());
+
+  const sourcesOf = async (directive: string): Promise<string[]> => {
+    const policy = (await suite.server.request('/')).headers.get('content-security-policy') ?? '';
+    const [, ...sources] =
+      policy
+        .split('; ')
+        .find((part) => part.startsWith(`${directive} `))
+        ?.split(' ') ?? [];
+    return sources;
+  };
+  const untilTold = (name: string) =>
+    eventually(
+      async () => {
+        const { status } = (await suite.server.kubernetes.call('GET', `${consolePluginsPath}/${name}`)).body as Kept;
+        return status?.conditions?.find(({ type }) => type === 'Available')?.message ?? '';
+      },
+      (message) => message !== '',
+    );
+
+  it('takes no scripts from a whole scheme or from wildcards without a registrable name, and says so', async () => {
+    const wide = ['https:', 'http:', 'data:', 'BLOB:', 'ws:', 'filesystem:', 'https://*', '*:443', 'https://*:443', '*.com', '*.co.uk'];
+    const named = ['https://cdn.example.com', '*.example.com', 'https://localhost:9001/a.js', 'cdn.example.org:*'];
+    await suite.plugin('wide', { contentSecurityPolicy: [{ directive: 'ScriptSrc', values: [...wide, ...named] }] });
+    expect(await sourcesOf('script-src')).to.deep.equal(["'self'", ...named]);
+    expect(await untilTold('wide')).to.include(
+      `not taken into the policy of pages: ${wide.map((value) => `ScriptSrc ${value}`).join(', ')}`,
+    );
+
+    const more = ['https:', 'data:', 'blob:', '*.github.io', 'https://*.uk:443/x'];
+    await suite.plugin('wide', { contentSecurityPolicy: [{ directive: 'DefaultSrc', values: [...more, 'https://d.example'] }] });
+    expect(await sourcesOf('default-src')).to.deep.equal(["'self'", 'https://d.example']);
+    expect(await sourcesOf('script-src')).to.deep.equal([]);
+  });
+
+  it('takes whole schemes for what runs nothing, and says nothing where all is taken', async () => {
+    await suite.plugin('pictures', { contentSecurityPolicy: [{ directive: 'FontSrc', values: ['data:', 'https:'] }] });
+    expect(await sourcesOf('font-src')).to.include.members(['data:', 'https:']);
+    expect(await untilTold('pictures')).to.equal('no ConfigMap labelled for the plugin holds plugin-manifest.json');
+  });
+});

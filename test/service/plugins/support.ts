@@ -1,0 +1,68 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PluginSurroundings } from '../../../src/plugins/plugins.ts';
+import { eventually, type Manifest } from '../../support/cluster-admin.ts';
+import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
+import { loopbackNetwork, PluginService, ServiceAuthority } from './plugin-service.ts';
+
+export const consolePluginsPath = '/apis/console.platform.io/v1/consoleplugins';
+
+export const consolePlugin = (name: string, spec: Record<string, unknown>): Manifest => ({
+  apiVersion: 'console.platform.io/v1',
+  kind: 'ConsolePlugin',
+  metadata: { name },
+  spec: { displayName: name, ...spec },
+});
+
+/** The assembled service, an authority that it trusts, and a Service called `shop` in the namespace `plugins`. */
+export interface PluginSuite {
+  server: TestServer;
+  authority: ServiceAuthority;
+  service: PluginService;
+  /** As a ConsolePlugin names it. */
+  reference(over?: Record<string, unknown>): Record<string, unknown>;
+  /** Applies ConsolePlugins, and waits until the service knows them. */
+  plugin(name: string, spec: Record<string, unknown>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startPluginSuite(options: ServerOptions = {}, surroundings: PluginSurroundings = {}): Promise<PluginSuite> {
+  const authority = await ServiceAuthority.create();
+  const service = await PluginService.start(await authority.issue('shop.plugins.svc'));
+  const directory = await mkdtemp(join(tmpdir(), 'atrium-plugins-'));
+  const caFile = join(directory, 'ca.crt');
+  await writeFile(caFile, authority.certificate);
+  const { config = {}, ...rest } = options;
+  const { publicURL = 'http://console.test/' } = (config.server ?? {}) as { publicURL?: string };
+  const page = new URL(publicURL).pathname;
+  const server = await startServer({
+    ...rest,
+    config: { ...config, console: { static: { directory: 'web/public' }, plugins: { caFile }, ...(config.console as object) } },
+    pluginSurroundings: { network: loopbackNetwork(), ...surroundings },
+  });
+  /** Seen in the policy of pages, which changes with each. */
+  let mark = 0;
+  return {
+    server,
+    authority,
+    service,
+    reference: (over = {}) => ({ name: 'shop', namespace: 'plugins', port: service.port, ...over }),
+    async plugin(name, spec) {
+      mark += 1;
+      const seen = `https://seen-${mark}.example`;
+      const marker = consolePlugin('marker', { contentSecurityPolicy: [{ directive: 'ImgSrc', values: [seen] }] });
+      await server.kubernetes.call('DELETE', `${consolePluginsPath}/${name}`);
+      await server.kubernetes.apply(consolePlugin(name, spec), marker);
+      await eventually(
+        async () => (await server.request(page)).headers.get('content-security-policy') ?? '',
+        (policy) => policy.includes(seen),
+      );
+    },
+    async stop() {
+      await server.stop();
+      await service.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import { expect } from 'chai';
+import { rawGet } from '../../support/raw-http.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { ApiServerBetween } from './api-server-between.ts';
+
+const base = '/api/kubernetes';
+const inDefault = `${base}/api/v1/namespaces/default`;
+
+interface Body {
+  message: string;
+  details?: { causes?: { reason: string }[] };
+}
+
+const safe = { policy: "default-src 'none'; sandbox; frame-ancestors 'none'", resources: 'same-origin' };
+
+describe('what is not passed on to the API server', () => {
+  const between = new ApiServerBetween();
+  let server: TestServer;
+  let token: string;
+
+  before(async () => {
+    server = await startServer({ between: between.start });
+    token = await server.token('admin');
+  });
+  after(() => server?.stop());
+  beforeEach(() => {
+    between.received.length = 0;
+  });
+
+  const send = (path: string, options = {}) => server.request(path, { token, ...options });
+  async function reasonOf(response: Response) {
+    const body = (await response.json()) as Body;
+    expect(response.headers.get('content-security-policy')).to.equal(safe.policy);
+    expect(response.headers.get('cross-origin-resource-policy')).to.equal(safe.resources);
+    expect(response.headers.get('cache-control')).to.equal('no-store');
+    return [response.status, body.details?.causes?.[0]?.reason];
+  }
+
+  it('KPX-02 Impersonate-*, in any case: the caller would act as themself without knowing', async () => {
+    for (const name of ['Impersonate-User', 'IMPERSONATE-GROUP', 'impersonate-uid', 'Impersonate-Extra-scopes', 'Impersonate-'])
+      expect(await reasonOf(await send(`${base}/apis/between`, { headers: { [name]: 'admin' } })), name).to.deep.equal([
+        400,
+        'ImpersonationNotSupported',
+      ]);
+    expect(between.received).to.deep.equal([]);
+  });
+
+  it('KPX-01 the subresource proxy of pods, services and nodes, however it is written', async () => {
+    const paths = [
+      '/api/v1/namespaces/default/pods/x/proxy',
+      '/api/v1/namespaces/default/pods/x:80/proxy/',
+      '/api/v1/namespaces/default/pods/https:x:80/proxy/index.html?a=b',
+      '/api/v1/namespaces/default/pods/x/%70roxy/',
+      '/api/v1/namespaces/default/%73ervices/x/proxy',
+      '/api/v1/nodes/x/proxy/run/a/b/c',
+      '/api/v1/nodes/x/proxy/',
+      '/api/v1/proxy/namespaces/default/pods/x/',
+      '/api/v1/proxy/nodes/x',
+      '/api/v1/watch/nodes/x/proxy',
+    ];
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+      for (const path of paths) {
+        const response = await send(`${base}${path}`, { method });
+        expect(response.status, `${method} ${path}`).to.equal(403);
+        if (method === 'GET') expect(await reasonOf(response)).to.deep.equal([403, 'ProxySubresource']);
+      }
+    // A name is no subresource.
+    expect(await reasonOf(await send(`${inDefault}/pods/proxy`))).to.deep.equal([404, undefined]);
+  });
+
+  it('a path that a server on the way may read as another one', async () => {
+    const paths = [
+      '/api/v1/../v1/pods',
+      '/api/v1/%2e%2e/pods',
+      '/api/v1/.%2E/pods',
+      '/api/v1/./pods',
+      '/api/v1//pods',
+      '/api//v1/pods',
+      '//api/v1/pods',
+      '/api/v1/pods//',
+      '/api/v1/namespaces/a%2fb/pods',
+      '/api/v1/namespaces/a%5cb/pods',
+      '/api/v1/namespaces/a\\b/pods',
+      '/api/v1/namespaces/a%00/pods',
+      '/api/v1/namespaces/a%0d%0aX:%20y/pods',
+      '/api/v1/namespaces/a%7f/pods',
+      '/api/v1/namespaces/a%c2%85/pods',
+      '/api/v1/namespaces/%ff/pods',
+      '/api/v1/namespaces/%zz/pods',
+      '/api/v1/namespaces/a%/pods',
+      '/api/v1/pods#x',
+      '/api/v1/pods?a=b#x',
+      '/api/v1/"pods"',
+    ];
+    for (const path of paths) {
+      const { status, body } = await rawGet(server.port, `${base}${path}`, 'GET', `Authorization: Bearer ${token}\r\n`);
+      expect(status, `${path}: ${body}`).to.equal(400);
+      expect(JSON.parse(body).kind).to.equal('Status');
+    }
+    expect(between.received).to.deep.equal([]);
+  });
+
+  it('what is outside of kubernetes.proxy.paths', async () => {
+    for (const path of [
+      '',
+      '/',
+      '/healthz',
+      '/metrics',
+      '/logs/x',
+      '/debug/pprof',
+      '/apisx',
+      '/api.v1',
+      '/versionx',
+      '/.well-known/openid-configuration',
+    ])
+      expect((await send(`${base}${path}`)).status, path).to.equal(404);
+    for (const path of ['/api', '/apis', '/apis/', '/version', '/openapi/v3', '/%61pi/v1/namespaces'])
+      expect((await send(`${base}${path}`)).status, path).to.equal(200);
+  });
+
+  it('without a credential, and with one that does not count', async () => {
+    for (const headers of [{}, { Authorization: 'Bearer nonsense' }, { Authorization: 'Basic YTpi' }, { Cookie: 'atrium_session=x' }]) {
+      const response = await server.request(`${inDefault}/configmaps`, { headers });
+      expect(await reasonOf(response)).to.deep.equal([401, undefined]);
+      expect(response.headers.get('www-authenticate')).to.match(/^Bearer realm="atrium"/);
+    }
+  });
+
+  it('a body where none belongs', async () => {
+    const raw = await rawGet(server.port, `${base}/apis/between`, 'GET', `Authorization: Bearer ${token}\r\nContent-Length: 2\r\n`);
+    expect(raw.status).to.be.oneOf([400, 504]);
+    expect(between.received).to.deep.equal([]);
+  });
+
+  it('a header that no server reads in one way only', async () => {
+    const { status } = await rawGet(server.port, `${base}/apis/between`, 'GET', `Authorization: Bearer ${token}\r\nIf-Match: \xe4\r\n`);
+    expect(status).to.equal(400);
+    expect(between.received).to.deep.equal([]);
+  });
+
+  it('leaves a line of the audit trail for what the service refused by itself', async () => {
+    const path = `${base}/api/v1/nodes/x/proxy/`;
+    await send(path);
+    const line = server.auditLines.map((text) => JSON.parse(text)).at(-1);
+    expect(line).to.deep.include({
+      audit: 'AccessDenied',
+      actor: { name: 'admin', uid: line.actor.uid },
+      reason: 'ProxySubresource',
+      code: 403,
+    });
+  });
+});
+
+describe('the Kubernetes API with other settings', () => {
+  const servers: TestServer[] = [];
+  after(async () => {
+    for (const server of servers) await server.stop();
+  });
+  const start = async (config: Record<string, unknown>, between = new ApiServerBetween()) => {
+    const server = await startServer({ config, between: between.start });
+    servers.push(server);
+    return server;
+  };
+  const reasonOf = async (response: Response) => [response.status, ((await response.json()) as Body).details?.causes?.[0]?.reason];
+
+  it('KPX-04 readOnly lets reads and self-subject reviews through, and nothing that writes or runs', async () => {
+    const server = await start({ kubernetes: { proxy: { readOnly: true, subresources: true } } });
+    const send = (path: string, options = {}) => server.request(`${base}${path}`, { as: 'admin', ...options });
+    expect((await send('/api/v1/namespaces/default/configmaps')).status).to.equal(200);
+    const review = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { nonResourceAttributes: { verb: 'get', path: '/' } },
+    };
+    expect((await send('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { method: 'POST', body: review })).status).to.equal(201);
+
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } };
+    const refused: [string, string][] = [
+      ['POST', '/api/v1/namespaces/default/configmaps?dryRun=All'],
+      ['PUT', '/api/v1/namespaces/default/configmaps/x?dryRun=All'],
+      ['PATCH', '/api/v1/namespaces/default/configmaps/x?dryRun=All'],
+      ['DELETE', '/api/v1/namespaces/default/configmaps/x?dryRun=All'],
+      ['POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews'],
+      ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x/y'],
+      ['GET', '/api/v1/namespaces/default/pods/x/exec?command=id&stdout=true'],
+      ['GET', '/api/v1/namespaces/default/pods/x/attach'],
+      ['HEAD', '/api/v1/namespaces/default/pods/x/%65xec'],
+      ['GET', '/api/v1/namespaces/default/pods/x/portforward'],
+      ['GET', '/api/v1/nodes/x/proxy/'],
+    ];
+    for (const [method, path] of refused) {
+      const response = await send(path, { method, ...(['POST', 'PUT', 'PATCH'].includes(method) && { body: map }) });
+      if (method === 'HEAD') expect(response.status).to.equal(403);
+      else expect(await reasonOf(response), `${method} ${path}`).to.deep.equal([403, 'ReadOnly']);
+    }
+  });
+
+  it('KPX-01 subresources lets a bearer reach the subresource proxy, whose pages stay what they are: files', async () => {
+    const server = await start({ kubernetes: { proxy: { subresources: true } } });
+    // There is no such node: it is the API server that says so.
+    const response = await server.request(`${base}/api/v1/nodes/x/proxy/`, { as: 'admin' });
+    expect(await reasonOf(response)).to.not.deep.equal([403, 'ProxySubresource']);
+  });
+
+  it('paths narrows it, by whole segments', async () => {
+    const server = await start({ kubernetes: { proxy: { paths: ['/api/v1/namespaces', '/version'] } } });
+    const statusOf = async (path: string) => (await server.request(`${base}${path}`, { as: 'admin' })).status;
+    expect([await statusOf('/api/v1/namespaces'), await statusOf('/api/v1/namespaces/default'), await statusOf('/version')]).to.deep.equal([
+      200, 200, 200,
+    ]);
+    expect([await statusOf('/api/v1/nodes'), await statusOf('/api/v1/namespacesx'), await statusOf('/apis')]).to.deep.equal([
+      404, 404, 404,
+    ]);
+  });
+
+  it('is 404 when it is switched off, and upgrades are ignored', async () => {
+    const server = await start({ features: { kubernetesProxy: false } });
+    expect((await server.request(`${base}/version`, { as: 'admin' })).status).to.equal(404);
+    const { status } = await rawGet(server.port, `${base}/version`, 'GET', 'Upgrade: websocket\r\nConnection: close, Upgrade\r\n');
+    expect(status).to.equal(404);
+  });
+});

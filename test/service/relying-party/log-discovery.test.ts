@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import { IssuerDiscovery } from '../../../src/login/issuer-discovery.ts';
+import { IssuerFetch } from '../../../src/login/issuer-fetch.ts';
+import { json } from '../login/provider/answers.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+
+describe('an issuer that fails', () => {
+  it('is asked again after one second, then after two, four, eight, and at last every ten', async () => {
+    const provider = await TestProvider.start();
+    const fetch = new IssuerFetch({});
+    let seconds = 0;
+    const discovery = new IssuerDiscovery({ issuer: provider.issuer, clientID: 'atrium', fetch, clock: () => seconds * 1000 });
+    try {
+      provider.misbehave({ answer: { discovery: json(503, {}) } });
+      const askedAt: number[] = [];
+      for (; seconds <= 36; seconds += 1) {
+        const before = provider.hits('discovery');
+        await discovery.metadata().catch(() => undefined);
+        if (provider.hits('discovery') > before) askedAt.push(seconds);
+      }
+
+      expect(askedAt).to.deep.equal([0, 1, 3, 7, 15, 25, 35]);
+      provider.misbehave();
+      seconds = 45;
+      expect((await discovery.metadata()).issuer).to.equal(provider.issuer);
+    } finally {
+      await fetch.stop();
+      await provider.stop();
+    }
+  });
+});

@@ -1,0 +1,334 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { z } from 'zod';
+import { newToken } from '../../../src/tokens/token-text.ts';
+import type { Person } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { grant } from '../../support/grants.ts';
+import type { TestServer } from '../../support/server.ts';
+import { aPerson, makePath, makeToken, patchUser, recordOf, refusalOf, startTokenServer, storedToken, tokensPath } from './tokens.ts';
+
+const day = 86_400;
+const list = z.object({
+  kind: z.literal('AccessTokenList'),
+  apiVersion: z.literal('auth.platform.io/v1'),
+  metadata: z.object({ resourceVersion: z.string(), continue: z.string(), remainingItemCount: z.int() }),
+  total: z.int(),
+  items: z.array(
+    z.looseObject({
+      kind: z.literal('AccessToken'),
+      metadata: z.looseObject({ name: z.string(), uid: z.string() }),
+      spec: z.strictObject({
+        owner: z.string(),
+        ownerEmail: z.string(),
+        description: z.string(),
+        issuedAt: z.string(),
+        expiration: z.string(),
+      }),
+    }),
+  ),
+});
+
+describe('access tokens', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await startTokenServer({
+      objects: (['alice', 'bob', 'carol', 'manager'] as const).map((person) => aPerson(person)),
+      config: { users: { accessTokens: { defaultDays: 30, maxDays: 60 } } },
+    });
+    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
+  });
+  after(() => server.stop());
+
+  const listOf = async (as: Person, query = '') => {
+    const response = await server.request(`${tokensPath}${query}`, { as });
+    const text = await response.text();
+    expect(response.status, text).to.equal(200);
+    return list.parse(JSON.parse(text));
+  };
+  const remove = (id: string, as: Person, options: object = {}) =>
+    server.request(`${tokensPath}/${id}`, { method: 'DELETE', as, ...options });
+  const now = () => Math.floor(Date.now() / 1000);
+
+  describe('POST /auth/v1/accesstoken', () => {
+    it('gives a token that a scanner can tell, once, and keeps its hash with its owner', async () => {
+      const response = await server.request(makePath, { method: 'POST', as: 'alice', body: { description: 'ci' } });
+      const body = (await response.json()) as Record<string, unknown>;
+
+      expect(response.status).to.equal(201);
+      expect(response.headers.get('cache-control')).to.equal('no-store');
+      expect(Object.keys(body).sort()).to.deep.equal(['description', 'expiration', 'id', 'timestamp', 'token']);
+      const token = String(body.token);
+      const [, signed = '', id, secret = '', checksum = ''] = /^(cat_([a-z2-7]{16})_([0-9A-Za-z]{43}))([0-9A-Za-z]{6})$/.exec(token) ?? [];
+      expect(id).to.equal(body.id);
+      const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+      const value = [...checksum].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0);
+      expect(value).to.equal(crc32(signed));
+      const { body: object } = await server.kubernetes.call('GET', `/apis/auth.platform.io/v1/accesstokens/${id}`);
+      expect(object).to.have.nested.property('spec.tokenHash', hash('sha256', secret));
+      expect(object).to.have.nested.property('spec.owner', recordOf('alice'));
+      expect(object).to.have.nested.property('metadata.ownerReferences[0].kind', 'User');
+      expect(JSON.stringify(object)).not.to.include(secret);
+      // Every one is another.
+      const { token: second } = await makeToken(server, 'alice');
+      expect(second).not.to.equal(token);
+    });
+
+    it('ends after users.accessTokens.defaultDays unless its maker says otherwise, and at most after maxDays', async () => {
+      for (const body of [{ description: 'ci' }, { description: 'ci', expiration: 0 }]) {
+        const { timestamp, expiration } = await makeToken(server, 'alice', body);
+        expect(timestamp).to.be.closeTo(now(), 5);
+        expect(expiration - timestamp).to.equal(30 * day);
+      }
+      const soon = now() + 90;
+      expect((await makeToken(server, 'alice', { description: 'ci', expiration: soon })).expiration).to.equal(soon);
+      const late = now() + 60 * day - 30;
+      expect((await makeToken(server, 'alice', { description: 'ci', expiration: late })).expiration).to.equal(late);
+    });
+
+    it('names the field that is wrong', async () => {
+      const wrong: [unknown, string][] = [
+        [{}, 'description'],
+        [{ description: '' }, 'description'],
+        [{ description: '   ' }, 'description'],
+        [{ description: 'x'.repeat(65) }, 'description'],
+        [{ description: 7 }, 'description'],
+        [{ description: 'line\nbreak' }, 'description'],
+        [{ description: 'x', expiration: now() - 1 }, 'expiration'],
+        [{ description: 'x', expiration: -1 }, 'expiration'],
+        [{ description: 'x', expiration: now() + 0.5 }, 'expiration'],
+        [{ description: 'x', expiration: String(now() + 60) }, 'expiration'],
+        [{ description: 'x', expiration: now() + 61 * day }, 'expiration'],
+        [{ description: 'x', expiration: Number.MAX_SAFE_INTEGER }, 'expiration'],
+      ];
+      for (const [body, field] of wrong) {
+        const response = await server.request(makePath, { method: 'POST', as: 'alice', body });
+        const { code, details } = await refusalOf(response);
+        expect([code, details?.causes[0]?.field], JSON.stringify(body)).to.deep.equal([400, field]);
+      }
+      for (const body of [
+        { description: 'x', owner: 'somebody' },
+        { description: 'x', __proto__: null, groups: ['system:masters'] },
+        [],
+        'x',
+      ])
+        expect((await server.request(makePath, { method: 'POST', as: 'alice', body })).status).to.equal(400);
+      expect((await makeToken(server, 'alice', { description: 'ü'.repeat(64) })).description).to.have.lengthOf(64);
+    });
+
+    it('is for those who have a User record that counts', async () => {
+      const nobody = await refusalOf(await server.request(makePath, { method: 'POST', as: 'nobody', body: { description: 'x' } }));
+      expect([nobody.code, nobody.details?.causes[0]?.reason]).to.deep.equal([403, 'NoUserRecord']);
+      expect((await server.request(makePath, { method: 'POST', body: { description: 'x' } })).status).to.equal(401);
+
+      await patchUser(server, 'carol', { spec: { is_disabled: true } });
+      const refused = await eventually(
+        () => server.request(makePath, { method: 'POST', as: 'carol', body: { description: 'x' } }),
+        ({ status }) => status === 403,
+      );
+      expect((await refusalOf(refused)).details?.causes[0]?.reason).to.equal('AccountDisabled');
+      await patchUser(server, 'carol', { spec: { is_disabled: false } });
+      await eventually(
+        () => server.request(`${makePath}?dryRun=All`, { method: 'POST', as: 'carol', body: { description: 'x' } }),
+        ({ status }) => status === 201,
+      );
+    });
+
+    it('makes nothing with dryRun=All, and shows no token', async () => {
+      const { total } = await listOf('carol');
+      const response = await server.request(`${makePath}?dryRun=All`, { method: 'POST', as: 'carol', body: { description: 'x' } });
+      const { id, token } = (await response.json()) as { id: string; token?: string };
+
+      expect([response.status, token]).to.deep.equal([201, undefined]);
+      expect(await storedToken(server, id)).to.equal(undefined);
+      expect((await listOf('carol')).total).to.equal(total);
+      expect(
+        (await server.request(`${makePath}?dryRun=Some`, { method: 'POST', as: 'carol', body: { description: 'x' } })).status,
+      ).to.equal(400);
+    });
+
+    it('makes no more than a hundred for one, however many are asked for at once', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 130 }, () => server.request(makePath, { method: 'POST', as: 'carol', body: { description: 'many' } })),
+      );
+      const statuses = answers.map(({ status }) => status);
+
+      expect([statuses.filter((status) => status === 201).length, statuses.filter((status) => status === 409).length]).to.deep.equal([
+        100, 30,
+      ]);
+      const refused = answers.find(({ status }) => status === 409);
+      expect((await refusalOf(refused ?? new Response())).message).to.contain('nobody has more than 100 access tokens');
+      for (const answer of answers) if (!answer.bodyUsed) await answer.body?.cancel();
+      // Others may have theirs, and one that goes makes room.
+      await makeToken(server, 'bob');
+      const [first] = (await listOf('carol', '?limit=1')).items;
+      expect((await remove(first?.metadata.name ?? '', 'carol')).status).to.equal(204);
+      await makeToken(server, 'carol');
+    });
+  });
+
+  describe('GET /auth/v1/accesstokens', () => {
+    it('lists one’s own, without anything that could be used', async () => {
+      const { id, token } = await makeToken(server, 'bob', { description: 'seen' });
+      const { items, total } = await listOf('bob');
+
+      expect(total).to.equal(items.length);
+      expect(new Set(items.map(({ spec }) => spec.owner))).to.deep.equal(new Set([recordOf('bob')]));
+      expect(items.map(({ metadata }) => metadata.name)).to.include(id);
+      const text = await (await server.request(tokensPath, { as: 'bob' })).text();
+      expect(text).not.to.match(/tokenHash|managedFields/);
+      expect(text).not.to.include(token.slice(24, 60));
+    });
+
+    it('shows nobody those of others, but to whoever may list access tokens', async () => {
+      const { id } = await makeToken(server, 'alice', { description: 'of alice' });
+      expect((await listOf('bob')).items.map(({ metadata }) => metadata.name)).not.to.include(id);
+      const foreign = await server.request(`${tokensPath}?fieldSelector=spec.owner%3D${recordOf('alice')}`, { as: 'bob' });
+      const { code, message } = await refusalOf(foreign);
+      expect([code, message]).to.deep.equal([
+        403,
+        'accesstokens.auth.platform.io is forbidden: User "bob" cannot list resource "accesstokens" in API group "auth.platform.io" at the cluster scope',
+      ]);
+      // Whoever has none is shown none.
+      expect((await listOf('nobody')).total).to.equal(0);
+      expect((await server.request(`${tokensPath}?fieldSelector=metadata.name%3D${id}`, { as: 'bob' })).status).to.equal(200);
+      expect((await listOf('bob', `?fieldSelector=metadata.name%3D${id}`)).total).to.equal(0);
+
+      const all = await listOf('manager', '?limit=1000');
+      expect(all.items.map(({ metadata }) => metadata.name)).to.include(id);
+      const selected = await listOf('manager', `?fieldSelector=spec.owner%3D${recordOf('alice')}`);
+      expect(new Set(selected.items.map(({ spec }) => spec.owner))).to.deep.equal(new Set([recordOf('alice')]));
+    });
+
+    it('filters, sorts and pages, within what the caller may see', async () => {
+      for (const [description, days] of [
+        ['beta', 3],
+        ['alpha', 1],
+        ['Gamma', 2],
+      ] as const)
+        await makeToken(server, 'bob', { description: `sorted ${description}`, expiration: now() + days * day });
+      const names = async (query: string) =>
+        (await listOf('bob', `?filterBy=description,SORTED&${query}`)).items.map(({ spec }) => spec.description);
+
+      expect(await names('sortBy=description')).to.deep.equal(['sorted alpha', 'sorted beta', 'sorted Gamma']);
+      expect(await names('sortBy=d,expiration')).to.deep.equal(['sorted beta', 'sorted Gamma', 'sorted alpha']);
+      const first = await listOf('bob', '?filterBy=description,sorted&sortBy=description&limit=2');
+      expect([first.total, first.items.length, first.metadata.remainingItemCount]).to.deep.equal([3, 2, 1]);
+      const rest = await listOf(
+        'bob',
+        `?filterBy=description,sorted&sortBy=description&limit=2&continue=${encodeURIComponent(first.metadata.continue)}`,
+      );
+      expect(rest.items.map(({ spec }) => spec.description)).to.deep.equal(['sorted Gamma']);
+      // What one caller's page said must not be another's.
+      expect((await listOf('alice', '?filterBy=description,sorted&sortBy=description&limit=2')).total).to.equal(0);
+      for (const query of ['sortBy=tokenHash', 'filterBy=tokenHash,a', 'fieldSelector=spec.tokenHash%3Da', 'limit=0'])
+        expect((await server.request(`${tokensPath}?${query}`, { as: 'bob' })).status, query).to.equal(400);
+    });
+  });
+
+  describe('DELETE /auth/v1/accesstokens/{id}', () => {
+    it('ends one’s own; a second time it is not there', async () => {
+      const { id } = await makeToken(server, 'alice');
+      const response = await remove(id, 'alice');
+      expect([response.status, await response.text()]).to.deep.equal([204, '']);
+      expect(await storedToken(server, id)).to.equal(undefined);
+      expect((await listOf('alice', '?limit=1000')).items.map(({ metadata }) => metadata.name)).not.to.include(id);
+      // Whether there is one is nobody's business but the owner's.
+      expect((await remove(id, 'alice')).status).to.equal(403);
+      expect((await remove(id, 'manager')).status).to.equal(404);
+    });
+
+    it('AUZ-12 ends those of others for whoever may delete them, and tells nobody else whether there are any', async () => {
+      const { id } = await makeToken(server, 'alice');
+      const [existing, missing] = await Promise.all(
+        [id, 'a'.repeat(16)].map(async (name) => {
+          const { code, message } = await refusalOf(await remove(name, 'bob'));
+          return [code, message.replaceAll(name, 'ID')];
+        }),
+      );
+      expect(existing).to.deep.equal(missing);
+      expect(existing?.[0]).to.equal(403);
+      expect(await storedToken(server, id)).not.to.equal(undefined);
+
+      expect((await remove(id, 'manager')).status).to.equal(204);
+      expect(await storedToken(server, id)).to.equal(undefined);
+    });
+
+    it('deletes nothing else than the preconditions say, and nothing with dryRun=All', async () => {
+      const { id } = await makeToken(server, 'alice');
+      const object = await storedToken(server, id);
+      const { uid = '', resourceVersion = '' } = object?.metadata ?? {};
+      for (const preconditions of [{ uid: 'another' }, { resourceVersion: '1' }])
+        expect((await remove(id, 'alice', { body: { preconditions } })).status, JSON.stringify(preconditions)).to.equal(409);
+      expect((await remove(`${id}?dryRun=All`, 'alice')).status).to.equal(204);
+      expect(await storedToken(server, id)).not.to.equal(undefined);
+      expect((await remove(id, 'alice', { body: { preconditions: { uid, resourceVersion } } })).status).to.equal(204);
+      expect(await storedToken(server, id)).to.equal(undefined);
+    });
+  });
+
+  it('are told to the audit trail, and the Events of their owner', async () => {
+    const { id } = await makeToken(server, 'alice', { description: 'audited' });
+    await remove(id, 'manager');
+    await remove((await makeToken(server, 'bob')).id, 'alice');
+
+    const events = server.auditLines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ audit }) => String(audit).match(/AccessToken|Denied/));
+    const [created, deleted] = events.slice(-4);
+    expect(created).to.deep.include({ audit: 'AccessTokenCreated', target: recordOf('alice'), outcome: 'success', code: 201 });
+    expect(created).to.have.nested.property('actor.name', 'alice');
+    expect(deleted).to.deep.include({ audit: 'AccessTokenDeleted', target: recordOf('alice'), outcome: 'success', code: 204 });
+    expect(deleted).to.have.nested.property('actor.name', 'manager');
+    expect(events.at(-1)).to.deep.include({ audit: 'AccessDenied', outcome: 'failure', code: 403 });
+    await eventually(
+      async () => JSON.stringify((await server.kubernetes.call('GET', '/api/v1/namespaces/default/events')).body),
+      (text) => text.includes('AccessTokenCreated') && text.includes('AccessTokenDeleted'),
+    );
+  });
+});
+
+describe('features.accessTokens, when it is off', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await startTokenServer({ objects: [aPerson('alice')], config: { features: { accessTokens: false } } });
+  });
+  after(() => server.stop());
+
+  it('leaves no operation and no watch', async () => {
+    for (const [method, path] of [
+      ['POST', makePath],
+      ['GET', tokensPath],
+      ['DELETE', `${tokensPath}/${'a'.repeat(16)}`],
+      ['POST', '/auth/v1/tokenreviews'],
+    ] as const) {
+      const response = await server.request(path, { method, as: 'admin' });
+      expect([response.status, (await refusalOf(response)).reason], path).to.deep.equal([404, 'NotFound']);
+    }
+    expect(await (await fetch(`${server.metricsURL}/metrics`)).text()).not.to.include('accesstokens');
+  });
+
+  it('leaves no token that counts', async () => {
+    const { id, text: token, tokenHash } = newToken();
+    const { body } = await server.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${recordOf('alice')}`);
+    const { name, uid } = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) }).parse(body).metadata;
+    await server.kubernetes.apply({
+      apiVersion: 'auth.platform.io/v1',
+      kind: 'AccessToken',
+      metadata: { name: id, ownerReferences: [{ apiVersion: 'auth.platform.io/v1', kind: 'User', name, uid }] },
+      spec: { owner: name, description: 'from before', tokenHash, issuedAt: '2026-01-01T00:00:00Z' },
+    });
+
+    for (const path of ['/auth/v1/me', '/api/v1/modules', '/api/v1/token/info']) {
+      const refused = await server.request(path, { token });
+      expect([refused.status, refused.headers.get('www-authenticate')], path).to.deep.equal([
+        401,
+        'Bearer realm="atrium", error="invalid_token"',
+      ]);
+    }
+  });
+});

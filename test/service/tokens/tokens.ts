@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import type { Person } from '../../support/api-server.ts';
+import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
+import { aUser, nameOf, type UserParts } from '../users/a-user.ts';
+
+const made = z.object({
+  id: z.string(),
+  token: z.string(),
+  timestamp: z.int(),
+  expiration: z.int(),
+  description: z.string(),
+});
+
+const stored = z.object({
+  metadata: z.object({ name: z.string(), uid: z.string(), resourceVersion: z.string() }),
+  status: z.looseObject({ lastUsedTime: z.string().optional() }).optional(),
+});
+
+const refusal = z.object({
+  kind: z.literal('Status'),
+  code: z.int(),
+  reason: z.string(),
+  message: z.string(),
+  details: z.object({ causes: z.array(z.object({ reason: z.string(), field: z.string().optional() })).default([]) }).optional(),
+});
+
+export const tokensPath = '/auth/v1/accesstokens';
+export const makePath = '/auth/v1/accesstoken';
+const objects = '/apis/auth.platform.io/v1/accesstokens';
+
+/** The name of the record of one of the cluster's people. */
+export const recordOf = (person: Person) => nameOf(`${person}@example.com`);
+
+/** A User for one of the cluster's people. */
+export const aPerson = (person: Person, parts: UserParts = {}) => aUser(`${person}@example.com`, { subjectName: person, ...parts });
+
+/** A server whose account may act as people. */
+export async function startTokenServer(options: ServerOptions = {}): Promise<TestServer> {
+  const server = await startServer(options);
+  await server.kubernetes.applyFile('impersonation.yaml');
+  return server;
+}
+
+export async function makeToken(server: TestServer, as: Person, body: object = { description: 'ci' }, at?: string) {
+  const response = await server.request(makePath, { method: 'POST', as, body, ...(at !== undefined && { at }) });
+  const text = await response.text();
+  expect(response.status, text).to.equal(201);
+  return made.parse(JSON.parse(text));
+}
+
+/** Who the service says it is that has that token; the status otherwise. */
+export async function whoIs(server: TestServer, token: string, at?: string): Promise<{ name: string; groups: string[] } | number> {
+  const response = await server.request('/api/v1/token/info', { token, ...(at !== undefined && { at }) });
+  const body: unknown = await response.json();
+  return response.status === 200 ? z.object({ name: z.string(), groups: z.array(z.string()) }).parse(body) : response.status;
+}
+
+export async function refusalOf(response: Response) {
+  return refusal.parse(await response.json());
+}
+
+/** As the cluster has it. */
+export async function storedToken(server: TestServer, id: string) {
+  const { status, body } = await server.kubernetes.call('GET', `${objects}/${id}`);
+  return status === 200 ? stored.parse(body) : undefined;
+}
+
+export const deleteStored = (server: TestServer, id: string) => server.kubernetes.remove(`${objects}/${id}`);
+
+export const mergePatch = (server: TestServer, path: string, patch: unknown) =>
+  server.kubernetes.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' });
+
+export const patchUser = (server: TestServer, person: Person, patch: { spec?: object; status?: object }) =>
+  mergePatch(server, `/apis/auth.platform.io/v1/users/${recordOf(person)}${patch.status ? '/status' : ''}`, patch);

@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto';
+import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
+import type { Manifest } from '../../support/cluster-admin.ts';
+
+/** What a test may say about a user; the rest is as an ordinary one has it. */
+export interface UserParts {
+  name?: string;
+  username?: string;
+  account?: string;
+  connector_name?: string;
+  is_disabled?: boolean;
+  is_admin?: boolean;
+  phase?: string;
+  subjectName?: string;
+  groups?: string[];
+  lastLoginTime?: string;
+  labels?: Record<string, string>;
+}
+
+/** The name rule of User records. */
+export const nameOf = (email: string): string => hash('sha256', email.toLowerCase()).slice(0, 32);
+
+/** A User to be created. */
+export function aUser(email: string, parts: UserParts = {}): Manifest {
+  const {
+    name = nameOf(email),
+    username = email,
+    phase = 'Normal',
+    subjectName = email,
+    groups = [],
+    lastLoginTime,
+    labels,
+    ...spec
+  } = parts;
+  return {
+    apiVersion: 'auth.platform.io/v1',
+    kind: 'User',
+    metadata: { name, ...(labels && { labels }) },
+    spec: { email, username, connector_type: 'local', connector_id: 'local', connector_name: 'Local', is_admin: false, ...spec },
+    status: { ...(phase && { phase }), subjectName, groups, ...(lastLoginTime && { lastLoginTime }) },
+  };
+}
+
+let versions = 1000;
+
+/** A User as the API server gives it. */
+export function aStoredUser(email: string, parts: UserParts = {}): KubernetesObject {
+  const user = aUser(email, parts);
+  versions += 1;
+  const given = { uid: `uid-of-${email}`, resourceVersion: String(versions), creationTimestamp: '2026-01-12T08:30:00Z' };
+  return { ...user, metadata: { ...user.metadata, ...given, managedFields: [{ manager: 'test' }] } };
+}

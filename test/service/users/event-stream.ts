@@ -1,0 +1,77 @@
+import { eventually } from '../../support/cluster-admin.ts';
+
+export interface ServerSentEvent {
+  event: string;
+  id: string | undefined;
+  data: {
+    type: string;
+    object: { kind?: string; code?: number; metadata?: { name?: string; resourceVersion?: string }; spec?: { username?: string } };
+  };
+}
+
+/** What an answer of server-sent events has told so far. */
+export class EventStream {
+  readonly events: ServerSentEvent[] = [];
+  comments = 0;
+  isOver = false;
+  readonly #response: { body: AsyncIterable<Uint8Array> | null };
+  readonly #reading: Promise<void>;
+
+  constructor(response: { body: AsyncIterable<Uint8Array> | null }) {
+    this.#response = response;
+    this.#reading = this.#read();
+  }
+
+  /** `ADDED jane@example.com`, by the names that the test knows. */
+  told(nameOf: (name: string) => string = (name) => name): string[] {
+    return this.events
+      .filter(({ event }) => event !== 'BOOKMARK')
+      .map(({ event, data }) => `${event} ${nameOf(data.object.metadata?.name ?? String(data.object.code))}`);
+  }
+
+  until(isTold: (events: readonly ServerSentEvent[]) => boolean): Promise<readonly ServerSentEvent[]> {
+    return eventually(() => this.events, isTold);
+  }
+
+  untilOver(): Promise<boolean> {
+    return eventually(
+      () => this.isOver,
+      (isOver) => isOver,
+    );
+  }
+
+  /** The last id, as an EventSource would send it when it comes back. */
+  get lastEventID(): string {
+    return this.events.reduce((last, { id }) => id ?? last, '');
+  }
+
+  async close(): Promise<void> {
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    let rest = '';
+    try {
+      const decoder = new TextDecoder();
+      for await (const chunk of this.#response.body ?? []) {
+        const blocks = (rest + decoder.decode(chunk, { stream: true })).split('\n\n');
+        rest = blocks.pop() ?? '';
+        for (const block of blocks) this.#take(block);
+      }
+    } catch {
+      // Cut off: as good as over.
+    }
+    this.isOver = true;
+  }
+
+  #take(block: string): void {
+    const fields = new Map<string, string>();
+    for (const line of block.split('\n')) {
+      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (name === '') this.comments += 1;
+      else fields.set(name, value);
+    }
+    const data = fields.get('data');
+    if (data !== undefined) this.events.push({ event: fields.get('event') ?? '', id: fields.get('id'), data: JSON.parse(data) });
+  }
+}

@@ -1,0 +1,305 @@
+/** What is left when the API server goes away between two writes of one request. */
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { z } from 'zod';
+import { passwordSecret } from '../../../src/accounts/password-secret.ts';
+import { Passwords } from '../../../src/accounts/passwords.ts';
+import { FaultProxy, loseAnswer, type ProxiedRequest, reset } from '../../cluster/faults/fault-proxy.ts';
+import type { Person } from '../../support/api-server.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { grant } from '../../support/grants.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { Clock } from '../login/support.ts';
+import { aUser, nameOf, type UserParts } from './a-user.ts';
+
+const group = '/apis/auth.platform.io/v1';
+const old = 'an old but long password';
+const fresh = 'a fresh and long password';
+
+const record = z.object({
+  metadata: z.object({ name: z.string(), uid: z.string() }),
+  spec: z.looseObject({ username: z.string(), is_disabled: z.boolean().optional() }),
+  status: z
+    .looseObject({
+      sessionsNotBefore: z.string().optional(),
+      passwordChangedTime: z.string().optional(),
+      mustChangePassword: z.boolean().optional(),
+      unfinishedSince: z.string().optional(),
+      conditions: z.array(z.unknown()).optional(),
+    })
+    .default({}),
+});
+const secret = z.object({
+  data: z.object({ hash: z.base64() }),
+  metadata: z.object({ ownerReferences: z.array(z.object({ uid: z.string() })) }),
+});
+
+const written = /^\/(api\/v1\/namespaces\/[^/]+\/secrets|apis\/auth\.platform\.io\/v1\/(users|revokedtokens|groups|userbindings))(\/|$)/;
+/** Not what the service does beside, such as keeping the states of other users. */
+const isWriteFor =
+  (email: string) =>
+  ({ method, path }: ProxiedRequest) =>
+    ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) &&
+    written.test(path) &&
+    (!path.includes('/users/') || path.includes(nameOf(email)));
+
+/** How the connection ends: the next write finds it cut, or the answer of the last one is lost with it. */
+const ways = ['refused', 'lost'] as const;
+type Way = (typeof ways)[number];
+
+describe('a request whose API server goes away', () => {
+  const clock = new Clock();
+  let server: TestServer;
+  let proxy: FaultProxy;
+  let hash: string;
+
+  before(async () => {
+    server = await startServer({
+      now: clock.now,
+      async between({ url, certificateAuthority, serving }) {
+        proxy = await FaultProxy.start({ target: url, certificateAuthority, serving });
+        return proxy;
+      },
+    });
+    hash = await new Passwords().hash(old);
+    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
+  });
+  after(() => server.stop());
+
+  interface Asked {
+    /** Email. */
+    about: string;
+    method: string;
+    path: string;
+    body?: unknown;
+    as?: Person;
+  }
+  const send = async ({ about: _about, path, ...rest }: Asked) => {
+    const response = await server.request(`/auth/v1/users${path}`, { as: 'manager', ...rest });
+    return { status: response.status, text: await response.text() };
+  };
+  const read = async (email: string) => {
+    const { status, body } = await server.kubernetes.call('GET', `${group}/users/${nameOf(email)}`);
+    return status === 404 ? undefined : record.parse(body);
+  };
+  const existing = async (email: string) => record.parse(await read(email));
+  const passwordOf = async (email: string) => {
+    const { body } = await server.kubernetes.call('GET', `/api/v1/namespaces/${serviceNamespace}/secrets/user-password-${nameOf(email)}`);
+    const { data, metadata } = secret.parse(body);
+    const stored = Buffer.from(data.hash, 'base64').toString();
+    const passwords = new Passwords();
+    const [isOld, isFresh] = await Promise.all([old, fresh].map((password) => passwords.verify(password, stored)));
+    return { is: isOld === 'match' ? 'old' : isFresh === 'match' ? 'fresh' : 'neither', owner: metadata.ownerReferences[0]?.uid };
+  };
+  /** Known to the service, which has written all it wants to. */
+  const aPerson = async (email: string, parts: UserParts = {}) => {
+    await server.kubernetes.apply(aUser(email, parts));
+    const { metadata } = await existing(email);
+    await server.kubernetes.apply(passwordSecret({ user: metadata, namespace: serviceNamespace, hash, changedAt: new Date() }));
+    await eventually(
+      () => existing(email),
+      ({ status }) => status.conditions !== undefined,
+    );
+  };
+  const writesOf = async (asked: Asked, status: number) => {
+    proxy.forgetRequests();
+    expect(await send(asked)).to.include({ status });
+    return proxy.requests.filter(isWriteFor(asked.about)).length;
+  };
+  /** The request, with a cluster that goes away after so many writes, and comes back when it is answered. */
+  const interrupted = async (asked: Asked, writes: number, way: Way) => {
+    const isWrite = isWriteFor(asked.about);
+    let left = writes;
+    let isCut = false;
+    proxy.inject(reset, () => isCut);
+    const isLast = (request: ProxiedRequest) => {
+      if (isCut || !isWrite(request)) return false;
+      left -= 1;
+      isCut = way === 'refused' ? left < 0 : left === 0;
+      return isCut;
+    };
+    proxy.inject(way === 'refused' ? reset : loseAnswer, isLast);
+    const answer = await send(asked);
+    proxy.mend();
+    expect(isCut, `${writes} writes, ${way}: ${answer.text}`).to.equal(true);
+    expect(answer.status, answer.text).to.equal(503);
+  };
+  /** One interruption after another, each of a request of its own. */
+  const afterEachWrite = async (count: number, what: (email: string, writes: number, way: Way) => Promise<void>) => {
+    for (const way of ways)
+      for (let writes = 1; writes <= (way === 'lost' ? count : count - 1); writes += 1)
+        await what(`${way}-${writes}@${count}.example.com`, writes, way);
+  };
+
+  it('leaves no user half made: what was begun is whole, or gone when its time is over', async () => {
+    const asked = (email: string) => ({ about: email, method: 'POST', path: '', body: { spec: { email, password: fresh } } });
+    const count = await writesOf(asked('whole@make.example.com'), 201);
+    expect(count).to.equal(4);
+    const emails: string[] = [];
+    // Nothing but the record itself was written: it is as one that was made with kubectl.
+    const registered: string[] = [];
+    await afterEachWrite(count, async (email, writes, way) => {
+      emails.push(email);
+      if (writes === 1) registered.push(email);
+      await interrupted(asked(email), writes, way);
+      const { status } = await existing(email);
+      expect(status.unfinishedSince !== undefined, email).to.equal(writes > 1 && writes < count);
+      if (writes < count) expect((await send(asked(email))).status, email).to.equal(409);
+    });
+
+    clock.advance(130);
+
+    const removed: string[] = [];
+    for (const email of emails) {
+      const user = await eventually(
+        () => read(email),
+        (found) => found?.status.unfinishedSince === undefined,
+      );
+      if (user === undefined) removed.push(email);
+    }
+    clock.advance(-130);
+    expect(removed).to.have.length(2 * (count - 2));
+    for (const email of removed) {
+      const again = await eventually(
+        () => send(asked(email)),
+        ({ status }) => status !== 409,
+      );
+      expect(again).to.include({ status: 201 });
+    }
+    for (const email of registered) {
+      const { status } = await existing(email);
+      expect(status).not.to.have.property('passwordChangedTime');
+      expect(await send({ ...asked(email), method: 'PATCH', path: `/${nameOf(email)}`, body: { spec: { password: fresh } } })).to.include({
+        status: 200,
+      });
+    }
+    for (const email of emails) {
+      const { metadata, status } = await existing(email);
+      expect(status).to.include({ phase: 'Normal', subjectName: email }).and.to.have.property('passwordChangedTime');
+      expect(await passwordOf(email), email).to.deep.equal({ is: 'fresh', owner: metadata.uid });
+    }
+  });
+
+  it('takes back at once what it began, where only one answer was lost', async () => {
+    for (const writes of [2, 3, 4]) {
+      const email = `back-${writes}@make.example.com`;
+      let left = writes;
+      const isWrite = isWriteFor(email);
+      proxy.inject(loseAnswer, (request) => isWrite(request) && --left === 0);
+      const answer = await send({ about: email, method: 'POST', path: '', body: { spec: { email, password: fresh } } });
+      proxy.mend();
+      expect(answer.status, answer.text).to.equal(503);
+      expect(await read(email)).to.equal(undefined);
+    }
+  });
+
+  it('USR-07 never has a new password count beside what the old one has opened', async () => {
+    const asked = (email: string, as: Person) => ({
+      about: email,
+      method: 'PATCH',
+      path: `/${nameOf(email)}`,
+      as,
+      body: { spec: { username: 'Changed', password: fresh, old_password: old } },
+    });
+    await aPerson('whole@change.example.com', { subjectName: 'bob' });
+    // More where the keeper of the states writes the same record at that moment.
+    const count = 6;
+    expect(await writesOf(asked('whole@change.example.com', 'bob'), 200)).to.be.at.least(count);
+    await server.kubernetes.remove(`${group}/users/${nameOf('whole@change.example.com')}`);
+    await afterEachWrite(count, async (email, writes, way) => {
+      await aPerson(email, { subjectName: 'bob' });
+      const begun = clock.now().getTime();
+      await interrupted(asked(email, 'bob'), writes, way);
+      const { is } = await passwordOf(email);
+      if (is === 'fresh') expect(Date.parse((await existing(email)).status.sessionsNotBefore ?? ''), email).to.be.greaterThan(begun);
+
+      const again = await send(asked(email, 'bob'));
+
+      expect(again.status, again.text).to.equal(is === 'fresh' ? 422 : 200);
+      if (is === 'fresh') expect(again.text).to.contain('spec.old_password');
+      expect((await passwordOf(email)).is, email).to.equal('fresh');
+      expect((await existing(email)).spec).to.include({ username: 'Changed' });
+      await server.kubernetes.remove(`${group}/users/${nameOf(email)}`);
+    });
+  });
+
+  it('never has a password that somebody else has set count without the duty to change it', async () => {
+    const asked = (email: string) => ({ about: email, method: 'PATCH', path: `/${nameOf(email)}`, body: { spec: { password: fresh } } });
+    await aPerson('whole@reset.example.com');
+    const count = 4;
+    expect(await writesOf(asked('whole@reset.example.com'), 200)).to.be.at.least(count);
+    await afterEachWrite(count, async (email, writes, way) => {
+      await aPerson(`reset-${email}`);
+      const begun = clock.now().getTime();
+      await interrupted(asked(`reset-${email}`), writes, way);
+      const { is } = await passwordOf(`reset-${email}`);
+      if (is === 'old') expect((await send(asked(`reset-${email}`))).status).to.equal(200);
+
+      const { status } = await existing(`reset-${email}`);
+
+      expect((await passwordOf(`reset-${email}`)).is).to.equal('fresh');
+      expect(status.mustChangePassword, email).to.equal(true);
+      expect(Date.parse(status.sessionsNotBefore ?? ''), email).to.be.greaterThan(begun);
+    });
+  });
+
+  it('ends the sessions of a disabled user when it is asked again', async () => {
+    const asked = (email: string) => ({ about: email, method: 'PATCH', path: `/${nameOf(email)}`, body: { spec: { is_disabled: true } } });
+    await aPerson('whole@disable.example.com');
+    const count = 2;
+    expect(await writesOf(asked('whole@disable.example.com'), 200)).to.be.at.least(count);
+    await afterEachWrite(count, async (email, writes, way) => {
+      await aPerson(`off-${email}`);
+      const begun = clock.now().getTime();
+      await interrupted(asked(`off-${email}`), writes, way);
+
+      expect((await send(asked(`off-${email}`))).status).to.equal(200);
+
+      const { spec, status } = await existing(`off-${email}`);
+      expect(spec).to.include({ is_disabled: true });
+      expect(Date.parse(status.sessionsNotBefore ?? ''), email).to.be.greaterThan(begun);
+    });
+  });
+
+  it('deletes a user as a whole, or is completed when it is asked again', async () => {
+    const asked = (email: string) => ({ about: email, method: 'DELETE', path: `/${nameOf(email)}` });
+    const named = (email: string) => nameOf(email).slice(0, 12);
+    const member = async (email: string) => {
+      await aPerson(email);
+      const name = nameOf(email);
+      const binding = { scope: 'platform', roleRef: 'view', subjects: [{ kind: 'User', name }] };
+      await server.kubernetes.apply(
+        {
+          apiVersion: 'auth.platform.io/v1',
+          kind: 'Group',
+          metadata: { name: named(email) },
+          spec: { displayName: 'Crew', users: [{ name }] },
+        },
+        { apiVersion: 'auth.platform.io/v1', kind: 'UserBinding', metadata: { name: named(email) }, spec: binding },
+      );
+    };
+    await member('whole@delete.example.com');
+    // The first one only asks whether it may, dry. There are more if a controller writes at the same time.
+    const count = 5;
+    expect(await writesOf(asked('whole@delete.example.com'), 204)).to.be.at.least(count);
+    await afterEachWrite(count, async (given, writes, way) => {
+      const email = `gone-${given}`;
+      await member(email);
+      await interrupted(asked(email), writes, way);
+      const isThere = (await read(email)) !== undefined;
+
+      expect((await send(asked(email))).status, email).to.equal(isThere ? 204 : 404);
+
+      expect(await read(email)).to.equal(undefined);
+      const { body } = await server.kubernetes.call('GET', `${group}/groups/${named(email)}`);
+      expect(body).to.have.nested.property('spec.users').that.deep.equals([]);
+      // Whoever makes it RBAC lets it go when that is undone.
+      await eventually(
+        () => server.kubernetes.call('GET', `${group}/userbindings/${named(email)}`),
+        ({ status }) => status === 404,
+      );
+      const { body: revoked } = await server.kubernetes.call('GET', `${group}/revokedtokens`);
+      expect(JSON.stringify(revoked)).to.contain(nameOf(email));
+    });
+  });
+});

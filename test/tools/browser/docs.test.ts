@@ -1,0 +1,142 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
+import { aUser, nameOf } from '../../service/users/a-user.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { Command } from '../../support/command.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { startChromium, Visitor } from './chromium.ts';
+
+interface Description {
+  paths: Record<string, Record<string, { operationId: string; tags: string[] }>>;
+}
+
+describe('the page /docs, below a base path', () => {
+  let browser: Browser;
+  let server: TestServer;
+  let visitor: Visitor;
+  let page: Page;
+  const asked = new Set<string>();
+
+  before(async () => {
+    browser = await startChromium();
+    // The public address is another one than the page is opened at, as behind a port that was forwarded.
+    server = await startServer({ config: { server: { publicURL: 'https://console.example.com/console' } } });
+    await server.kubernetes.apply(aUser('ann@example.com', { username: 'Ann Lee' }));
+    const context = await browser.newContext({ colorScheme: 'dark' });
+    visitor = new Visitor(context);
+    context.on('request', (request) => asked.add(new URL(request.url()).origin));
+    page = await visitor.openTab();
+    await page.goto(`${server.url}/console/docs`);
+    await page.locator('.opblock').first().waitFor();
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  it('shows every operation of the description, below its tag', async () => {
+    const described = (await (await server.request('/console/openapi/v3')).json()) as Description;
+    const expected = Object.values(described.paths).flatMap((item) => Object.values(item));
+
+    expect(await page.locator('.opblock').count()).to.equal(expected.length);
+    for (const { operationId, tags } of expected)
+      expect(await page.locator(`[id="operations-${tags[0]?.replaceAll(' ', '_')}-${operationId}"]`).count(), operationId).to.equal(1);
+  });
+
+  it('follows the colours of the system', async () => {
+    const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+
+    expect(await background()).to.equal('rgb(28, 32, 34)');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await eventually(background, (color) => color !== 'rgb(28, 32, 34)');
+  });
+
+  const open = async (id: string) => {
+    const block = page.locator(`[id="${id}"]`);
+    await block.locator('.opblock-summary-control').click();
+    return block;
+  };
+
+  it('shows examples, and tries an operation out with a token that is pasted, at the address it came from', async () => {
+    await page.getByRole('button', { name: 'Authorize', exact: true }).click();
+    const dialog = page.locator('.modal-ux');
+    await dialog
+      .locator('.auth-container', { hasText: 'bearer' })
+      .locator('input')
+      .fill(await server.token('admin'));
+    await dialog.locator('.auth-container', { hasText: 'bearer' }).getByRole('button', { name: 'Apply credentials' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+    const block = await open('operations-users-GetUser');
+    expect(await block.locator('.responses-table').first().textContent()).to.contain('jane@example.com');
+    await block.getByRole('button', { name: 'Try it out' }).click();
+    await block.locator('input[placeholder="name"]').fill(nameOf('ann@example.com'));
+    await block.getByRole('button', { name: 'Execute' }).click();
+    await block.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
+
+    expect(await block.locator('.live-responses-table').textContent()).to.contain('Ann Lee');
+    expect(await block.locator('.request-url').textContent()).to.contain(`${server.url}/console/auth/v1/users/`);
+  });
+
+  it('keeps nothing, asks no other host, whatever its address says, and breaks no rule of its policy', async () => {
+    const elsewhere = encodeURIComponent('https://other.example.com/openapi.json');
+    await page.goto(`${server.url}/console/docs?url=${elsewhere}&configUrl=${elsewhere}&urls.primaryName=x`);
+    await page.locator('.opblock').first().waitFor();
+
+    expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).to.equal('{}');
+    expect([...asked]).to.deep.equal([server.url]);
+    expect(visitor.complaints).to.deep.equal([]);
+  });
+});
+
+const infoFile = z.object({
+  url: z.string(),
+  people: z.array(z.object({ email: z.string(), role: z.string(), password: z.string() })),
+});
+
+describe('the page /docs of the demo', () => {
+  let browser: Browser;
+  let demo: Command;
+  let directory: string;
+  let info: z.output<typeof infoFile>;
+
+  before(async () => {
+    browser = await startChromium();
+    directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
+    const path = join(directory, 'info.json');
+    demo = new Command(['sandbox', '--port', '0', '--users', '5', '--info', path]);
+    await eventually(
+      () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+    );
+    info = infoFile.parse(JSON.parse(await readFile(path, 'utf8')));
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.end();
+    if (directory !== undefined) await rm(directory, { recursive: true });
+  });
+
+  it('changes something with the session of the browser, which must prove where it comes from', async () => {
+    const visitor = new Visitor(await browser.newContext());
+    const page = await visitor.openTab();
+    const person = info.people.find(({ role }) => role === 'admin');
+    await page.goto(`${info.url}/`);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.locator('#email').fill(person?.email ?? '');
+    await page.locator('#password').fill(person?.password ?? '');
+    await page.locator('#password').press('Enter');
+    await page.locator('#state', { hasText: person?.email ?? '' }).waitFor();
+    await page.goto(`${info.url}/docs#/access/CreateSelfSubjectAccessReview`);
+    const block = page.locator('[id="operations-access-CreateSelfSubjectAccessReview"]');
+    await block.getByRole('button', { name: 'Try it out' }).click();
+    await block.getByRole('button', { name: 'Execute' }).click();
+    await block.locator('.live-responses-table .response-col_status', { hasText: '201' }).waitFor();
+
+    expect(await block.locator('.live-responses-table').textContent()).to.contain('"allowed": true');
+    expect(visitor.complaints).to.deep.equal([]);
+  });
+});

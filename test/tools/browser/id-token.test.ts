@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import type { Browser } from 'playwright-core';
+import { configMap, publicLabel } from '../../service/console/objects.ts';
+import { TestProvider } from '../../service/login/provider/provider.ts';
+import { LoginCluster } from '../../service/login/support.ts';
+import { freePort } from '../../support/free-port.ts';
+import { startChromium, Visitor } from './chromium.ts';
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+describe('the page below a base path, with an ID token that comes through the browser', () => {
+  let browser: Browser;
+  let cluster: LoginCluster;
+  let provider: TestProvider;
+  let url: string;
+  let visitor: Visitor;
+
+  before(async () => {
+    browser = await startChromium();
+    provider = await TestProvider.start();
+    cluster = await LoginCluster.start();
+    await cluster.kubernetes.apply(configMap('console-logo', publicLabel, { binaryData: { 'logo.png': png } }), {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'dev-sees-users' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
+    });
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}/console/`;
+    const config = {
+      server: { port, publicURL: url.slice(0, -1) },
+      kubernetes: { credentials: 'passthrough' },
+      login: { responseMode: 'id_token' },
+    };
+    await cluster.service({ provider, config });
+    visitor = new Visitor(await browser.newContext());
+  });
+  after(async () => {
+    await browser?.close();
+    await cluster?.stop();
+    await provider?.stop();
+  });
+
+  it('logs a person in, and leaves the token nowhere', async () => {
+    const page = await visitor.openTab();
+    const callbacks: URL[] = [];
+    page.on('request', (request) => {
+      const asked = new URL(request.url());
+      if (asked.pathname.endsWith('/token/callback')) callbacks.push(asked);
+    });
+    await page.goto(`${url}#users-title`);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.locator('#state', { hasText: 'jane@example.com' }).waitFor();
+
+    expect(page.url()).to.equal(`${url}#users-title`);
+    expect(callbacks).to.have.lengthOf(1);
+    expect(callbacks[0]?.pathname).to.equal('/console/api/v2/token/callback');
+    expect(callbacks[0]?.searchParams.get('code')).to.equal('');
+    expect(callbacks[0]?.searchParams.get('id_token')).to.match(/^eyJ/);
+    expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage, ...history.state })')).not.to.contain('eyJ');
+    await page.goBack();
+    expect(page.url()).not.to.contain('id_token');
+    await page.goto(url);
+    await page.locator('#state', { hasText: 'jane@example.com' }).waitFor();
+    expect(callbacks).to.have.lengthOf(1);
+    expect(visitor.complaints).to.deep.equal([]);
+  });
+
+  it('shows what the backend has against the token', async () => {
+    provider.misbehave({ idToken: { claims: { nonce: 'of another flow' } } });
+    const other = new Visitor(await browser.newContext());
+    const page = await other.openTab();
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.locator('#problem').getByRole('alert').waitFor();
+
+    expect(await page.locator('#problem').textContent())
+      .to.contain('401 Unauthorized')
+      .and.to.contain('id_token: ');
+    expect(page.url()).to.equal(url);
+    expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).to.equal('{}');
+    await other.leave();
+  });
+});

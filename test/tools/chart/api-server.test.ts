@@ -1,0 +1,186 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
+import type { Manifest } from '../../support/cluster-admin.ts';
+import { namespace, objectsOf, render, type Values } from './chart.ts';
+import { type Kubectl, kubectlFor, refusalOf } from './kubectl.ts';
+
+const manifests = fileURLToPath(new URL('../../../deploy/manifests', import.meta.url));
+const overlay = fileURLToPath(new URL('../../../deploy/example-overlay', import.meta.url));
+const server = { publicURL: 'https://console.example.com/atrium' };
+
+/** Of kinds that other projects define; test/tools/chart/routes.test.ts looks at these. */
+const foreign = /^(gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//;
+
+const installations: Record<string, Values> = {
+  'as it is': {},
+  'with its own issuer and a first administrator': {
+    'config.server': server,
+    'admin.email': 'ada@example.com',
+    'admin.clusterRoles': ['cluster-admin'],
+  },
+  'with an issuer elsewhere': {
+    'config.server': server,
+    'config.login.issuer': 'https://issuer.example.com',
+    'clientSecret.existingSecret': 'client',
+    'certificateAuthority.existingConfigMap': 'authority',
+  },
+  'that impersonates some groups only': { 'rbac.impersonation.groups': ['dev', 'ops'], 'rbac.impersonation.users': ['ada@example.com'] },
+  'with TLS at the pods, and a load balancer': {
+    'tls.existingSecret': 'console-tls',
+    'service.type': 'LoadBalancer',
+    'service.loadBalancerSourceRanges': ['192.0.2.0/24'],
+    'service.externalTrafficPolicy': 'Local',
+    'service.nodePort': 30_443,
+    'service.ipFamilyPolicy': 'PreferDualStack',
+  },
+  'with an Ingress and an autoscaler': {
+    'config.server': server,
+    'ingress.enabled': true,
+    'ingress.className': 'nginx',
+    'ingress.tls': [{ secretName: 'console-tls' }],
+    'ingress.hosts': [{ host: 'console.example.com' }, { host: 'b.example.com', paths: [{ path: '/x', pathType: 'Exact' }] }],
+    'autoscaling.enabled': true,
+    'autoscaling.targetMemoryUtilizationPercentage': 80,
+    'autoscaling.behavior': { scaleDown: { stabilizationWindowSeconds: 600 } },
+  },
+  'on nodes of its own, apart from each other': {
+    podAntiAffinity: 'required',
+    'topologySpread.whenUnsatisfiable': 'DoNotSchedule',
+    nodeSelector: { pool: 'console' },
+    tolerations: [{ key: 'console', operator: 'Exists', effect: 'NoSchedule' }],
+    priorityClassName: 'system-cluster-critical',
+    runtimeClassName: 'gvisor',
+  },
+  'with affinities of its own': {
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }] },
+      },
+    },
+  },
+  'with more of everything': {
+    commonLabels: { team: 'platform' },
+    commonAnnotations: { 'example.com/owner': 'platform' },
+    imagePullSecrets: [{ name: 'registry' }],
+    'image.registry': 'registry.example.com:5000',
+    hostAliases: [{ ip: '192.0.2.7', hostnames: ['issuer.example.com'] }],
+    dnsConfig: { nameservers: ['192.0.2.8'], searches: ['example.com'], options: [{ name: 'ndots', value: '2' }] },
+    envFrom: [{ configMapRef: { name: 'settings' } }, { prefix: 'ATRIUM_', secretRef: { name: 'settings', optional: true } }],
+    initContainers: [{ name: 'wait', image: 'busybox', command: ['true'] }],
+    extraContainers: [{ name: 'proxy', image: 'proxy', ports: [{ containerPort: 9999 }] }],
+    topologySpreadConstraints: [
+      { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { tier: 'front' } } },
+    ],
+    'podDisruptionBudget.minAvailable': '50%',
+    extraObjects: [
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: '{{ .Release.Namespace }}' }, data: { a: 'b' } },
+    ],
+    'image.digest': `sha256:${'0'.repeat(64)}`,
+    podAnnotations: { 'example.com/scrape': 'true' },
+    podLabels: { tier: 'front' },
+    extraEnv: [
+      { name: 'NODE_EXTRA_CA_CERTS', value: '/ca/ca.crt' },
+      { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+    ],
+    extraVolumes: [{ name: 'ca', configMap: { name: 'authority' } }],
+    extraVolumeMounts: [{ name: 'ca', mountPath: '/ca', readOnly: true }],
+    'config.console.imageNamespaces': [namespace, 'default'],
+    'networkPolicy.ingressFrom': [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }],
+    'networkPolicy.egress.apiServerCIDRs': ['192.0.2.1/32'],
+    'networkPolicy.egress.extra': [{ to: [{ ipBlock: { cidr: '192.0.2.2/32' } }], ports: [{ port: 636 }] }],
+  },
+  'with as little as can be': {
+    'roles.install': false,
+    'admissionPolicy.install': false,
+    'crds.install': false,
+    'serviceAccount.create': false,
+    'rbac.create': false,
+    'networkPolicy.enabled': false,
+    'podDisruptionBudget.enabled': false,
+    'metrics.service.enabled': false,
+    'topologySpread.topologyKeys': [],
+    preStopSeconds: 0,
+  },
+};
+
+describe('what the chart renders, before a real API server', () => {
+  let plane: ControlPlane;
+  let kubectl: Kubectl;
+  before(async () => {
+    plane = await startControlPlane({ people: ['admin'] });
+    kubectl = kubectlFor(plane.kubeconfig);
+    await kubectl(['create', 'namespace', namespace]);
+    await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
+    await kubectl(
+      ['create', '--filename=-'],
+      JSON.stringify({ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'gvisor' }, handler: 'runsc' }),
+    );
+  });
+  after(() => plane.stop());
+
+  const tried = (objects: readonly Manifest[]) =>
+    kubectl(
+      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict', '--filename=-'],
+      JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
+    );
+
+  for (const [name, values] of Object.entries(installations)) {
+    it(`is taken ${name}`, async () => {
+      const objects = (await render(values)).filter(({ apiVersion }) => !foreign.test(apiVersion));
+
+      expect((await tried(objects)).trim().split('\n')).to.have.length(objects.length);
+    });
+  }
+
+  it('has pods that the Pod Security Standard `restricted` admits', async () => {
+    const objects = await render({ 'config.server': server, 'admin.email': 'ada@example.com' });
+    const pods = objects.flatMap(podOf);
+
+    expect(pods.map(({ metadata }) => metadata.name)).to.have.members(['deployment', 'job', 'pod']);
+    await tried(pods);
+  });
+
+  it('would not have them admitted with a capability more', async () => {
+    const pods = (await render({ 'securityContext.capabilities.add': ['SYS_ADMIN'] })).flatMap(podOf);
+
+    expect(await refusalOf(tried(pods))).to.include('violates PodSecurity "restricted:latest"');
+  });
+
+  it('is taken as plain manifests by kubectl apply -k, twice, with the samples', async () => {
+    expect(await kubectl(['apply', `--kustomize=${manifests}`])).to.match(/deployment\.apps\/atrium created/);
+    await kubectl(['apply', `--kustomize=${manifests}`]);
+    const samples = readdirSync(`${manifests}/samples`);
+
+    // Nothing of it is another Deployment than before, so that no pod is replaced.
+    expect(await kubectl(['get', 'deployment', 'atrium', `--namespace=${namespace}`, '--output=jsonpath={.metadata.generation}'])).to.equal(
+      '1',
+    );
+    expect(samples).to.have.length(3);
+    for (const sample of samples)
+      await kubectl(['create', '--dry-run=server', '--validate=strict', `--filename=${manifests}/samples/${sample}`]);
+  });
+
+  it('is taken as an overlay, whose pods and Job read its own configuration', async () => {
+    const objects = objectsOf(await kubectl(['kustomize', overlay]));
+    await kubectl(['apply', `--kustomize=${overlay}`]);
+    const [config] = objects.filter(({ kind }) => kind === 'ConfigMap');
+
+    expect(config?.metadata.name).to.match(/^atrium-config-\w{10}$/);
+    for (const kind of ['Deployment', 'Job']) {
+      const text = JSON.stringify(objects.find((object) => object.kind === kind));
+      expect(text)
+        .to.include(`"configMap":{"name":"${config?.metadata.name}"}`)
+        .and.to.include('"image":"registry.example.com/atrium:0.1.0"');
+    }
+  });
+});
+
+/** The pod that a Deployment or Job makes, or the one of the test, under the name of its kind. */
+function podOf(object: Manifest): Manifest[] {
+  const { kind } = object;
+  const spec = object.spec as { template?: { spec: unknown } };
+  if (!['Deployment', 'Job', 'Pod'].includes(kind)) return [];
+  return [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: kind.toLowerCase(), namespace }, spec: spec.template?.spec ?? spec }];
+}

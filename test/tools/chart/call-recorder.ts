@@ -1,0 +1,115 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { requestInfo } from '../../../src/sandbox/request-info.ts';
+
+/** What the API server has to allow an account for one of its calls to go through. */
+export interface Need {
+  verb: string;
+  /** With its group and subresource, such as `users.auth.platform.io/status`. */
+  resource: string;
+  namespace: string;
+  /** Empty where a call names no object. */
+  name: string;
+}
+
+interface Target {
+  url: string;
+  certificateAuthority: string;
+}
+
+/** Stands before an API server and notes what one account calls: what it needs to be allowed. */
+export class CallRecorder {
+  readonly needs: Need[] = [];
+  readonly #target: Target;
+  readonly #agent: Agent;
+  readonly #server: Server;
+  readonly #authorization: string;
+
+  constructor(target: Target, token: string) {
+    this.#target = target;
+    this.#agent = new Agent({ connect: { ca: target.certificateAuthority } });
+    this.#authorization = `Bearer ${token}`;
+    this.#server = createServer((incoming, outgoing) => {
+      this.#relay(incoming, outgoing).catch(() => outgoing.destroy());
+    });
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  }
+
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return `http://127.0.0.1:${port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await this.#agent.destroy();
+  }
+
+  async #relay(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { method = '', url = '', headersDistinct: headers } = incoming;
+    const body: Buffer = Buffer.concat(await incoming.toArray());
+    if (headers.authorization?.[0] === this.#authorization) this.needs.push(...needsOf(incoming, body));
+    const { host: _, connection: __, 'transfer-encoding': ___, 'content-length': ____, ...passed } = headers;
+    const stopped = new AbortController();
+    outgoing.on('close', () => stopped.abort());
+    const answer = await request(`${this.#target.url}${url}`, {
+      method: method as 'GET',
+      headers: passed,
+      body: ['GET', 'HEAD'].includes(method) ? null : body,
+      dispatcher: this.#agent,
+      signal: stopped.signal,
+      bodyTimeout: 0,
+    });
+    outgoing.writeHead(answer.statusCode, answer.headers);
+    outgoing.flushHeaders();
+    await pipeline(answer.body, outgoing);
+  }
+}
+
+const impersonated = { 'impersonate-user': 'users', 'impersonate-group': 'groups', 'impersonate-uid': 'uids.authentication.k8s.io' };
+
+/** What admission asks for besides, by the verb and resource of a call; undefined where this one does not come to that. */
+const besides: Readonly<Record<string, (body: unknown, need: Need) => Pick<Need, 'verb' | 'resource' | 'name'> | undefined>> = {
+  'update certificatesigningrequests.certificates.k8s.io/approval': (body) => {
+    const name = z.object({ spec: z.object({ signerName: z.string() }) }).parse(body).spec.signerName;
+    return { verb: 'approve', resource: 'signers.certificates.k8s.io', name };
+  },
+  'create rolebindings.rbac.authorization.k8s.io': bindOf,
+  'create clusterrolebindings.rbac.authorization.k8s.io': bindOf,
+  // The chart's own policy.
+  'patch groups.auth.platform.io': (body, { name }) =>
+    z.object({ spec: z.object({ users: z.array(z.unknown()) }) }).safeParse(body).success
+      ? { verb: 'delete', resource: 'groups.auth.platform.io/members', name }
+      : undefined,
+};
+
+function bindOf(body: unknown) {
+  const { name } = z.object({ roleRef: z.object({ kind: z.literal('ClusterRole'), name: z.string() }) }).parse(body).roleRef;
+  return { verb: 'bind', resource: 'clusterroles.rbac.authorization.k8s.io', name };
+}
+
+function needsOf({ method = '', url = '', headersDistinct: headers }: IncomingMessage, body: Buffer): Need[] {
+  if (headers['impersonate-user'] !== undefined) {
+    return Object.entries(impersonated).flatMap(([header, resource]) =>
+      (headers[header] ?? []).map((name) => ({ verb: 'impersonate', resource, namespace: '', name })),
+    );
+  }
+  const { isResource, verb, group = '', resource = '', subresource, namespace = '', name = '', path } = requestInfo(method, url);
+  if (!isResource) return [{ verb, resource: path, namespace: '', name: '' }];
+  const need = { verb, resource: `${qualified(resource, group)}${subresource ? `/${subresource}` : ''}`, namespace, name };
+  const asked = besides[`${need.verb} ${need.resource}`]?.(JSON.parse(body.toString()), need);
+  return asked === undefined ? [need] : [need, { ...asked, namespace: '' }];
+}
+
+export const qualified = (resource: string, group: string) => (group === '' ? resource : `${resource}.${group}`);
+
+/** Such as `update secrets atrium-keys in atrium-system`. */
+export const textOf = ({ verb, resource, namespace, name }: Need): string =>
+  [verb, resource, name, namespace && `in ${namespace}`].filter(Boolean).join(' ');

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import { helmProgram } from '../../cluster/build.ts';
+import type { Manifest } from '../../support/cluster-admin.ts';
+
+const run = promisify(execFile);
+
+export const chart = fileURLToPath(new URL('../../../deploy/helm/atrium', import.meta.url));
+export const namespace = 'atrium-system';
+
+/** What Helm writes to stdout. @throws Error with what it writes to stderr */
+export async function helm(...args: string[]): Promise<string> {
+  const { stdout } = await run(await helmProgram(), args, {
+    maxBuffer: 16 * 1024 * 1024,
+    env: { PATH: process.env.PATH, HOME: '/nonexistent' },
+  });
+  return stdout;
+}
+
+/** Values as they stand in a values file; they go to Helm as JSON. */
+export type Values = Record<string, unknown>;
+
+const settings = (values: Values) => Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
+
+/** The text of all templates for a release `atrium` in `atrium-system`. */
+export const renderText = (values: Values = {}, ...options: string[]): Promise<string> =>
+  helm('template', 'atrium', chart, `--namespace=${namespace}`, '--kube-version=1.36.0', ...settings(values), ...options);
+
+/** The objects that they are. */
+export async function render(values: Values = {}, ...options: string[]): Promise<Manifest[]> {
+  return objectsOf(await renderText(values, ...options));
+}
+
+export const objectsOf = (text: string): Manifest[] =>
+  parseAllDocuments(text).flatMap((document): Manifest[] => {
+    if (document.errors.length > 0) throw document.errors[0];
+    return document.contents === null ? [] : [document.toJS()];
+  });
+
+/** Why Helm does not render these values. */
+export async function refusal(values: Values): Promise<string> {
+  try {
+    await renderText(values);
+  } catch (error) {
+    return String(error);
+  }
+  throw new Error('not refused');
+}
+
+/** @throws Error unless there is just one of that kind and name */
+export const one = (objects: readonly Manifest[], kind: string, name = 'atrium'): Manifest => {
+  const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
+  if (found.length !== 1 || found[0] === undefined) throw new Error(`${found.length} objects ${kind} ${name}`);
+  return found[0];
+};
+
+export const identitiesOf = (objects: readonly Manifest[]) =>
+  objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`);

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { z } from 'zod';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { startServer, type TestServer } from '../../support/server.ts';
+import { render } from './chart.ts';
+
+const run = promisify(execFile);
+
+const testPod = z.object({
+  metadata: z.object({ annotations: z.record(z.string(), z.string()) }),
+  spec: z.object({
+    containers: z.tuple([
+      z.object({
+        command: z.array(z.string()),
+        args: z.array(z.string()),
+        env: z.array(z.object({ name: z.string(), value: z.string() })),
+      }),
+    ]),
+  }),
+});
+
+describe('the pod of helm test', () => {
+  let server: TestServer;
+  let pod: z.infer<typeof testPod>;
+  before(async () => {
+    server = await startServer({});
+    pod = testPod.parse((await render()).find(({ kind }) => kind === 'Pod'));
+  });
+  after(() => server.stop());
+
+  /** As its container would be run, but for where the Services are. */
+  const check = (differing: Record<string, string> = {}) => {
+    const [{ command, args, env }] = pod.spec.containers;
+    const [, ...options] = [...command, ...args];
+    const given = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+    return run(process.execPath, options, {
+      env: { ...given, CONSOLE_URL: server.url, METRICS_URL: server.metricsURL, ...differing },
+    });
+  };
+  const failure = (differing: Record<string, string>) =>
+    check({ WAIT_SECONDS: '0', ...differing }).then(
+      () => 'none',
+      (error: unknown) => String(error),
+    );
+
+  it('is run by helm test only, and goes when it has succeeded', () => {
+    expect(pod.metadata.annotations).to.include({
+      'helm.sh/hook': 'test',
+      'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded',
+    });
+  });
+
+  it('finds a service of the version of the chart well', async () => {
+    const { stdout } = await check();
+
+    expect(stdout.match(/^ok: /gm)).to.have.length(5);
+    expect(pod.spec.containers[0].env).to.deep.include({ name: 'VERSION', value: packageJson.version });
+  });
+
+  it('fails where the console, the metrics or the version are others', async () => {
+    expect(await failure({ CONSOLE_URL: `${server.url}/elsewhere` })).to.include('the console is described');
+    expect(await failure({ CONSOLE_URL: 'http://127.0.0.1:1' })).to.include('fetch failed');
+    expect(await failure({ METRICS_URL: server.url })).to.match(/it is ready|its metrics are told/);
+    expect(await failure({ VERSION: '99.0.0' })).to.include('it is the version of the chart');
+  });
+});

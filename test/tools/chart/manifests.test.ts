@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { manifestFiles, manifestsDirectory } from '../../../scripts/chart/manifests.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { helmProgram } from '../../cluster/build.ts';
+import { serviceNamespace } from '../../support/cluster-admin.ts';
+import { textOf } from './call-recorder.ts';
+import { objectsOf, render } from './chart.ts';
+import { grantsOf } from './granted.ts';
+
+const directory = fileURLToPath(manifestsDirectory);
+
+/** Written by hand, for people to copy. */
+const samples = /^samples\//;
+
+const filesBelow = (): string[] =>
+  readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((path) => statSync(`${directory}/${path}`).isFile())
+    .map((path) => relative(directory, `${directory}/${path}`));
+
+describe('deploy/manifests', () => {
+  let files: Map<string, string>;
+  before(async () => {
+    files = await manifestFiles(await helmProgram());
+  });
+
+  it('are what the chart renders (npm run manifests)', () => {
+    for (const [path, text] of files) expect(readFileSync(`${directory}/${path}`, 'utf8'), path).to.equal(text);
+    const expected = [...files.keys()].filter((path) => !path.startsWith('../'));
+
+    expect(filesBelow().filter((path) => !samples.test(path))).to.have.members(expected);
+  });
+
+  it('bear no mark of Helm', () => {
+    const applied = [...files].filter(([path]) => !path.startsWith('crds/')).map(([, text]) => text);
+
+    expect(applied.join('\n')).not.to.match(/helm\.sh|managed-by|checksum\/|Release/);
+  });
+
+  it('grant what an issuer of either kind and a directory ask for, and no more', async () => {
+    const account = { name: 'atrium', namespace: serviceNamespace };
+    const granted = (objects: ReturnType<typeof objectsOf>) => grantsOf(objects, account).map(textOf);
+    const server = { publicURL: 'https://console.example.com' };
+    const ldap = [{ id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' }];
+    const own = await render({ 'config.server': server, 'config.users.ldap': ldap });
+    const elsewhere = await render({ 'config.server': server, 'config.login.issuer': 'https://issuer.example.com' });
+    const plain = objectsOf(`${files.get('rbac.yaml')}---\n${files.get('impersonation.yaml')}`);
+
+    expect(granted(plain)).to.have.members([...new Set([...granted(own), ...granted(elsewhere)])]);
+  });
+
+  it('keep the rights to certificates in a file that is applied by hand', async () => {
+    const account = { name: 'atrium', namespace: serviceNamespace };
+    const granted = grantsOf(objectsOf(files.get('certificates.yaml') ?? ''), account).map(textOf);
+
+    expect(granted).to.have.members([
+      ...['create', 'get', 'delete'].map((verb) => `${verb} certificatesigningrequests.certificates.k8s.io`),
+      'update certificatesigningrequests.certificates.k8s.io/approval',
+      'approve signers.certificates.k8s.io kubernetes.io/kube-apiserver-client',
+    ]);
+  });
+
+  it('apply none of what is off by default, as config.yaml has it and the example too', () => {
+    for (const file of ['access-tokens.yaml', 'certificates.yaml', 'user-bindings.yaml']) {
+      expect(objectsOf(files.get(file) ?? ''), file).not.to.deep.equal([]);
+      expect(files.get('kustomization.yaml')).not.to.include(file);
+    }
+    for (const yaml of [files.get('config.yaml') ?? '', readFileSync(`${directory}/../example-overlay/config.yaml`, 'utf8')]) {
+      const { features, users } = parseConfig({ yaml });
+
+      expect(features).to.include({ accessTokens: false, userBindings: false, groups: true });
+      expect(users.certificates.enabled).to.equal(false);
+    }
+  });
+});

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { App } from '../../../src/app.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { RecordSweep } from '../../../src/identity/sweep.ts';
+import { ApiServer, type ServiceClient } from '../../../src/kubernetes/api-server.ts';
+import { RevokedTokens } from '../../../src/login/revoked-tokens.ts';
+import { SessionStore } from '../../../src/login/session-store.ts';
+import { SessionSweeper } from '../../../src/login/session-sweeper.ts';
+import { eventually, type Manifest } from '../../support/cluster-admin.ts';
+import { freePort } from '../../support/free-port.ts';
+import { namespace, render, type Values } from './chart.ts';
+import { RecordedAccount } from './recorded-account.ts';
+
+const log = createLog({ level: 'silent', format: 'json' });
+
+/** The service as the chart configures it, with every call of its account noted. */
+export class RecordedService {
+  readonly url: string;
+  readonly account: RecordedAccount;
+  readonly #objects: readonly Manifest[];
+  readonly #apps: App[] = [];
+
+  private constructor(url: string, account: RecordedAccount, objects: readonly Manifest[]) {
+    this.url = url;
+    this.account = account;
+    this.#objects = objects;
+  }
+
+  /** @param config of the values; its public URL is where the first replica listens */
+  static async start(config: Values): Promise<RecordedService> {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const objects = await render({ config: { ...config, server: { publicURL: url } } });
+    return new RecordedService(url, await RecordedAccount.start('atrium', objects), objects);
+  }
+
+  /** A replica that has read what it watches; the first one at `url`. */
+  async replica({ isFirst }: { isFirst: boolean }): Promise<string> {
+    const { host, port } = new URL(this.url);
+    const configMap = this.#objects.find(({ kind }) => kind === 'ConfigMap')?.data as { 'config.yaml': string };
+    const environment = {
+      ATRIUM_SERVER__HOST: '127.0.0.1',
+      ATRIUM_SERVER__PORT: isFirst ? port : '0',
+      ATRIUM_SERVER__METRICSPORT: '0',
+      ATRIUM_CONSOLE__STATIC__DIRECTORY: 'web/public',
+    };
+    const app = new App({
+      config: parseConfig({ yaml: configMap['config.yaml'], environment }),
+      connection: this.account.connection,
+      environment: {},
+      log,
+    });
+    const started = await app.start();
+    this.#apps.push(app);
+    await eventually(
+      async () => (await fetch(`http://127.0.0.1:${started.metricsPort}/readyz`)).status,
+      (status) => status === 200,
+    );
+    return isFirst ? `http://${host}` : `http://127.0.0.1:${started.port}`;
+  }
+
+  /** What every replica does now and then: delete what has expired, here as if a month had passed. */
+  async sweep({ identityRecords }: { identityRecords: boolean }): Promise<void> {
+    const apiServer = new ApiServer({ connection: this.account.connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
+    const client = apiServer.asService;
+    const now = () => new Date(Date.now() + 31 * 86_400_000);
+    if (identityRecords) await new RecordSweep({ client, namespace, log, now }).run();
+    await sweepSessions(client, now);
+    await apiServer.close();
+  }
+
+  async stop(): Promise<void> {
+    for (const app of this.#apps) await app.stop();
+    await this.account.stop();
+  }
+}
+
+async function sweepSessions(client: ServiceClient, now: () => Date): Promise<void> {
+  const parts = { client, log, metrics: new Metrics() };
+  const store = new SessionStore({ ...parts, namespace, clock: () => performance.now() });
+  const revokedTokens = new RevokedTokens(parts);
+  store.start();
+  revokedTokens.start();
+  await store.find(randomUUID(), 'sweep', AbortSignal.timeout(5_000));
+  await revokedTokens.whenKnown(AbortSignal.timeout(5_000));
+  const sweeper = new SessionSweeper({ store, revokedTokens, log, now, everyMs: 10 });
+  sweeper.start();
+  await eventually(
+    () => [...store.values(), ...revokedTokens.values()].length,
+    (left) => left === 0,
+  );
+  await sweeper.stop();
+  await store.stop();
+  await revokedTokens.stop();
+}

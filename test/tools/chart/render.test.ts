@@ -1,0 +1,262 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { chartDirectory } from '../../../scripts/chart/values-files.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import type { Manifest } from '../../support/cluster-admin.ts';
+import { chart, helm, identitiesOf, objectsOf, one, render, renderText, type Values } from './chart.ts';
+
+const server = { publicURL: 'https://console.example.com' };
+
+const deploymentSchema = z.looseObject({
+  spec: z.looseObject({
+    replicas: z.number().optional(),
+    strategy: z.unknown(),
+    template: z.object({
+      metadata: z.looseObject({ annotations: z.record(z.string(), z.string()) }),
+      spec: z.looseObject({
+        terminationGracePeriodSeconds: z.number(),
+        automountServiceAccountToken: z.boolean(),
+        containers: z.tuple([
+          z.looseObject({
+            image: z.string(),
+            args: z.array(z.string()),
+            lifecycle: z.unknown().optional(),
+            ports: z.array(z.object({ name: z.string(), containerPort: z.number() })),
+            readinessProbe: z.unknown(),
+            livenessProbe: z.unknown(),
+            volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })),
+          }),
+        ]),
+        volumes: z.array(z.looseObject({ name: z.string() })),
+      }),
+    }),
+  }),
+});
+
+async function deployment(values: Values) {
+  const { spec } = deploymentSchema.parse(one(await render(values), 'Deployment'));
+  const { metadata, spec: pod } = spec.template;
+  return { spec, metadata, pod, container: pod.containers[0] };
+}
+
+const configOf = (objects: readonly Manifest[]) =>
+  parseConfig({ yaml: z.object({ 'config.yaml': z.string() }).parse(one(objects, 'ConfigMap', 'atrium-config').data)['config.yaml'] });
+
+describe('the Deployment of the chart', () => {
+  it('replaces pods one after the other, each left alone before it stops and given time to end', async () => {
+    const { spec, pod, container } = await deployment({});
+    const slow = await deployment({ preStopSeconds: 0, 'config.server.shutdownGrace': '90s' });
+
+    expect(spec).to.deep.include({
+      replicas: 2,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    });
+    expect(container.lifecycle).to.deep.equal({ preStop: { sleep: { seconds: 5 } } });
+    expect(pod.terminationGracePeriodSeconds).to.equal(35);
+    expect(slow.container.lifecycle).to.equal(undefined);
+    expect(slow.pod.terminationGracePeriodSeconds).to.equal(95);
+  });
+
+  it('names the image by digest, else by tag, else by the version of the chart', async () => {
+    const digest = `sha256:${'a'.repeat(64)}`;
+    const image = async (values: Values) => (await deployment({ 'image.repository': 'r.example.com/x', ...values })).container.image;
+
+    expect(await image({})).to.match(/^r\.example\.com\/x:\d+\.\d+\.\d+$/);
+    expect(await image({ 'image.tag': 'edge' })).to.equal('r.example.com/x:edge');
+    expect(await image({ 'image.tag': 'edge', 'image.digest': digest })).to.equal(`r.example.com/x@${digest}`);
+  });
+
+  it('asks for health at the second port, wherever the first one is and whatever is spoken there', async () => {
+    const { container } = await deployment({
+      'config.server': { port: 8443, metricsPort: 9091, publicURL: 'https://example.com/console' },
+      'tls.existingSecret': 'tls',
+    });
+
+    expect(container.ports).to.deep.equal([
+      { name: 'http', containerPort: 8443 },
+      { name: 'metrics', containerPort: 9091 },
+    ]);
+    expect(container.readinessProbe).to.have.deep.property('httpGet', { path: '/readyz', port: 'metrics' });
+    expect(container.livenessProbe).to.have.deep.property('httpGet', { path: '/livez', port: 'metrics' });
+  });
+
+  it('mounts what the configuration names, and a token that it asks for itself', async () => {
+    const values = {
+      'clientSecret.existingSecret': 'client',
+      'clientSecret.key': 'secret',
+      'tls.existingSecret': 'tls',
+      'certificateAuthority.existingSecret': 'authority',
+      'config.server': server,
+    };
+    const { pod, container } = await deployment(values);
+    const { login, server: listener } = configOf(await render(values));
+    const volumes = new Map(pod.volumes.map(({ name, ...volume }) => [name, JSON.stringify(volume)]));
+    const mountOf = (file: string) => container.volumeMounts.find(({ mountPath }) => file.startsWith(`${mountPath}/`))?.name ?? '';
+
+    expect(volumes.get(mountOf(login.clientSecretFile ?? '')))
+      .to.include('"secretName":"client"')
+      .and.to.include('"key":"secret"');
+    expect(volumes.get(mountOf(login.caFile ?? ''))).to.include('"secretName":"authority"');
+    expect(volumes.get(mountOf(listener.tls?.certFile ?? ''))).to.include('"secretName":"tls"');
+    expect(volumes.get(mountOf(container.args.at(-1) ?? ''))).to.include('"name":"atrium-config"');
+    expect(volumes.get(mountOf('/var/run/secrets/kubernetes.io/serviceaccount/token'))).to.include('serviceAccountToken');
+    expect(pod.automountServiceAccountToken).to.equal(false);
+  });
+
+  for (const kind of ['existingConfigMap', 'existingSecret'])
+    it(`mounts the certificate authority of plugins from an ${kind}, and has it used`, async () => {
+      const values = { [`pluginCertificateAuthority.${kind}`]: 'services', 'pluginCertificateAuthority.key': 'service-ca.crt' };
+      const { pod, container } = await deployment({ ...values, 'certificateAuthority.existingSecret': 'authority' });
+      const { console, login } = configOf(await render({ ...values, 'certificateAuthority.existingSecret': 'authority' }));
+      const file = console.plugins.caFile ?? '';
+      const { name } = container.volumeMounts.find(({ mountPath }) => file.startsWith(`${mountPath}/`)) ?? {};
+      const items = [{ key: 'service-ca.crt', path: 'ca.crt' }];
+
+      expect(file)
+        .to.match(/\/ca\.crt$/)
+        .and.not.to.equal(login.caFile);
+      expect(pod.volumes.find((volume) => volume.name === name)).to.deep.include(
+        kind === 'existingSecret' ? { secret: { secretName: 'services', items } } : { configMap: { name: 'services', items } },
+      );
+    });
+
+  it('gets other pods when the configuration changes, and only then', async () => {
+    const checksum = async (values: Values) => (await deployment(values)).metadata.annotations['checksum/config'];
+
+    expect(await checksum({ 'config.log.level': 'debug' })).to.not.equal(await checksum({}));
+    expect(await checksum({ replicaCount: 3 })).to.equal(await checksum({}));
+  });
+
+  it('leaves the number of pods to an autoscaler', async () => {
+    const { spec } = await deployment({ 'autoscaling.enabled': true });
+
+    expect(spec.replicas).to.equal(undefined);
+  });
+});
+
+describe('what else the chart renders', () => {
+  it('has the configuration as it was written', async () => {
+    const config = configOf(await render({ config: { server, users: { idleDays: 7 }, console: { envs: { a: 'b' } } } }));
+
+    expect(config).to.have.nested.property('server.publicURL', server.publicURL);
+    expect(config).to.have.nested.property('users.idleDays', 7);
+    expect(config).to.have.deep.nested.property('console.envs', { a: 'b' });
+  });
+
+  it('lets two releases live in one cluster', async () => {
+    const first = await render({ 'config.server': server, 'admin.email': 'ada@example.com' });
+    const off = { 'crds.install': false, 'roles.install': false, 'admissionPolicy.install': false };
+    const values = Object.entries({ ...off, 'config.server': server, 'admin.email': 'ada@example.com' });
+    const options = values.map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
+    const second = objectsOf(await helm('template', 'other', chart, '--namespace=elsewhere', '--kube-version=1.36.0', ...options));
+
+    expect(second.filter(({ kind }) => kind === 'Deployment')).to.have.nested.property('[0].metadata.name', 'other-atrium');
+    expect(identitiesOf(second).filter((identity) => identitiesOf(first).includes(identity))).to.deep.equal([]);
+  });
+
+  it('names no object twice, also in the namespace default', async () => {
+    const text = await helm('template', 'atrium', chart, '--namespace=default', '--kube-version=1.36.0');
+
+    expect(identitiesOf(objectsOf(text))).to.have.length(new Set(identitiesOf(objectsOf(text))).size);
+  });
+
+  it('has the definitions of custom resources as they are shipped, kept when the release goes', async () => {
+    const definitions = (await render()).filter(({ kind }) => kind === 'CustomResourceDefinition');
+    const shipped = readdirSync(new URL('files/crds/', chartDirectory)).map((name) =>
+      readFileSync(new URL(`files/crds/${name}`, chartDirectory), 'utf8'),
+    );
+
+    expect(definitions.map(({ spec }) => spec)).to.deep.equal(shipped.flatMap((text) => objectsOf(text)).map(({ spec }) => spec));
+    for (const { metadata } of definitions) expect(metadata.annotations).to.deep.equal({ 'helm.sh/resource-policy': 'keep' });
+  });
+
+  it('may impersonate only where the API server does not trust the issuer, or access tokens are on', async () => {
+    const impersonates = async (values: Values) => (await renderText(values)).includes('verbs: [impersonate]');
+    const issuer = { 'config.login.issuer': 'https://issuer.example.com' };
+
+    expect(await impersonates({})).to.equal(true);
+    expect(await impersonates(issuer)).to.equal(false);
+    expect(await impersonates({ ...issuer, 'config.kubernetes.credentials': 'impersonate' })).to.equal(true);
+    expect(await impersonates({ 'config.kubernetes.credentials': 'passthrough' })).to.equal(false);
+    expect(await impersonates({ ...issuer, 'config.features.accessTokens': true })).to.equal(true);
+    // What the service takes for on.
+    expect(await impersonates({ ...issuer, 'config.features.accessTokens': null })).to.equal(true);
+  });
+
+  it('lets the account approve certificates only where they are on, and at their signer only', async () => {
+    const rules = async (values: Values) => {
+      const objects = await render({ 'config.server': server, ...values });
+      return objects.filter(({ metadata }) => metadata.name === 'atrium-certificates-signer').flatMap(({ rules = [] }) => rules);
+    };
+    const on = { 'config.users.certificates.enabled': true };
+
+    expect(await rules({})).to.deep.equal([]);
+    expect(await rules({ ...on, 'config.users.certificates.signerName': 'example.com/people' })).to.deep.include({
+      apiGroups: ['certificates.k8s.io'],
+      resources: ['signers'],
+      resourceNames: ['example.com/people'],
+      verbs: ['approve'],
+    });
+    expect(await rules({ ...on, 'rbac.create': false })).to.deep.equal([]);
+  });
+
+  it('narrows impersonation to the names that are given', async () => {
+    const objects = await render({ 'rbac.impersonation.groups': ['dev', 'local:oncall'] });
+
+    expect(one(objects, 'ClusterRole', 'atrium-impersonation').rules).to.deep.include({
+      apiGroups: [''],
+      resources: ['groups'],
+      resourceNames: ['dev', 'local:oncall'],
+      verbs: ['impersonate'],
+    });
+  });
+
+  it('lets the pods reach the issuer at its port', async () => {
+    const ports = async (values: Values) => JSON.stringify(one(await render(values), 'NetworkPolicy').spec);
+
+    expect(await ports({ 'config.server.publicURL': 'https://example.com:8444' })).to.include('{"ports":[{"port":8444}]}');
+    expect(await ports({ 'config.login.issuer': 'http://dex.auth:5556/dex' })).to.include('{"ports":[{"port":5556}]}');
+    expect(await ports({ 'networkPolicy.egress.issuerPorts': [1, 2] })).to.include('{"ports":[{"port":1},{"port":2}]}');
+  });
+
+  it('routes the base path, and only that, by Ingress and by HTTPRoute', async () => {
+    const objects = await render({
+      'config.server.publicURL': 'https://example.com:8443/console/',
+      'ingress.enabled': true,
+      'httpRoute.enabled': true,
+      'httpRoute.parentRefs': [{ name: 'gateway', namespace: 'edge', sectionName: 'https' }],
+    });
+    const service = { service: { name: 'atrium', port: { name: 'http' } } };
+
+    expect(one(objects, 'Ingress').spec).to.deep.equal({
+      rules: [{ host: 'example.com', http: { paths: [{ path: '/console', pathType: 'Prefix', backend: service }] } }],
+    });
+    // Gateway API reference, HTTPRoute (v1).
+    expect(one(objects, 'HTTPRoute')).to.deep.include({
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      spec: {
+        parentRefs: [{ name: 'gateway', namespace: 'edge', sectionName: 'https' }],
+        hostnames: ['example.com'],
+        rules: [{ matches: [{ path: { type: 'PathPrefix', value: '/console' } }], backendRefs: [{ name: 'atrium', port: 80 }] }],
+      },
+    });
+  });
+
+  it('shows Prometheus the Service with the metrics, and that one alone', async () => {
+    const objects = await render({ 'metrics.serviceMonitor': { enabled: true, labels: { release: 'prometheus' }, interval: '15s' } });
+    const monitor = one(objects, 'ServiceMonitor');
+    const { selector, endpoints } = z
+      .strictObject({ selector: z.object({ matchLabels: z.record(z.string(), z.string()) }), endpoints: z.unknown() })
+      .parse(monitor.spec);
+    const selected = objects.filter(
+      ({ kind, metadata }) =>
+        kind === 'Service' && Object.entries(selector.matchLabels).every(([key, value]) => metadata.labels?.[key] === value),
+    );
+
+    // Prometheus operator API reference, ServiceMonitor (monitoring.coreos.com/v1).
+    expect(monitor.metadata.labels).to.include({ release: 'prometheus' });
+    expect(endpoints).to.deep.equal([{ port: 'metrics', interval: '15s' }]);
+    expect(selected.map(({ metadata }) => metadata.name)).to.deep.equal(['atrium-metrics']);
+  });
+});

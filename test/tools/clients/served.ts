@@ -1,0 +1,69 @@
+/** A service with a person who may list users, for clients that are given its document, its address and a token. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { recordName } from '../../../src/accounts/record-name.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+
+const email = 'jane@example.com';
+const other = 'bob@example.com';
+const password = 'Zuihitsu-84-bloom';
+
+const logIn = z.looseObject({ ext: z.looseObject({ token: z.looseObject({ access_token: z.string() }) }) });
+
+export interface Served {
+  /** Of its own for generated files; gone at the end. */
+  directory: string;
+  /** File of the OpenAPI document. */
+  document: string;
+  /** Where the service is, with what, and about whom to ask. */
+  env: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+export async function serveClients(): Promise<Served> {
+  const service = await startEmbeddedLogin({ emails: [email, other], password });
+  await service.admin.apply({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'jane-views-users' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: email }],
+  });
+  const directory = await mkdtemp(join(tmpdir(), 'atrium-clients-'));
+  const document = join(directory, 'openapi.json');
+  await writeFile(document, await (await service.request('/openapi/v3')).text());
+  const { body } = await service.logIn(email, password, '?token_storage=local');
+  return {
+    directory,
+    document,
+    env: {
+      ATRIUM_URL: service.url,
+      ATRIUM_TOKEN: logIn.parse(JSON.parse(body)).ext.token.access_token,
+      ATRIUM_USER: recordName(email) ?? '',
+      NODE_EXTRA_CA_CERTS: service.caFile,
+      SSL_CERT_FILE: service.caFile,
+    },
+    async stop() {
+      await service.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+/** What every client prints of its five calls. */
+export function expectFiveAnswers(printed: string): void {
+  const { revision, created, ...rest } = z.looseObject({ revision: z.string(), created: z.string() }).parse(JSON.parse(printed));
+  expect(revision).to.match(/^[0-9a-f]{16}$/);
+  expect(Date.parse(created)).to.be.within(0, Date.now());
+  expect(rest).to.deep.equal({
+    authURL: '/identity/auth',
+    emails: [other, email],
+    administrators: [false, false],
+    total: 2,
+    phase: 'Normal',
+    allowed: true,
+  });
+}

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { ConnectorSync, type Listing } from '../../../src/directory/connector-sync.ts';
+import { DirectoryUsers } from '../../../src/directory/directory-users.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { watchUsers } from '../../../src/users/users.ts';
+import { nameOf } from '../../service/users/a-user.ts';
+import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { aConnector } from './a-connector.ts';
+
+const connector = aConnector({ id: 'corp', name: 'Corporation', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' });
+const emailOf = (uid: string) => `${uid}@corp.example.com`;
+
+/** What a directory says that is nowhere: as the LDAP library told it. */
+const listing = (uids: readonly string[], more: Partial<Listing> = {}): Listing => ({
+  fetched: uids.length,
+  members: uids.map((uid) => ({
+    person: { dn: `uid=${uid},dc=example,dc=com`, id: `id-${uid}`, email: emailOf(uid), username: uid, account: uid, mobile: '' },
+    groups: [],
+  })),
+  errors: [],
+  hasAny: async () => false,
+  ...more,
+});
+
+describe('making users agree with a listing', () => {
+  let cluster: OwnApiServer;
+  let admin: ClusterAdmin;
+  let apiServerClient: ApiServer;
+  let watched: ReturnType<typeof watchUsers>;
+  let users: DirectoryUsers;
+
+  before(async () => {
+    cluster = await apiServer();
+    admin = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await admin.install();
+    const authorization = `Bearer ${await admin.serviceToken()}`;
+    const metrics = new Metrics();
+    const log = createLog({ level: 'silent', format: 'json' });
+    const tls = { ca: cluster.certificateAuthority };
+    const connection = {
+      server: cluster.url,
+      tls,
+      namespace: serviceNamespace,
+      authorization: async () => authorization,
+      discardAuthorization() {},
+    };
+    apiServerClient = new ApiServer({ connection, requestTimeoutMs: 10_000, metrics });
+    const client = apiServerClient.asService;
+    watched = watchUsers({ client, metrics, log });
+    watched.cache.start();
+    await watched.cache.whenSynced();
+    const { accounts, records } = watched;
+    users = new DirectoryUsers({ client, accounts, records, idleDays: 90, now: () => new Date() });
+  });
+  after(async () => {
+    await watched.cache.stop();
+    await apiServerClient.close();
+    await admin.close();
+    await cluster.stop();
+  });
+
+  const run = async (given: Listing, isForced = false) => {
+    const { signal } = new AbortController();
+    const result = await new ConnectorSync(users, connector, { rules: { maxInvalidPercent: 50, isDryRun: false, isForced }, signal }).run(
+      given,
+    );
+    await users.whenSeen(signal);
+    return result;
+  };
+  const specOf = async (uid: string) => {
+    const { body } = await admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(emailOf(uid))}`);
+    return (body as { spec: Record<string, unknown> }).spec;
+  };
+
+  it('invalidates nobody, even when forced, if the directory has by name whom it left out of the list', async () => {
+    expect(await run(listing(['anna', 'ben', 'chris']))).to.include({ status: 'Success', created: 3 });
+    const asked: string[] = [];
+    const hasAny = async (emails: readonly string[]) => {
+      asked.push(...emails);
+      return true;
+    };
+    for (const isForced of [false, true]) {
+      const result = await run(listing(['anna', 'ben', 'dora'], { hasAny }), isForced);
+      expect(result).to.deep.include({ status: 'Failed', created: 0, invalidated: 0 });
+      expect(result.errors[0]).to.include({ reason: 'Incomplete' });
+    }
+    expect(asked).to.deep.equal([emailOf('chris'), emailOf('chris')]);
+    expect((await specOf('chris')).valid).to.equal(true);
+  });
+
+  it('leaves alone whom somebody has changed meanwhile', async () => {
+    const change = { spec: { is_disabled: true, mobile: '110' } };
+    const path = `/apis/auth.platform.io/v1/users/${nameOf(emailOf('ben'))}`;
+    const hasAny = async () => {
+      await admin.call('PATCH', path, change, { 'content-type': 'application/merge-patch+json' });
+      return false;
+    };
+    const given = listing(['anna', 'ben'], { hasAny });
+    const members = given.members.map(({ person, groups }) => ({ person: { ...person, username: `${person.username} 2` }, groups }));
+    expect(await run({ ...given, members })).to.include({ updated: 2, invalidated: 1 });
+    expect(await specOf('ben')).to.deep.include({ is_disabled: true, username: 'ben 2' });
+    expect(await specOf('ben')).not.to.have.property('mobile');
+    expect((await specOf('chris')).valid).to.equal(false);
+  });
+});

@@ -1,0 +1,62 @@
+/** The demo, started by the command that a page tells its reader to start it with. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { eventually } from '../../support/cluster-admin.ts';
+import { freePort } from '../../support/free-port.ts';
+import { endGroup, type Surroundings } from './shell.ts';
+
+export const startsDemo = (text: string) => text.trim().startsWith('npm run demo');
+
+/** One demo after the other: the one that runs goes on while pages ask for it by the same command. */
+export class DemoTerminal {
+  readonly #surroundings: Surroundings;
+  #running: { command: string; process: ChildProcess; port: number } | undefined;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
+
+  async ensure(command: string): Promise<void> {
+    if (this.#running?.command === command) return;
+    await this.stop();
+    const port = await freePort();
+    const atPort = `${command.includes(' -- ') ? command : `${command} --`} --port ${port}`;
+    const { directory: cwd, environment: env } = this.#surroundings;
+    const [, info] = / --info ~\/(\S+)/.exec(command) ?? [];
+    const infoFile = info === undefined ? undefined : join(env.HOME ?? '', info);
+    // That of the demo before it.
+    if (infoFile !== undefined) await rm(infoFile, { force: true });
+    // The shell's own `~`; a group, since npm starts the demo as a child.
+    const child = spawn('sh', ['-c', atPort], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'], detached: true });
+    this.#running = { command, process: child, port };
+    await eventually(
+      async () => child.exitCode !== null || ((infoFile === undefined || existsSync(infoFile)) && (await isReady(port))),
+      (isUp) => isUp,
+    );
+    if (child.exitCode !== null) throw new Error(`${atPort} ended with ${child.exitCode}`);
+  }
+
+  /** The commands of a page as they are at the port that was free. */
+  here(text: string): string {
+    if (this.#running === undefined) throw new Error('the page does not start the demo (npm run demo) before it uses it');
+    return text.replaceAll(/(127\.0\.0\.1|localhost):8080/g, `127.0.0.1:${this.#running.port}`);
+  }
+
+  async stop(): Promise<void> {
+    const { process: child } = this.#running ?? {};
+    this.#running = undefined;
+    if (child?.pid === undefined || child.exitCode !== null) return;
+    const ended = once(child, 'exit');
+    endGroup(child.pid);
+    await ended;
+  }
+}
+
+const isReady = (port: number) =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );

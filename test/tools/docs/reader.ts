@@ -1,0 +1,99 @@
+/** A reader of the documentation with a machine of their own: a home, a checkout, a terminal for the demo, perhaps a cluster. */
+import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { helmProgram } from '../../cluster/build.ts';
+import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
+import { DemoTerminal, startsDemo } from './demo.ts';
+import type { Commands, Page } from './page.ts';
+import { differences, runCommands, type Shell, type Surroundings } from './shell.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export class Reader {
+  readonly #shell: Shell;
+  readonly #home: string;
+  readonly #demo: DemoTerminal;
+  #cluster: ControlPlane | undefined;
+
+  static async start(shell: Shell): Promise<Reader> {
+    const home = await mkdtemp(join(tmpdir(), 'atrium-reader-'));
+    const surroundings = { directory: await checkout(join(home, 'demo')), environment: environmentOf(home) };
+    return new Reader(shell, home, new DemoTerminal(surroundings));
+  }
+
+  private constructor(shell: Shell, home: string, demo: DemoTerminal) {
+    this.#shell = shell;
+    this.#home = home;
+    this.#demo = demo;
+  }
+
+  /** What is otherwise than the page says, by line. @throws Error at the first command that fails */
+  async follow(page: Page, signal: AbortSignal): Promise<string[]> {
+    const name = page.path.replaceAll(/\W/g, '-');
+    const onDemo = page.commands.filter(isOn('demo', 'own demo'));
+    const onCluster = page.commands.filter(isOn('cluster'));
+    const isApart = onDemo.some(isOn('own demo'));
+    if (isApart) await this.#demo.stop();
+    const problems: string[] = [];
+    if (onDemo.length > 0) {
+      const blocks: Commands[] = [];
+      for (const commands of onDemo) {
+        if (startsDemo(commands.text)) await this.#demo.ensure(commands.text.trim());
+        else blocks.push({ ...commands, text: this.#demo.here(commands.text), shown: commands.shown.map((line) => this.#demo.here(line)) });
+      }
+      problems.push(...(await this.#run(blocks, await this.#surroundings(name, this.#home), signal)));
+    }
+    if (isApart) await this.#demo.stop();
+    if (onCluster.length > 0) problems.push(...(await this.#run(onCluster, await this.#atCluster(name), signal)));
+    return problems.map((problem) => `${page.path}:${problem}`);
+  }
+
+  async stop(): Promise<void> {
+    await this.#demo.stop();
+    await this.#cluster?.stop();
+    await rm(this.#home, { recursive: true, force: true });
+  }
+
+  async #run(blocks: readonly Commands[], surroundings: Surroundings, signal: AbortSignal): Promise<string[]> {
+    const ran = await runCommands(this.#shell, blocks, surroundings, signal);
+    return ran.flatMap((one) => differences(one).map((problem) => `${one.commands.line}: ${problem}`));
+  }
+
+  #surroundings = async (name: string, home: string, path = process.env.PATH): Promise<Surroundings> => ({
+    directory: await checkout(join(this.#home, name)),
+    environment: environmentOf(home, path),
+  });
+
+  /** With the cluster's administrator in ~/.kube/config, and Helm. */
+  async #atCluster(name: string): Promise<Surroundings> {
+    const home = join(this.#home, 'administrator');
+    if (this.#cluster === undefined) {
+      this.#cluster = await startControlPlane({ people: ['admin'] });
+      await mkdir(join(home, '.kube'), { recursive: true });
+      await cp(this.#cluster.kubeconfig, join(home, '.kube/config'));
+    }
+    return this.#surroundings(`${name}-cluster`, home, `${dirname(await helmProgram())}:${process.env.PATH}`);
+  }
+}
+
+const isOn =
+  (...places: readonly string[]) =>
+  ({ place }: Commands) =>
+    place !== undefined && 'on' in place && places.includes(place.on);
+
+const environmentOf = (home: string, path = process.env.PATH): Record<string, string> => ({
+  PATH: path ?? '',
+  HOME: home,
+  // Goes with the home, whatever the programs of the page leave there.
+  TMPDIR: home,
+  LANG: 'C.UTF-8',
+});
+
+/** A folder with all that a checkout has, which takes what the page writes. */
+async function checkout(directory: string): Promise<string> {
+  await mkdir(directory, { recursive: true });
+  for (const entry of await readdir(root)) await symlink(join(root, entry), join(directory, entry));
+  return directory;
+}

@@ -1,0 +1,143 @@
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { type ApiServer, apiServer } from '../../support/api-server.ts';
+import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { freePort } from '../../support/free-port.ts';
+import { Container, type ContainerOptions } from './container.ts';
+import { buildImage, type Image } from './image.ts';
+import { writeServiceAccount } from './service-account.ts';
+
+const billOfMaterials = z.object({
+  bomFormat: z.literal('CycloneDX'),
+  components: z.array(z.object({ name: z.string(), version: z.string(), purl: z.string() })),
+});
+
+describe('the image', () => {
+  let directory: string;
+  let image: Image;
+  let cluster: ApiServer;
+  let kubernetes: ClusterAdmin;
+  const containers: Container[] = [];
+
+  const start = (options: ContainerOptions) => {
+    const container = new Container(image, options);
+    containers.push(container);
+    return container;
+  };
+  /** As a kubelet starts it: service account, address of the API server, configuration. */
+  const inCluster = (settings: Record<string, string> = {}): ContainerOptions => {
+    const { hostname, port } = new URL(cluster.url);
+    return {
+      environment: { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, ATRIUM_SERVER__HOST: '127.0.0.1', ...settings },
+      mounts: { '/var/run/secrets/kubernetes.io/serviceaccount': join(directory, 'account') },
+    };
+  };
+
+  before(async () => {
+    // npm ci, and a folder with a runtime of 150 MB.
+    directory = await mkdtemp(join(tmpdir(), 'atrium-image-'));
+    await chmod(directory, 0o755);
+    image = await buildImage(directory);
+    cluster = await apiServer();
+    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await kubernetes.install();
+    await writeServiceAccount(join(directory, 'account'), cluster, await kubernetes.serviceToken());
+  });
+  after(async () => {
+    for (const container of containers) await container.end();
+    await kubernetes.close();
+    await cluster.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  it('adds the runtime, one library, the service, its page, licences and a list of what is in it, and nothing else', async () => {
+    const files = await readdir(image.added, { recursive: true, withFileTypes: true });
+    const paths = files.filter((file) => !file.isDirectory()).map((file) => join(file.parentPath, file.name).slice(image.added.length));
+
+    const known =
+      /^\/(app\/(atrium\.js|kubectl-atrium|parts\/[\w-]+\.js|node_modules\/swagger-ui-dist\/[\w.-]+|public\/[\w.-]+|LICENSE|LICENSES\.txt|sbom\.cdx\.json)|usr\/local\/(bin\/node|share\/doc\/node\/LICENSE)|usr\/lib\/libatomic\.so\.1)$/;
+    expect(paths.filter((path) => !known.test(path))).to.deep.equal([]);
+    expect(paths).to.include.members(['/app/atrium.js', '/app/public/index.html', '/usr/local/bin/node', '/app/sbom.cdx.json']);
+    expect(image.missingLibraries).to.deep.equal([]);
+  });
+
+  it('lists every package that went into the bundle, and the runtime', async () => {
+    const { components } = billOfMaterials.parse(JSON.parse(await readFile(join(image.added, 'app/sbom.cdx.json'), 'utf8')));
+    const listed = new Set(components.map(({ name, version }) => `${name}@${version}`));
+    const bundled = (await readFile(join(image.added, 'app/LICENSES.txt'), 'utf8')).match(/(?<=^== )\S+/gm) ?? [];
+
+    expect(bundled.length).to.be.greaterThan(50);
+    const runtime = `node-linux-${process.arch}@${process.version.slice(1)}`;
+    expect([...listed].sort()).to.deep.equal([...bundled, runtime].sort());
+  });
+
+  it('serves in a cluster as a user of no rights on a read-only root, and ends in order', async () => {
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const settings = { ATRIUM_SERVER__PORT: `${port}`, ATRIUM_SERVER__METRICSPORT: `${metricsPort}`, ATRIUM_SERVER__SHUTDOWNGRACE: '2s' };
+    const url = `http://127.0.0.1:${port}`;
+    const container = start(inCluster({ ...settings, ATRIUM_SERVER__PUBLICURL: url }));
+
+    const isReady = () =>
+      fetch(`${url}/readyz`).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    await eventually(isReady, (ready) => ready).catch((error: unknown) => expect.fail(`${error}\n${container.output}`));
+    expect((await container.status('Uid')).split('\t')).to.deep.equal(Array.from({ length: 4 }, () => '65532'));
+    expect(await container.status('CapEff')).to.match(/^0+$/);
+    const page = await fetch(`${url}/`);
+    expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
+    expect((await fetch(`${url}/identity/.well-known/openid-configuration`)).status).to.equal(200);
+
+    expect((await fetch(`${url}/docs`)).status).to.equal(200);
+    // What makes certificates is a part that loads with the first of them.
+    const headers = { authorization: `Bearer ${await cluster.token('admin')}`, 'content-type': 'application/json' };
+    const certificate = await fetch(`${url}/auth/v1/authorize`, { method: 'POST', headers, body: '{}' });
+    expect(certificate.status, await certificate.text()).to.equal(201);
+
+    await container.signal('SIGTERM');
+    expect((await container.finished).code).to.equal(0);
+  });
+
+  it('runs the other commands of the command line', async () => {
+    const version = await start({ args: ['--version'] }).finished;
+    expect(version).to.deep.equal({ code: 0, output: '0.1.0\n' });
+
+    const checked = await start({ args: ['config', 'check'] }).finished;
+    expect(checked).to.deep.equal({ code: 0, output: 'the configuration is valid\n' });
+
+    const options = inCluster({ ATRIUM_SERVER__PUBLICURL: 'https://console.example.com' });
+    const created = await start({ ...options, args: ['create-admin', '--email', 'admin@example.com'] }).finished;
+    expect(created, created.output).to.include({ code: 0 });
+    expect((await kubernetes.call('GET', `/api/v1/namespaces/${serviceNamespace}/secrets/atrium-first-admin`)).status).to.equal(200);
+  });
+
+  it('reads a kubeconfig, whose reader is a part that is loaded only then', async () => {
+    const token = await kubernetes.serviceToken();
+    const authority = Buffer.from(cluster.certificateAuthority).toString('base64');
+    const named = { name: 'x', context: { cluster: 'x', user: 'x' } };
+    const kubeconfig = {
+      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'x', contexts: [named], users: [{ name: 'x', user: { token } }] },
+      clusters: [{ name: 'x', cluster: { server: cluster.url, 'certificate-authority-data': authority } }],
+    };
+    await writeFile(join(directory, 'kubeconfig'), JSON.stringify(kubeconfig));
+
+    const { code, output } = await start({
+      args: ['create-admin', '--email', 'admin@example.com'],
+      environment: {
+        ATRIUM_KUBERNETES__KUBECONFIG: '/etc/atrium/kubeconfig',
+        ATRIUM_KUBERNETES__NAMESPACE: serviceNamespace,
+        ATRIUM_SERVER__PUBLICURL: 'https://console.example.com',
+      },
+      mounts: { '/etc/atrium': directory },
+    }).finished;
+
+    expect({ code, output }).to.deep.equal({
+      code: 0,
+      output: 'the administrator admin@example.com exists already; nothing was changed\n',
+    });
+  });
+});

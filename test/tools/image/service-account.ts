@@ -1,0 +1,12 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApiServer } from '../../support/api-server.ts';
+import { serviceNamespace } from '../../support/cluster-admin.ts';
+
+/** Writes what a kubelet mounts for the account of the service. */
+export async function writeServiceAccount(path: string, { certificateAuthority }: ApiServer, token: string): Promise<void> {
+  await mkdir(path);
+  await writeFile(join(path, 'ca.crt'), certificateAuthority);
+  await writeFile(join(path, 'token'), token);
+  await writeFile(join(path, 'namespace'), serviceNamespace);
+}

@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { helmProgram } from '../../cluster/build.ts';
+import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
+import { ClusterAdmin } from '../../support/cluster-admin.ts';
+import { atriumImage, type Image } from './image.ts';
+import { Kubelet } from './kubelet.ts';
+import { LoopbackNetwork } from './loopback-network.ts';
+
+const execute = promisify(execFile);
+
+/** What makes Pods of what a chart holds. */
+const controllers = [
+  'deployment-controller',
+  'replicaset-controller',
+  'job-controller',
+  'serviceaccount-controller',
+  'root-ca-certificate-publisher-controller',
+  'disruption-controller',
+];
+
+export interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** What it wrote. @throws Error with what it complained of, if it failed */
+export function outputOf({ code, stdout, stderr }: Ran): string {
+  if (code !== 0) throw new Error(`exit code ${code}: ${stderr}`);
+  return stdout;
+}
+
+/** A cluster of one node with Helm and kubectl for it. */
+export interface WholeCluster {
+  controlPlane: ControlPlane;
+  network: LoopbackNetwork;
+  kubelet: Kubelet;
+  admin: ClusterAdmin;
+  core: CoreV1Api;
+  /** Image references that can be pulled. A test adds those of its own. */
+  images: Map<string, Image>;
+  /** The bundle of this work tree, under no reference yet. */
+  image: Image;
+  /** Names that Pods resolve. A test adds its Services. */
+  hosts: Record<string, string>;
+  helm(...args: string[]): Promise<Ran>;
+  kubectl(...args: string[]): Promise<Ran>;
+  /** A line as a person copies it out of a text into a shell. */
+  shell(line: string): Promise<Ran>;
+  stop(): Promise<void>;
+}
+
+/** Starts a control plane with the controllers of workloads and a node that runs what they make. Needs root and bubblewrap. */
+export async function startCluster(): Promise<WholeCluster> {
+  const stops: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (const end of stops.reverse()) await end();
+  };
+  try {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-installed-'));
+    stops.push(() => rm(directory, { recursive: true, force: true }));
+    await chmod(directory, 0o755);
+    const [controlPlane, image, helm] = await Promise.all([
+      startControlPlane({ people: ['admin', 'alice'], controllers, serviceAccountAdmission: true }).then((started) => {
+        stops.push(() => started.stop());
+        return started;
+      }),
+      atriumImage(join(directory, 'image')),
+      helmProgram(),
+    ]);
+    const network = await LoopbackNetwork.claim();
+    stops.push(() => network.release());
+    const config = new KubeConfig();
+    config.loadFromFile(controlPlane.kubeconfig);
+    const admin = new ClusterAdmin(controlPlane, config.getUser('admin')?.token ?? '');
+    stops.push(() => admin.close());
+    const images = new Map<string, Image>();
+    const hosts: Record<string, string> = {};
+    const kubelet = new Kubelet({
+      kubeconfig: controlPlane.kubeconfig,
+      network,
+      images: (reference) => images.get(reference),
+      hosts,
+      environment: (address) => ({ ATRIUM_SERVER__HOST: address }),
+    });
+    await kubelet.start();
+    stops.push(() => kubelet.stop());
+    const variables = { PATH: `${dirname(helm)}:${process.env.PATH}`, HOME: directory, KUBECONFIG: controlPlane.kubeconfig };
+    const run = (program: string, args: readonly string[]) => finished(program, args, variables);
+    return {
+      controlPlane,
+      network,
+      kubelet,
+      admin,
+      core: config.makeApiClient(CoreV1Api),
+      images,
+      image,
+      hosts,
+      helm: (...args) => run(helm, args),
+      kubectl: (...args) => run('kubectl', args),
+      shell: (line) => run('sh', ['-c', line]),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function finished(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
+  try {
+    const { stdout, stderr } = await execute(program, args, { env, timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
+    return { code: 0, stdout, stderr };
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && typeof error.code === 'number' && 'stdout' in error && 'stderr' in error))
+      throw error;
+    return { code: error.code, stdout: String(error.stdout), stderr: String(error.stderr) };
+  }
+}

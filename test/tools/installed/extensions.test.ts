@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import { aBinding, aGroup, Bindings } from '../../service/bindings/support.ts';
+import { nameOf } from '../../service/users/a-user.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { outputOf, type WholeCluster } from './cluster.ts';
+import { chart, firstAdmin, Release, repository } from './release.ts';
+import { sharedCluster } from './shared-cluster.ts';
+
+const ada = { email: firstAdmin, password: 'correct horse battery' };
+const quick = ['--set', 'readinessProbe.periodSeconds=1', '--set', 'minReadySeconds=1', '--set', 'preStopSeconds=2'];
+const features = (isOn: boolean) => ['accessTokens', 'userBindings'].flatMap((name) => ['--set', `config.features.${name}=${isOn}`]);
+const accessToken = z.object({ id: z.string(), token: z.string() });
+
+/** With the rights of the chart and its admission policies, and no others. */
+describe('an installation with what is off by default', () => {
+  let cluster: WholeCluster;
+  let atrium: Release;
+  let bearer: { authorization: string };
+
+  const send = (method: string, path: string, body?: unknown) =>
+    fetch(`${atrium.url}${path}`, {
+      method,
+      headers: { ...bearer, connection: 'close', 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  /** Of as many requests as it takes to come to each replica. */
+  const statuses = async (headers: Record<string, string>) => {
+    const get = async () => (await atrium.get('/auth/v2/users', headers)).status;
+    return `${[...new Set([await get(), await get(), await get(), await get()])]}`;
+  };
+
+  before(async () => {
+    cluster = await sharedCluster();
+    cluster.images.set(`${repository}:0.1.0`, cluster.image);
+    atrium = await Release.prepare(cluster);
+    outputOf(await atrium.kubectl('create', 'secret', 'generic', 'ada', `--from-literal=password=${ada.password}`));
+    outputOf(await atrium.install(chart, ...quick, ...features(true), '--set', 'admin.existingSecret=ada'));
+    await atrium.settles();
+    const { info } = await atrium.logIn({ ...ada, storage: 'local' });
+    bearer = { authorization: `Bearer ${info.ext.token?.access_token}` };
+  });
+  after(async () => {
+    await atrium?.destroy();
+  });
+
+  it('takes an access token at every replica until it is ended, and shows its last use', async () => {
+    const made = await send('POST', '/auth/v1/accesstoken', { description: 'ci' });
+    const { id, token } = accessToken.parse(await made.json());
+    const program = { authorization: `Bearer ${token}` };
+
+    await eventually(
+      () => statuses(program),
+      (all) => all === '200',
+    );
+    const shown = ['get', 'accesstoken', id, '--output', 'jsonpath={.status.lastUsedTime}'];
+    await eventually(
+      async () => (await cluster.kubectl(...shown)).stdout,
+      (time) => time.startsWith('20'),
+    );
+    expect((await send('DELETE', `/auth/v1/accesstokens/${id}`)).status).to.equal(204);
+    await eventually(
+      () => statuses(program),
+      (all) => all === '401',
+    );
+  });
+
+  it('makes UserBindings RBAC, of the roles that the chart lists and no others', async () => {
+    const bindings = new Bindings(cluster.admin);
+    const mayListPods = async () => (await cluster.kubectl('auth', 'can-i', 'list', 'pods', '--as', 'jane')).stdout.trim();
+    await cluster.admin.apply(aBinding('viewers'), aBinding('admins', { roleRef: 'admin' }));
+
+    await eventually(mayListPods, (answer) => answer === 'yes');
+    const { status } = await bindings.until('admins', 'Failed');
+    expect(status?.conditions?.map(({ message }) => message)).to.include(
+      'the service may not bind the ClusterRole admin: see rbac.userBindings of the chart',
+    );
+    await bindings.remove('viewers');
+    await bindings.remove('admins');
+    await eventually(mayListPods, (answer) => answer === 'no');
+  });
+
+  it('takes who is deleted out of groups, past the admission policy', async () => {
+    const names = ['kim', 'lee'].map((name) => nameOf(`${name}@example.com`));
+    for (const name of ['kim', 'lee']) {
+      const made = await send('POST', '/auth/v1/users', { spec: { email: `${name}@example.com`, password: 'battery horse correct' } });
+      expect(made.status).to.equal(201);
+    }
+    await cluster.admin.apply(aGroup('crew', [...names, 'somebody']));
+    const members = async () =>
+      outputOf(await cluster.kubectl('get', 'groups.auth.platform.io', 'crew', '--output', 'jsonpath={.spec.users[*].name}'));
+
+    expect((await send('DELETE', `/auth/v1/users/${names[0]}`)).status).to.equal(204);
+    expect(await members()).to.equal(`${names[1]} somebody`);
+    outputOf(await cluster.kubectl('delete', 'user', names[1] ?? ''));
+    await eventually(members, (left) => left === 'somebody');
+  });
+
+  it('says which right is missing where a feature is on and its rights are not, and does all else', async () => {
+    const extraEnv = ['accessTokens', 'userBindings'].map((name) => ({ name: `ATRIUM_FEATURES__${name.toUpperCase()}`, value: 'true' }));
+    outputOf(await atrium.upgrade('--reuse-values', ...features(false), '--set-json', `extraEnv=${JSON.stringify(extraEnv)}`));
+    await atrium.settles();
+
+    for (const { address, log } of atrium.pods) {
+      const health = await (await fetch(`http://${address}:9090/readyz?verbose`)).text();
+      for (const check of ['access-tokens', 'userbindings'])
+        expect(health).to.match(new RegExp(`^\\[-\\]${check} failed \\(not critical\\): 403 Forbidden$`, 'm'));
+      for (const right of ['list resource "accesstokens"', 'watch resource "userbindings"', 'get resource "leases"'])
+        expect(log).to.include(`cannot ${right}`.replaceAll('"', '\\"'));
+    }
+    expect(await statuses(bearer)).to.equal('200');
+    expect((await send('POST', '/auth/v1/accesstoken', { description: 'ci' })).status).to.equal(503);
+  });
+});

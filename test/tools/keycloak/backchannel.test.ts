@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import { Browser } from '../../service/login/provider/browser.ts';
+import { refresh, sessionObject } from '../../service/login/session-support.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { logIn, visit } from './console.ts';
+import type { KeycloakBrowser } from './page.ts';
+import type { Realm } from './realm.ts';
+import { bothCredentials, type Credentials, type Service, type Suite, suite } from './suite.ts';
+
+describe('Keycloak tells of log-outs through the back channel', () => {
+  for (const credentials of bothCredentials) describe(credentials, () => told(credentials));
+});
+
+function told(credentials: Credentials): void {
+  let all: Suite;
+  let service: Service;
+  let realm: Realm;
+
+  before(async () => {
+    all = await suite();
+    service = await all.service({ credentials });
+    realm = all.realm(credentials);
+    // As docs/install-keycloak.md says.
+    await realm.changeClient('atrium', {
+      attributes: {
+        'backchannel.logout.url': `${service.url}/api/v2/token/backchannel-logout`,
+        'backchannel.logout.session.required': 'true',
+      },
+    });
+  });
+  after(async () => {
+    await realm.changeClient('atrium', { attributes: { 'backchannel.logout.url': '' } });
+    await all.stopServices();
+  });
+
+  const isIn = async (browser: Browser) => (await browser.info('v2')).status === 200;
+  const whenOut = (browser: Browser) =>
+    eventually(
+      () => isIn(browser),
+      (stillIn) => !stillIn,
+    );
+  const endSession = async (issuer: KeycloakBrowser, clientID: string) =>
+    issuer.submit(await issuer.get(`${realm.issuer}/protocol/openid-connect/logout?client_id=${clientID}`), { confirmLogout: 'Logout' });
+
+  it('when an administrator ends all sessions of a person', async () => {
+    const { keycloak, kubernetes } = all;
+    const person = await realm.person('bea');
+    const bystander = await logIn(service, { keycloak, person: await realm.person('ben') });
+    const here = await logIn(service, { keycloak, person });
+    const there = await logIn(service, { keycloak, person });
+
+    await realm.admin('POST', `/users/${person.id}/logout`);
+
+    for (const { browser, sessionPath } of [here, there]) {
+      await whenOut(browser);
+      expect(await sessionObject(kubernetes, sessionPath)).to.equal(undefined);
+    }
+    expect(await isIn(bystander.browser)).to.equal(true);
+    expect(service.logLines.join('')).to.match(/"audit":"LoggedOut".*"reason":"BackChannel"/);
+  });
+
+  it('when the person logs out there, at another client, and ends that session alone', async () => {
+    const { keycloak } = all;
+    const person = await realm.person('bill');
+    const { browser, issuer } = await logIn(service, { keycloak, person });
+    const elsewhere = await logIn(service, { keycloak, person });
+
+    await endSession(issuer, 'atrium-public');
+
+    await whenOut(browser);
+    expect(await isIn(elsewhere.browser)).to.equal(true);
+    expect((await visit(service, { keycloak, person, issuer })).wasAsked).to.equal(true);
+  });
+
+  it('about tokens that their owner keeps', async () => {
+    const { keycloak } = all;
+    const person = await realm.person('bobo');
+    const { bearer, refreshToken, issuer } = await logIn(service, { keycloak, person, storage: 'local' });
+    expect((await new Browser(service.url).info('v2', bearer)).status).to.equal(200);
+
+    await endSession(issuer, 'atrium');
+
+    const refused = await eventually(
+      () => new Browser(service.url).info('v2', bearer),
+      ({ status }) => status === 401,
+    );
+    expect(refused.body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
+    expect((await refresh(new Browser(service.url), refreshToken)).status).to.equal(401);
+  });
+
+  it('and the person comes back by another log-in', async () => {
+    const { keycloak } = all;
+    const person = await realm.person('brit');
+    const { browser, issuer } = await logIn(service, { keycloak, person });
+    await endSession(issuer, 'atrium');
+    await whenOut(browser);
+
+    expect(await isIn((await logIn(service, { keycloak, person, issuer })).browser)).to.equal(true);
+  });
+}

@@ -1,0 +1,157 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'mocha';
+import { parseAllDocuments, stringify } from 'yaml';
+import { App } from '../../../src/app.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { Keycloak } from './keycloak.ts';
+import { type ClientID, clientIDs, clientSecret, consoleURL, Realm } from './realm.ts';
+
+export type Credentials = 'passthrough' | 'impersonate';
+export const bothCredentials: readonly Credentials[] = ['passthrough', 'impersonate'];
+
+export interface ServiceOptions {
+  credentials: Credentials;
+  /** Default: `atrium`. */
+  clientID?: ClientID;
+  /** Further settings of log-in. */
+  login?: Record<string, unknown>;
+}
+
+export interface Service {
+  url: string;
+  logLines: string[];
+}
+
+/** Keycloak with two realms, and a control plane that trusts one of them: one of both for all files of a run. */
+export class Suite {
+  readonly keycloak: Keycloak;
+  readonly cluster: OwnApiServer;
+  readonly kubernetes: ClusterAdmin;
+  readonly #realms: Readonly<Record<Credentials, Realm>>;
+  readonly #serviceToken: string;
+  readonly #directory: string;
+  readonly #apps: App[] = [];
+
+  private constructor(
+    parts: Pick<Suite, 'keycloak' | 'cluster' | 'kubernetes'>,
+    realms: Record<Credentials, Realm>,
+    own: { token: string; directory: string },
+  ) {
+    this.keycloak = parts.keycloak;
+    this.cluster = parts.cluster;
+    this.kubernetes = parts.kubernetes;
+    this.#realms = realms;
+    this.#serviceToken = own.token;
+    this.#directory = own.directory;
+  }
+
+  static async start(): Promise<Suite> {
+    const keycloak = await Keycloak.start();
+    try {
+      const realms = { passthrough: await Realm.create(keycloak, 'trusted'), impersonate: await Realm.create(keycloak, 'foreign') };
+      const { certificateAuthority } = keycloak;
+      const cluster = await apiServer({ issuers: [{ url: realms.passthrough.issuer, audiences: clientIDs, certificateAuthority }] });
+      const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+      await kubernetes.install();
+      const impersonation = await readFile(new URL('../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
+      await kubernetes.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
+      // Whoever is in the group `dev` may look at users.
+      await kubernetes.apply({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRoleBinding',
+        metadata: { name: 'dev-views-users' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
+      });
+      const directory = await mkdtemp(join(tmpdir(), 'atrium-keycloak-suite-'));
+      await writeFile(join(directory, 'ca.crt'), certificateAuthority);
+      await writeFile(join(directory, 'client-secret'), clientSecret);
+      return new Suite({ keycloak, cluster, kubernetes }, realms, { token: await kubernetes.serviceToken(), directory });
+    } catch (error) {
+      await keycloak.stop();
+      throw error;
+    }
+  }
+
+  /** The realm that the API server trusts is for `passthrough`, the other for `impersonate`. */
+  realm(credentials: Credentials): Realm {
+    return this.#realms[credentials];
+  }
+
+  /** A replica of the service, set up as docs/install-keycloak.md says, once it has read what it watches. */
+  async service({ credentials, clientID = 'atrium', login }: ServiceOptions): Promise<Service> {
+    const isPublic = clientID === 'atrium-public' || clientID === 'atrium-id-token';
+    const logLines: string[] = [];
+    const app = new App({
+      config: parseConfig({
+        yaml: stringify({
+          server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: consoleURL },
+          kubernetes: { namespace: serviceNamespace, accessCache: '0s', credentials },
+          login: {
+            issuer: this.realm(credentials).issuer,
+            clientID,
+            ...(!isPublic && { clientSecretFile: join(this.#directory, 'client-secret') }),
+            scopes: ['openid', 'profile', 'email', 'groups'],
+            caFile: join(this.#directory, 'ca.crt'),
+            ...login,
+          },
+          console: { static: { directory: 'web/public' } },
+          features: { openapi: false },
+        }),
+      }),
+      connection: {
+        server: this.cluster.url,
+        tls: { ca: this.cluster.certificateAuthority },
+        namespace: serviceNamespace,
+        authorization: async () => `Bearer ${this.#serviceToken}`,
+        discardAuthorization() {},
+      },
+      environment: {},
+      log: createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) }),
+      writeAudit: (line) => logLines.push(line),
+    });
+    const { port } = await app.start();
+    this.#apps.push(app);
+    const service = { url: `http://127.0.0.1:${port}`, logLines };
+    await eventually(
+      async () => (await fetch(`${service.url}/readyz?verbose`)).text(),
+      (report) => !/^\[-\](?!identity-provider)/m.test(report),
+    );
+    return service;
+  }
+
+  /** All that were started. */
+  async stopServices(): Promise<void> {
+    await Promise.all(this.#apps.splice(0).map((app) => app.stop()));
+  }
+
+  /** The path of a new file with that text, gone at the stop. */
+  async file(name: string, text: string): Promise<string> {
+    const path = join(this.#directory, name);
+    await writeFile(path, text);
+    return path;
+  }
+
+  async stop(): Promise<void> {
+    await this.stopServices();
+    await this.kubernetes.close();
+    await this.cluster.stop();
+    await this.keycloak.stop();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
+
+let started: Promise<Suite> | undefined;
+
+/** Started by the first who asks. */
+export function suite(): Promise<Suite> {
+  started ??= Suite.start();
+  return started;
+}
+
+after(async () => (await started)?.stop());

@@ -1,0 +1,58 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { aBinding } from '../../service/bindings/support.ts';
+import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { ClusterAdmin } from '../../support/cluster-admin.ts';
+import { kubectl } from '../../support/kubectl.ts';
+
+describe('kubectl, with UserBindings', () => {
+  let cluster: OwnApiServer;
+  let kubernetes: ClusterAdmin;
+  let directory: string;
+
+  before(async () => {
+    cluster = await apiServer({ isReused: true });
+    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await kubernetes.install();
+    await kubernetes.apply(
+      { ...aBinding('wide'), status: { phase: 'Synced' } },
+      aBinding('narrow', {
+        subjects: [{ kind: 'Group', name: 'dev' }],
+        roleRef: 'edit',
+        scope: 'namespace',
+        constraint: [{ namespace: 'shop' }],
+      }),
+    );
+    directory = await mkdtemp(join(tmpdir(), 'atrium-kubectl-'));
+    await writeFile(join(directory, 'ca.crt'), cluster.certificateAuthority);
+  });
+  after(async () => {
+    await rm(directory, { recursive: true });
+    await kubernetes.close();
+    await cluster.stop();
+  });
+
+  const output = async (...args: string[]) => {
+    const ran = await kubectl({ url: cluster.url, caFile: join(directory, 'ca.crt'), token: await cluster.token('admin') }, ...args);
+    expect(ran.isDone, ran.stderr).to.equal(true);
+    return ran.stdout;
+  };
+
+  it('get userbindings shows whom, how far, which role and what has come of it', async () => {
+    const [head = '', ...lines] = (await output('get', 'userbindings')).trimEnd().split('\n');
+
+    expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'KIND', 'NAME', 'SCOPE', 'ROLE', 'PHASE', 'AGE']);
+    expect(lines.find((line) => line.startsWith('wide'))).to.match(/^wide +User +jane +platform +view +Synced +\d+s$/);
+    expect(lines.find((line) => line.startsWith('narrow'))).to.match(/^narrow +Group +dev +namespace +edit +\d+s$/);
+  });
+
+  it('selects them by role, scope and phase', async () => {
+    const names = async (selector: string) =>
+      (await output('get', 'userbindings', '--output=name', `--field-selector=${selector}`)).trimEnd();
+    expect(await names('spec.roleRef=edit,spec.scope=namespace')).to.equal('userbinding.auth.platform.io/narrow');
+    expect(await names('status.phase=Synced')).to.equal('userbinding.auth.platform.io/wide');
+  });
+});

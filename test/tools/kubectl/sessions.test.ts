@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { Browser } from '../../service/login/provider/browser.ts';
+import { TestProvider } from '../../service/login/provider/provider.ts';
+import { cookieName, expiresCookie, refresh, session } from '../../service/login/session-support.ts';
+import { LoginCluster, type Service } from '../../service/login/support.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { kubectl } from '../../support/kubectl.ts';
+
+describe('kubectl delete session', () => {
+  let provider: TestProvider;
+  let cluster: LoginCluster;
+  let replicas: Service[];
+
+  before(async () => {
+    cluster = await LoginCluster.start();
+    provider = await TestProvider.start();
+    replicas = [await cluster.service({ provider }), await cluster.service({ provider })];
+  });
+  after(async () => {
+    await cluster?.stop();
+    await provider?.stop();
+  });
+
+  /** The same session at each replica. */
+  const browsersWith = (secret: string) =>
+    replicas.map(({ url }) => {
+      const browser = new Browser(url);
+      browser.cookies.set(cookieName, secret);
+      return browser;
+    });
+  const asAdmin = async (...args: string[]) => kubectl(await cluster.adminTarget(), `--namespace=${serviceNamespace}`, ...args);
+
+  it('ends that session on every replica, and no other', async () => {
+    const [first = { url: '' }] = replicas;
+    const ended = await session(first);
+    const other = await session(first);
+    for (const browser of [...browsersWith(ended.secret), ...browsersWith(other.secret)])
+      expect((await browser.info('v2')).status).to.equal(200);
+    const name = ended.path.split('/').at(-1) ?? '';
+    const listed = await asAdmin('get', 'sessions', '--output=name');
+    expect(listed.stdout.split('\n')).to.include(`session.auth.platform.io/${name}`);
+
+    const deleted = await asAdmin('delete', 'session', name);
+
+    expect(deleted).to.include({ isDone: true, stdout: `session.auth.platform.io "${name}" deleted\n` });
+    for (const browser of browsersWith(ended.secret)) {
+      const refused = await eventually(
+        () => browser.info('v2'),
+        ({ status }) => status === 401,
+      );
+      expect(expiresCookie(refused)).to.equal(true);
+    }
+    for (const browser of browsersWith(ended.secret)) expect((await refresh(browser, ended.handle)).status).to.equal(401);
+    for (const browser of browsersWith(other.secret)) expect((await browser.info('v2')).status).to.equal(200);
+  });
+});

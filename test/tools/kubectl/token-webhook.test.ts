@@ -1,0 +1,177 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { Agent, request } from 'undici';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { App } from '../../../src/app.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { aPerson, recordOf } from '../../service/tokens/tokens.ts';
+import { apiServer, type OwnApiServer, type Person } from '../../support/api-server.ts';
+import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { freePort } from '../../support/free-port.ts';
+import { grant } from '../../support/grants.ts';
+import { kubectl } from '../../support/kubectl.ts';
+
+/** The service on https, known to the API server as its token webhook, which has that credential. */
+class WebhookCluster {
+  readonly cluster: OwnApiServer;
+  readonly kubernetes: ClusterAdmin;
+  readonly url: string;
+  readonly #app: App;
+  readonly #directory: string;
+  readonly #agent: Agent;
+
+  private constructor(parts: { cluster: OwnApiServer; kubernetes: ClusterAdmin; url: string; app: App; directory: string }) {
+    this.cluster = parts.cluster;
+    this.kubernetes = parts.kubernetes;
+    this.url = parts.url;
+    this.#app = parts.app;
+    this.#directory = parts.directory;
+    this.#agent = new Agent({ connect: { ca: parts.cluster.certificateAuthority } });
+  }
+
+  static async start({ as }: { as: string }): Promise<WebhookCluster> {
+    const port = await freePort();
+    const url = `https://127.0.0.1:${port}`;
+    const cluster = await apiServer({ tokenWebhook: { url: `${url}/auth/v1/tokenreviews`, as } });
+    const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await kubernetes.install();
+    await kubernetes.applyFile('impersonation.yaml');
+    await grant(kubernetes, 'viewer', 'atrium-token-reviews');
+    await kubernetes.apply(aPerson('alice', { groups: ['dev'] }));
+    await grant(kubernetes, 'alice', 'atrium-users-view');
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-webhook-'));
+    const file = async (name: string, text: string) => {
+      await writeFile(join(directory, name), text);
+      return join(directory, name);
+    };
+    const tls = { certFile: await file('tls.crt', cluster.serving.certificate), keyFile: await file('tls.key', cluster.serving.key) };
+    await file('ca.crt', cluster.certificateAuthority);
+    const serviceToken = await kubernetes.serviceToken();
+    const app = new App({
+      config: parseConfig({
+        yaml: stringify({
+          server: { host: '127.0.0.1', port, metricsPort: 0, tls },
+          kubernetes: { namespace: serviceNamespace },
+          console: { static: { directory: 'web/public' } },
+        }),
+      }),
+      connection: {
+        server: cluster.url,
+        tls: { ca: cluster.certificateAuthority },
+        namespace: serviceNamespace,
+        authorization: async () => `Bearer ${serviceToken}`,
+        discardAuthorization() {},
+      },
+      environment: {},
+      log: createLog({ level: 'silent', format: 'json' }),
+    });
+    const { metricsPort } = await app.start();
+    await eventually(
+      async () => (await fetch(`http://127.0.0.1:${metricsPort}/readyz`)).status,
+      (status) => status === 200,
+    );
+    return new WebhookCluster({ cluster, kubernetes, url, app, directory });
+  }
+
+  async makeToken(as: Person): Promise<{ id: string; token: string }> {
+    const { statusCode, body } = await request(`${this.url}/auth/v1/accesstoken`, {
+      method: 'POST',
+      dispatcher: this.#agent,
+      headers: { authorization: `Bearer ${await this.cluster.token(as)}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ description: 'kubectl' }),
+    });
+    expect(statusCode).to.equal(201);
+    return z.object({ id: z.string(), token: z.string() }).parse(await body.json());
+  }
+
+  /** At the API server itself. */
+  kubectl(token: string, ...args: string[]) {
+    return kubectl({ url: this.cluster.url, caFile: join(this.#directory, 'ca.crt'), token }, ...args);
+  }
+
+  async stop(): Promise<void> {
+    await this.#app.stop();
+    await this.#agent.close();
+    await this.kubernetes.close();
+    await this.cluster.stop();
+    await rm(this.#directory, { recursive: true });
+  }
+}
+
+describe('kubectl with an access token, by the token webhook of the API server', () => {
+  let service: WebhookCluster;
+
+  before(async () => {
+    service = await WebhookCluster.start({ as: 'viewer' });
+  });
+  after(() => service?.stop());
+
+  it('is its owner at the API server itself, with the rights of the owner', async () => {
+    const { id, token } = await service.makeToken('alice');
+
+    const who = await service.kubectl(token, 'auth', 'whoami', '-o', 'json');
+    expect(who.isDone, who.stderr).to.equal(true);
+    const { userInfo } = JSON.parse(who.stdout).status;
+    expect(userInfo).to.deep.include({ username: 'alice', extra: { 'auth.platform.io/access-token': [id] } });
+    expect(userInfo.groups).to.have.members(['dev', 'system:authenticated']);
+    const users = await service.kubectl(token, 'get', 'users', '-o', 'name');
+    expect(users.stdout.trim(), users.stderr).to.equal(`user.auth.platform.io/${recordOf('alice')}`);
+    const secrets = await service.kubectl(token, 'get', 'secrets', '-A');
+    expect(secrets.stderr).to.contain('User "alice" cannot list resource "secrets"');
+  });
+
+  it('leaves the tokens that the API server knows by itself to it', async () => {
+    const who = await service.kubectl(await service.cluster.token('bob'), 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}');
+    expect(who.stdout, who.stderr).to.equal('bob');
+    const nonsense = await service.kubectl('nonsense', 'get', 'users');
+    expect(nonsense.stderr).to.match(/Unauthorized|You must be logged in/);
+  });
+
+  it('is for the API server alone: whoever reviews it for another audience is told that it is not', async () => {
+    const { token } = await service.makeToken('alice');
+    const review = async (audiences: string[]) => {
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences } };
+      const answer = await service.kubernetes.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', body);
+      return z.object({ status: z.object({ authenticated: z.boolean().default(false) }) }).parse(answer.body).status.authenticated;
+    };
+    expect([await review(['https://kubernetes.default.svc']), await review(['vault'])]).to.deep.equal([true, false]);
+  });
+
+  it('ends with the token, as soon as the API server forgets what it was told', async () => {
+    const { id, token } = await service.makeToken('alice');
+    expect((await service.kubectl(token, 'get', 'users')).isDone).to.equal(true);
+
+    await service.kubernetes.remove(`/apis/auth.platform.io/v1/accesstokens/${id}`);
+
+    const refused = await eventually(
+      () => service.kubectl(token, 'get', 'users'),
+      ({ isDone }) => !isDone,
+    );
+    expect(refused.stderr).to.match(/Unauthorized|You must be logged in/);
+  });
+});
+
+describe('a token webhook whose credential the API server does not know', () => {
+  let service: WebhookCluster;
+
+  before(async () => {
+    service = await WebhookCluster.start({ as: 'expired-credential' });
+  });
+  after(() => service?.stop());
+
+  it('lets nobody in and stalls nobody: the API server asks about the credential, with the credential', async () => {
+    const begun = performance.now();
+    const refused = await service.kubectl('nonsense', '--request-timeout=60s', 'get', 'users');
+
+    expect(refused.stderr).to.match(/Unauthorized|You must be logged in/);
+    // Going in circles would take the ten seconds of a call, several times.
+    expect(performance.now() - begun).to.be.below(9_000);
+    const known = await service.kubectl(await service.cluster.token('alice'), 'get', 'users');
+    expect(known.isDone, known.stderr).to.equal(true);
+  });
+});

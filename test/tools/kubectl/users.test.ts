@@ -1,0 +1,107 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { aUser, nameOf } from '../../service/users/a-user.ts';
+import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { ClusterAdmin } from '../../support/cluster-admin.ts';
+import { grant } from '../../support/grants.ts';
+import { kubectl } from '../../support/kubectl.ts';
+
+const ann = 'ann@example.com';
+const ben = 'ben@example.com';
+
+describe('kubectl, with users', () => {
+  let cluster: OwnApiServer;
+  let kubernetes: ClusterAdmin;
+  let directory: string;
+
+  before(async () => {
+    cluster = await apiServer({ isReused: true });
+    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await kubernetes.install();
+    await grant(kubernetes, 'viewer', 'atrium-users-view');
+    await kubernetes.apply(
+      aUser(ann, { username: 'Ann Lee', groups: ['dev', 'oncall'], lastLoginTime: new Date().toISOString() }),
+      aUser(ben, { username: 'Ben', is_disabled: true, phase: 'Disabled' }),
+    );
+    directory = await mkdtemp(join(tmpdir(), 'atrium-kubectl-'));
+    await writeFile(join(directory, 'ca.crt'), cluster.certificateAuthority);
+  });
+  after(async () => {
+    await rm(directory, { recursive: true });
+    await kubernetes.close();
+    await cluster.stop();
+  });
+
+  /** As somebody who may look at users, no more. */
+  const run = async (...args: string[]) =>
+    kubectl({ url: cluster.url, caFile: join(directory, 'ca.crt'), token: await cluster.token('viewer') }, ...args);
+  const output = async (...args: string[]) => {
+    const { isDone, stdout, stderr } = await run(...args);
+    expect(isDone, stderr).to.equal(true);
+    return stdout;
+  };
+  const names = async (...args: string[]) => (await output('get', 'users', '--output=name', ...args)).trimEnd().split('\n');
+  const resourceName = (email: string) => `user.auth.platform.io/${nameOf(email)}`;
+
+  it('get users shows who they are, where they come from and whether they may log in', async () => {
+    const [head = '', ...lines] = (await output('get', 'users')).trimEnd().split('\n');
+
+    expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'USERNAME', 'DISPLAY NAME', 'SOURCE', 'PHASE', 'LAST LOGIN', 'AGE']);
+    expect(lines.find((line) => line.startsWith(nameOf(ann)))).to.match(/ann@example\.com +Ann Lee +Local +Normal +\d+s +\d+s$/);
+    expect(lines.find((line) => line.startsWith(nameOf(ben)))).to.match(/ben@example\.com +Ben +Local +Disabled +\d+s$/);
+  });
+
+  it('get users -o wide shows administrators, reasons and groups too', async () => {
+    const [head = '', ...lines] = (await output('get', 'users', '-o', 'wide')).trimEnd().split('\n');
+
+    expect(head.trimEnd().split(/ {2,}/).slice(-4)).to.deep.equal(['ADMIN', 'REASON', 'GROUPS', 'AGE']);
+    expect(lines.find((line) => line.startsWith(nameOf(ann)))).to.match(/ false +\["dev","oncall"\] +\d+s$/);
+  });
+
+  it('get user NAME -o json gives the record', async () => {
+    const user = JSON.parse(await output('get', 'user', nameOf(ann), '-o', 'json'));
+
+    expect(user).to.deep.nested.include({ 'spec.email': ann, 'status.phase': 'Normal', 'status.groups': ['dev', 'oncall'] });
+  });
+
+  it('get users --field-selector finds by every selectable field', async () => {
+    expect(await names(`--field-selector=spec.email=${ann}`)).to.deep.equal([resourceName(ann)]);
+    expect(await names('--field-selector=spec.username=Ben')).to.deep.equal([resourceName(ben)]);
+    expect(await names('--field-selector=spec.is_disabled=true')).to.deep.equal([resourceName(ben)]);
+    expect(await names('--field-selector=status.phase!=Disabled')).to.deep.equal([resourceName(ann)]);
+    expect(
+      await names('--field-selector=spec.connector_type=local,spec.connector_id=local,spec.state=active,spec.valid=true'),
+    ).to.have.members([resourceName(ann), resourceName(ben)]);
+    expect(await names(`--field-selector=metadata.name=${nameOf(ben)}`)).to.deep.equal([resourceName(ben)]);
+    expect((await run('get', 'users', '--field-selector=spec.mail=x')).stderr).to.match(/field label not supported: spec\.mail/);
+  });
+
+  it('describe user shows the record, without a secret', async () => {
+    const text = await output('describe', 'user', nameOf(ann));
+
+    expect(text)
+      .to.match(/^Name: +[0-9a-f]{32}$/m)
+      .and.match(/^ {2}Email: +ann@example\.com$/m)
+      .and.match(/^ {2}Phase: +Normal$/m);
+    expect(text).not.to.match(/password *:/i);
+  });
+
+  it('explain users tells what each field means', async () => {
+    const text = await output('explain', 'users.spec');
+    expect(text)
+      .to.match(/^GROUP: +auth\.platform\.io$/m)
+      .and.match(/^KIND: +User$/m)
+      .and.match(/^ +email\t<string> -required-$/m)
+      .and.match(/^ +is_disabled\t<boolean>$/m);
+    expect(await output('explain', 'users.status.phase')).to.match(/^FIELD: phase <string>$/m);
+    expect((await run('explain', 'users.spec.password')).stderr).to.match(/field "password" does not exist/);
+  });
+
+  it('is refused what the roles do not grant', async () => {
+    expect((await run('delete', 'user', nameOf(ben))).stderr).to.match(/^Error from server \(Forbidden\): users\.auth\.platform\.io/);
+    expect((await run('get', 'sessions', '-A')).stderr).to.match(/^Error from server \(Forbidden\): sessions\.auth\.platform\.io/);
+    expect(await output('get', 'users', '--output=name')).to.include(resourceName(ben));
+  });
+});
