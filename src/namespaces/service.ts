@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
+import { KeyedTurns } from '../http/keyed-turns.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
 import { tooManyRequests } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
+import { callerKey } from '../kubernetes/caller-key.ts';
 import { inNamespace, type NamespaceForecast } from '../kubernetes/rbac-grants.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
@@ -16,8 +18,9 @@ import type { NamespacesQuery } from './schema.ts';
 
 /** So many are reviewed at once, so that `total` counts what the API server allows and not what the roles seem to. */
 const maxReviewedAtOnce = 100;
-/** Each asks about every namespace of the cluster. */
+/** Each asks about every namespace of the cluster; of one caller one at a time, so that there is room for others. */
 const maxWholeReviews = 4;
+const wholeReviewsOfCaller = { atOnce: 1, maxWaiting: 8, what: 'lists of namespaces of this caller are waiting' };
 /** Names of namespaces in all kept reviews together: about 4 MiB. */
 const maxNames = 100_000;
 
@@ -39,6 +42,7 @@ export class NamespacesService {
   /** Where reviews, and nothing but reviews, have said yes. */
   readonly #reviewed: AnswerCache<ReadonlySet<string>>;
   #known: { revision: number; names: readonly string[] } = { revision: -1, names: [] };
+  readonly #turns = new KeyedTurns(wholeReviewsOfCaller);
   #wholeReviews = 0;
 
   constructor(options: NamespacesServiceOptions) {
@@ -91,7 +95,7 @@ export class NamespacesService {
   /** By a review for each namespace that may be one of them, of many at a time. */
   #review({ allowed, doubt }: Forecast, question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const key = `${doubt} ${this.#options.rbac.revision} ${questionKey(question, caller)}`;
-    return this.#reviewed.get(key, signal, async (shared) => {
+    const review = async (shared: AbortSignal) => {
       if (this.#wholeReviews >= maxWholeReviews) throw tooManyRequests('too many lists of namespaces are being made; try again');
       this.#wholeReviews += 1;
       try {
@@ -100,7 +104,8 @@ export class NamespacesService {
       } finally {
         this.#wholeReviews -= 1;
       }
-    });
+    };
+    return this.#reviewed.get(key, signal, (shared) => this.#turns.run(callerKey(caller), () => review(shared), shared));
   }
 
   async #allowedOf(

@@ -403,6 +403,62 @@ describe('GET /auth/v1/namespaces of many', () => {
     expect([total, items.map(({ metadata }) => metadata.name)]).to.deep.equal([9, ['many-000', 'many-002', 'many-003']]);
   });
 
+  it('LIM-11 lets nobody keep others from lists that take all reviews', async () => {
+    /** Where roles say nothing: one for each whether it is everywhere, and the sample. */
+    const beforeAll = 1 + 8;
+    const release = Promise.withResolvers<void>();
+    const verbs = ['get', 'list', 'watch', 'create'];
+    const answerThose = (beyond: (answer: () => void, fail: () => void) => void, asks: (request: ProxiedRequest) => boolean) => {
+      const seen = new Map<string, number>();
+      proxy.inject(
+        ({ pass, response }) =>
+          pass((answer) => {
+            const chunks: Buffer[] = [];
+            answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+            answer.on('end', () => {
+              const review = JSON.parse(Buffer.concat(chunks).toString());
+              const { verb, namespace = '' } = review.spec.resourceAttributes;
+              review.status = { allowed: namespace.startsWith('many-') };
+              const count = (seen.get(verb) ?? 0) + 1;
+              seen.set(verb, count);
+              const reply = () => response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(review));
+              if (count <= beforeAll) reply();
+              else beyond(reply, () => response.writeHead(500).end());
+            });
+          }),
+        (request) => isReview(request) && asks(request),
+      );
+    };
+    const statusOf = async (verb: string, token: string) => (await server.request(`${path}?resource=pods&verb=${verb}`, { token })).status;
+    const [greedy, other] = [await server.token('alice'), await server.token('carol')];
+    const isGreedy = ({ headers }: ProxiedRequest) => headers.authorization === `Bearer ${greedy}`;
+    // What the roles do not tell is known from here on, and no list of it.
+    answerThose((_reply, fail) => fail(), isGreedy);
+    for (const verb of verbs) expect(await statusOf(verb, greedy)).to.be.at.least(500);
+    proxy.mend();
+
+    let held = 0;
+    proxy.inject(
+      ({ pass }) => {
+        held += 1;
+        void release.promise.then(() => pass());
+      },
+      (request) => isReview(request) && isGreedy(request),
+    );
+    answerThose(
+      (reply) => reply(),
+      (request) => !isGreedy(request),
+    );
+    const theirs = verbs.map((verb) => statusOf(verb, greedy));
+    await eventually(
+      async () => held,
+      (count) => count >= 16,
+    );
+    expect(await statusOf('delete', other)).to.equal(200);
+    release.resolve();
+    for (const status of await Promise.all(theirs)) expect(status).to.equal(200);
+  });
+
   it('AUZ-11 says so if the API server is gone', async () => {
     await server.relay.cut();
     const response = await server.request(`${path}?verb=create&resource=pods`, { as: 'viewer' });
