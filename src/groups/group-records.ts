@@ -1,6 +1,5 @@
 import { groupResource } from '../accounts/local-groups.ts';
-import { StatusError, serviceUnavailable } from '../http/status.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 
 export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
@@ -9,15 +8,6 @@ export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
 export interface Member {
   name: string;
   importTime?: string;
-}
-
-export const isRefusal = (error: unknown, ...codes: number[]): error is StatusError =>
-  error instanceof StatusError && codes.includes(error.status.code);
-
-/** The Group that the API server answered. @throws StatusError 503 for anything else */
-export function groupObjectOf(group: unknown): KubernetesObject {
-  if (!isKubernetesObject(group)) throw serviceUnavailable('kubernetes', { cause: new Error('a Group without its metadata') });
-  return group;
 }
 
 /** Of a local group, each once. */

@@ -1,13 +1,14 @@
 import type { Logger } from 'pino';
-import { groupResource, type LocalGroups, maxLeaving } from '../accounts/local-groups.ts';
+import { type LocalGroups, maxLeaving } from '../accounts/local-groups.ts';
 import type { AccountChange, AccountLookup } from '../accounts/lookup.ts';
 import { UserRecords } from '../accounts/user-records.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
-import { isKubernetesObject, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Change, WatchCache } from '../kubernetes/watch-cache.ts';
-import { groupObjectOf, isRefusal, type Member, membersOf } from './group-records.ts';
+import { groupKind, type Member, membersOf } from './group-records.ts';
 import { groupStatus } from './group-status.ts';
 import type { GroupRow } from './row.ts';
 
@@ -80,7 +81,7 @@ class GroupStates implements Term, Source {
     const leaving = await this.#leaving(members, signal);
     if (leaving.size > 0) {
       const users = members.filter((member) => !leaving.has(member.name));
-      if ((await this.#patch(object, { spec: { users } }, signal)) === undefined) return 'again';
+      if (!(await this.#patch(object, { spec: { users } }, signal))) return 'again';
       log.info({ group: name, users: [...leaving] }, 'members whose user is gone were taken out of a group');
       return 'done';
     }
@@ -88,7 +89,7 @@ class GroupStates implements Term, Source {
     const wanted = groupStatus(object, row.isLocal ? shown : undefined, this.#now());
     const status = changedStatus(object.status, wanted);
     if (status === undefined) return 'done';
-    return (await this.#patch(object, { status }, signal)) === undefined ? 'again' : 'done';
+    return (await this.#patch(object, { status }, signal)) ? 'done' : 'again';
   }
 
   onFailure(name: string, error: unknown): void {
@@ -124,22 +125,11 @@ class GroupStates implements Term, Source {
     return new Set([...leaving].slice(0, maxLeaving));
   }
 
-  /** @returns undefined if it is not that version any more, or gone */
+  /** @returns whether it was still that version */
   async #patch({ metadata: { name, resourceVersion } }: KubernetesObject, patch: { spec?: object; status?: object }, signal: AbortSignal) {
-    const subresource = patch.status && 'status';
-    try {
-      const written = await this.#options.client.request({
-        method: 'PATCH',
-        path: resourcePath(groupResource, { name, ...(subresource && { subresource }) }),
-        contentType: 'application/merge-patch+json',
-        body: { metadata: { resourceVersion }, ...patch },
-        call: `patch groups${subresource ? '/status' : ''}`,
-        signal,
-      });
-      return groupObjectOf(written);
-    } catch (error) {
-      if (isRefusal(error, 404, 409)) return undefined;
-      throw error;
-    }
+    const change = { metadata: { resourceVersion }, ...patch };
+    const groups = new ServiceResource(this.#options.client, groupKind);
+    const written = await (patch.status ? groups.patchStatus(name, change, { signal }) : groups.patch(name, change, { signal }));
+    return written !== 'conflict' && written !== 'gone';
   }
 }

@@ -5,7 +5,7 @@ import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { setCondition } from '../kubernetes/object-status.ts';
-import { resourcePath } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Outcome } from '../kubernetes/work-queue.ts';
 import type { PluginFiles } from './assets.ts';
 import type { ConsolePlugin, ServiceReference } from './console-plugin.ts';
@@ -146,23 +146,13 @@ class PluginStates implements Term, Source {
     const condition = setCondition(plugin.status, { type: 'Available', status, reason, message, ...observed }, now);
     if (isDeepStrictEqual(condition, old) && version === oldVersion) return true;
     const { name, resourceVersion } = plugin;
-    try {
-      await this.#options.client.request({
-        method: 'PATCH',
-        path: resourcePath(consolePluginType, { name, subresource: 'status' }),
-        contentType: 'application/merge-patch+json',
-        body: {
-          metadata: { resourceVersion },
-          status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), condition] },
-        },
-        call: 'patch consoleplugins/status',
-        signal,
-      });
-      return true;
-    } catch (error) {
-      if (error instanceof StatusError && error.status.code === 409) return false;
-      throw error;
-    }
+    const change = {
+      metadata: { resourceVersion },
+      status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), condition] },
+    };
+    const plugins = new ServiceResource(this.#options.client, { type: consolePluginType, kind: 'ConsolePlugin' });
+    const written = await plugins.patchStatus(name, change, { signal });
+    return written !== 'conflict' && written !== 'gone';
   }
 }
 
