@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StatusError, serviceUnavailable } from '../http/status.ts';
-import type { ApiCall, ServiceClient } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
-import { userResource } from './user-resource.ts';
+import { serviceUnavailable } from '../http/status.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
+import { type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
+import { userKind } from './user-resource.ts';
 
 /** More than any run of conflicts that ends: the lock of an account ends those of guesses, and people log in one after the other. */
 const maxAttempts = 16;
@@ -16,28 +17,22 @@ interface Patch {
 
 /** User records read and written with the service's own account. */
 export class UserRecords {
-  readonly #client: ServiceClient;
+  readonly #users: ServiceResource;
 
   constructor(client: ServiceClient) {
-    this.#client = client;
+    this.#users = new ServiceResource(client, userKind);
   }
 
   /** @returns undefined if there is no such record, 'not-installed' if there are no records at all; @throws StatusError 503, 504 */
   async read(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined | 'not-installed'> {
-    try {
-      return userObjectOf(
-        await this.#client.request({ method: 'GET', path: resourcePath(userResource, { name }), call: 'get users', signal }),
-      );
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-      // The API server says so of an object; where it does not know the resource, it knows no name either.
-      return error.status.details?.name === name ? undefined : 'not-installed';
-    }
+    const found = await this.#users.find(name, signal);
+    return found === 'notInstalled' ? 'not-installed' : found;
   }
 
   /** @returns undefined if there is one of that name already; @throws StatusError 503, 504 */
-  create(object: { metadata: { name: string }; [member: string]: unknown }, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    return this.#write({ method: 'POST', path: resourcePath(userResource), body: object, call: 'create users', signal });
+  async create(object: NewObject, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    const created = await this.#users.create(object, { signal });
+    return created === 'conflict' ? undefined : created;
   }
 
   /**
@@ -45,36 +40,15 @@ export class UserRecords {
    *
    * @returns undefined if it is not; @throws StatusError 503, 504
    */
-  patch({ metadata: { name, resourceVersion } }: KubernetesObject, { labels, ...parts }: Patch, signal: AbortSignal) {
-    return this.#write({
-      method: 'PATCH',
-      path: resourcePath(userResource, { name, ...(parts.status && { subresource: 'status' }) }),
-      contentType: 'application/merge-patch+json',
-      body: { metadata: { resourceVersion, ...(labels && { labels }) }, ...parts },
-      call: parts.status ? 'patch users/status' : 'patch users',
-      signal,
-    });
+  async patch({ metadata: { name, resourceVersion } }: KubernetesObject, { labels, ...parts }: Patch, signal: AbortSignal) {
+    const change = { metadata: { resourceVersion, ...(labels && { labels }) }, ...parts };
+    const written = await (parts.status ? this.#users.patchStatus(name, change, { signal }) : this.#users.patch(name, change, { signal }));
+    return written === 'conflict' || written === 'gone' ? undefined : written;
   }
 
   /** Deletes that very version of the record; one that is gone already, or was written meanwhile, is left. @throws StatusError 503, 504 */
   async remove({ name, uid, resourceVersion }: KubernetesObject['metadata'], signal: AbortSignal): Promise<void> {
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
-    const path = resourcePath(userResource, { name });
-    try {
-      await this.#client.request({ method: 'DELETE', path, body, call: 'delete users', signal });
-    } catch (error) {
-      if (!isRefusal(error, 404, 409)) throw error;
-    }
-  }
-
-  async #write(call: ApiCall): Promise<KubernetesObject | undefined> {
-    try {
-      return userObjectOf(await this.#client.request(call));
-    } catch (error) {
-      if (isRefusal(error, 404, 409)) return undefined;
-      // What we wrote is our trouble, not that of the person who logs in.
-      throw isRefusal(error, 400, 422) ? serviceUnavailable('kubernetes', { cause: error }) : error;
-    }
+    await this.#users.remove(name, { preconditions: { uid, resourceVersion }, signal });
   }
 }
 
@@ -92,9 +66,6 @@ export async function untilUncontested<T>(attempt: () => Promise<T | undefined>,
   }
   return undefined;
 }
-
-const isRefusal = (error: unknown, ...codes: number[]): error is StatusError =>
-  error instanceof StatusError && codes.includes(error.status.code);
 
 /** The User that the API server answered. @throws StatusError 503 for anything else */
 export function userObjectOf(answer: unknown): KubernetesObject {

@@ -131,11 +131,19 @@ export class ServiceResource extends ResourceClient {
 
   /** @returns undefined if there is no such object; @throws StatusError 503, also where the resource is not installed; 504 */
   async get(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    const found = await this.find(name, signal);
+    if (found !== 'notInstalled') return found;
+    throw serviceUnavailable('kubernetes', { cause: new Error(`${this.resource.type.resource} are not installed`) });
+  }
+
+  /** As `get`, where it can be done without the resource. */
+  async find(name: string, signal: AbortSignal): Promise<KubernetesObject | 'notInstalled' | undefined> {
     try {
       return this.objectOf(await this.call('GET', 'get', { name }, signal));
     } catch (error) {
       if (isGone(error, name)) return undefined;
-      throw isRefusal(error, 404) ? oursAlone(error) : error;
+      if (isRefusal(error, 404)) return 'notInstalled';
+      throw error;
     }
   }
 

@@ -7,8 +7,8 @@ import { recordName } from '../accounts/record-name.ts';
 import { localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
 import { timestamp } from '../accounts/timestamp.ts';
 import { createdByAnnotation, userLabels } from '../accounts/user-labels.ts';
-import { UserRecords, userObjectOf } from '../accounts/user-records.ts';
-import { userApiVersion, userResource } from '../accounts/user-resource.ts';
+import { UserRecords } from '../accounts/user-records.ts';
+import { userApiVersion, userKind, userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import { type FieldError, invalidValue } from '../http/field-error.ts';
 import { type FieldValidation, readObject } from '../http/object-body.ts';
@@ -16,8 +16,10 @@ import type { Caller } from '../http/operation.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { SubjectRights } from './subject-rights.ts';
 import { type NewUser, newUserBody } from './user-body.ts';
 
@@ -104,31 +106,13 @@ export class UserCreator {
     return { spec: object.spec, metadata: object.metadata, password, warnings };
   }
 
-  async #post(
-    manifest: unknown,
-    caller: Caller,
-    { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
-  ): Promise<KubernetesObject> {
-    const created = await this.#options.apiServer
-      .asCaller(caller)
-      .request({
-        method: 'POST',
-        path: resourcePath(userResource),
-        query: new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) }),
-        body: manifest,
-        call: 'create users',
-        signal,
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof StatusError) || error.status.code !== 404) throw error;
-        throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed', { cause: error }) });
-      });
-    // What is not stored has no version.
-    const user =
-      isDryRun && isRecord(created) && isRecord(created.metadata)
-        ? { ...created, metadata: { resourceVersion: '-', ...created.metadata } }
-        : created;
-    return userObjectOf(user);
+  #post(manifest: NewObject, caller: Caller, { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal }): Promise<KubernetesObject> {
+    const users = new CallerResource(this.#options.apiServer.asCaller(caller), userKind);
+    return users.create(manifest, { isDryRun, signal }).catch((error: unknown) => {
+      throw isRefusal(error, 404)
+        ? serviceUnavailable('kubernetes', { cause: new Error('users are not installed', { cause: error }) })
+        : error;
+    });
   }
 
   /** The mark goes with the last write. Until then a password that has to be changed is due already. */

@@ -5,13 +5,14 @@ import { revocationEnd, revokeSubject } from '../accounts/revoked-subject.ts';
 import { localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
 import { nextSecond } from '../accounts/timestamp.ts';
 import { UserRecords } from '../accounts/user-records.ts';
-import { userResource } from '../accounts/user-resource.ts';
+import { userKind, userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import { conflict, notFound, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Administrators } from './administrators.ts';
 import { References } from './references.ts';
@@ -115,24 +116,12 @@ export class UserDeleter {
     signal: AbortSignal,
   ): Promise<void> {
     const { apiServer } = this.#options;
-    const client = asCaller ? apiServer.asCaller(caller) : apiServer.asService;
-    // Where there is a body, the API server looks at no query.
-    const body = {
-      apiVersion: 'v1',
-      kind: 'DeleteOptions',
-      preconditions: { uid },
-      propagationPolicy: 'Background',
-      ...(isDryRun && { dryRun: ['All'] }),
-    };
-    await client.request({
-      method: 'DELETE',
-      path: resourcePath(userResource, { name }),
-      body,
-      call: 'delete users',
-      signal,
-      // It names the record by its uid. The tokens are ended by now, so that a lost connection must not be the end of it.
-      isRepeatable: true,
-    });
+    const resource = asCaller
+      ? new CallerResource(apiServer.asCaller(caller), userKind)
+      : new ServiceResource(apiServer.asService, userKind);
+    const options = { preconditions: { uid }, propagationPolicy: 'Background', isDryRun, signal } as const;
+    // It names the record by its uid. The tokens are ended by now, so that a lost connection must not be the end of it.
+    await resource.delete(name, { ...options, isRepeatable: true });
   }
 
   /** To be awaited before it is told that users are gone: until then the tokens of whoever gets such a name next would not count either. */

@@ -21,7 +21,6 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     home: [
       'accounts/password-secret.ts',
       'accounts/revoked-subject.ts',
-      'accounts/user-records.ts',
       'certificates/signer.ts',
       'console/config-maps.ts',
       'identity/records.ts',
@@ -34,8 +33,6 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
       'kubernetes/resource.ts',
       'login/revoked-tokens.ts',
       'login/session-store.ts',
-      'users/create.ts',
-      'users/delete.ts',
       'users/native.ts',
       'users/patch.ts',
       'users/references.ts',
@@ -45,12 +42,10 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     what: 'deletions with preconditions: kubernetes/resource-client.ts',
     pattern: /'DeleteOptions'/,
     home: [
-      'accounts/user-records.ts',
       'identity/sweep.ts',
       'kubernetes/resource-client.ts',
       'login/revoked-tokens.ts',
       'login/session-store.ts',
-      'users/delete.ts',
       'users/references.ts',
     ],
   },
@@ -60,7 +55,6 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     home: [
       'accounts/password-secret.ts',
       'accounts/revoked-subject.ts',
-      'accounts/user-records.ts',
       'http/json-patch.ts',
       'identity/records.ts',
       'kubernetes/resource-client.ts',

@@ -89,7 +89,9 @@ describe('the client of a resource', () => {
   it('knows by the name whether the object is missing or the resource', async () => {
     server.answer(refused(404, 'a'));
     expect(await asService.get('a', signal)).to.equal(undefined);
+    expect(await asService.find('a', signal)).to.equal(undefined);
     server.answer(refused(404));
+    expect(await asService.find('a', signal)).to.equal('notInstalled');
     expect(await codeOf(asService.get('a', signal))).to.equal(503);
   });
 
