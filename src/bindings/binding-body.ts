@@ -56,7 +56,7 @@ export const newBindingBody = z
         labels: marks.optional(),
         annotations: marks.optional(),
         namespace: kept('a UserBinding has no namespace'),
-        ownerReferences: kept('a UserBinding is owned by nobody here'),
+        ownerReferences: kept('a UserBinding has no owner'),
         finalizers: kept(byService),
         uid: kept(byService),
         resourceVersion: kept('must not be set for an object that is to be made'),

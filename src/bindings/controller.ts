@@ -56,7 +56,7 @@ class Watching implements Term, Source {
   readonly #namespaces: WatchCache<NamespaceRow>;
   readonly #projects = new Map<string, Map<string, NamespaceRow>>();
   readonly #reconciler: Reconciler;
-  /** What users came to when a UserBinding asked for them; a log-in that changes none of it is nobody's business here. */
+  /** What users came to when a UserBinding asked for them; a login that changes none of it does not matter here. */
   readonly #users = new Map<string, string>();
   /** Names of UserBindings, by the name of what is made for them. */
   readonly #owners = new Map<string, string>();

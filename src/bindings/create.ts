@@ -38,7 +38,7 @@ export class UserBindingCreator {
   }
 
   /**
-   * A UserBinding becomes RBAC by the hand of the service, where the API server cannot see who wanted it; so whoever makes one must be
+   * A UserBinding becomes RBAC by the hand of the service, where the API server cannot see who wanted it; so a caller who makes one must be
    * allowed to bind its role. Where the API server has the chart's admission policy, it asks for the same.
    *
    * @returns the UserBinding, and the texts of warnings; @throws StatusError 400, 403, 409, 422, 503, 504
@@ -52,7 +52,7 @@ export class UserBindingCreator {
     const { object, warnings } = readObject(newBindingBody, body, { ...kind, fieldValidation, alsoWrong: bindingErrors(body) });
     const { roleRef } = object.spec;
     await access.require(caller, { ...clusterRoles, verb: 'bind', name: roleRef }, signal);
-    // Only whoever may bind it is told whether it is there.
+    // Only a caller who may bind it learns whether it exists.
     if (!(await this.#hasRole(roleRef, signal))) throw invalid(kind, [notFoundValue('spec.roleRef', roleRef)]);
     const bindings = new CallerResource(apiServer.asCaller(caller), userBindingKind);
     const binding = await bindings.create(manifestOf(object, caller), { isDryRun, signal });

@@ -22,10 +22,10 @@ export interface Owner {
 export const roleBindings: ResourceType = { group, version: 'v1', resource: 'rolebindings' };
 export const clusterRoleBindings: ResourceType = { group, version: 'v1', resource: 'clusterrolebindings' };
 
-/** The same in every namespace. Of the uid: one that was made anew under the name has nothing to do with what is left of the old one. */
+/** The same in every namespace. Of the uid: one that was made again under the name has nothing to do with what is left of the old one. */
 export const madeName = ({ uid }: Pick<Owner, 'uid'>): string => `ub-${hash('sha256', uid).slice(0, 24)}`;
 
-/** What the service answers for on a binding; the rest is anybody's. */
+/** What the service answers for on a binding; the rest is free. */
 export interface MadeMembers {
   metadata: { labels: Record<string, string>; annotations: Record<string, string>; ownerReferences: object[] };
   subjects: readonly (Subject & { apiGroup: string })[];
@@ -87,7 +87,7 @@ export function madeRow({ metadata, roleRef, subjects }: KubernetesObject): Made
   };
 }
 
-/** Whether it was made for that UserBinding. Both marks have to be taken off for it to be somebody else's. */
+/** Whether it was made for that UserBinding. Both marks have to be taken off for it not to be ours. */
 export const isMadeFor = ({ name, label, ownerUIDs }: Pick<MadeRow, 'name' | 'label' | 'ownerUIDs'>, owner: Owner): boolean =>
   name === madeName(owner) && (ownerUIDs.includes(owner.uid) || label === bindingLabelValue(owner.name));
 
@@ -121,7 +121,7 @@ function digestOf({ label, annotation, owners, subjects }: DigestParts): string 
   return hash('sha256', JSON.stringify([label, annotation, owned, bound]), 'base64url');
 }
 
-/** Also of subjects that somebody else has put in. */
+/** Also of subjects that others have put in. */
 const subjectKey = ({ kind, namespace, name }: AnySubject): string => `${text(kind)} ${text(namespace)} ${text(name)}`;
 
 /** Whom a binding names that must not be named. */

@@ -122,7 +122,7 @@ export class MadeBindings {
     }
   }
 
-  /** There is one which the watch does not tell of: somebody has taken its label off, or it has only just been made. */
+  /** There is one which the watch does not tell of: its label was taken off, or it has only just been made. */
   async #adopt(owner: Owner, namespace: string, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
     const found = await this.#find(owner, namespace, signal);
     // Gone again: whatever removed it, the next look makes it.
@@ -131,7 +131,7 @@ export class MadeBindings {
     if (!isMadeFor(row, owner)) return 'taken';
     if (hasRole(row, owner)) return this.#patch(row, owner, members, signal);
     await this.#delete(row, signal);
-    throw new Error('a binding had another role, and has to be made anew');
+    throw new Error('a binding had another role, and has to be made again');
   }
 
   async #patch(row: MadeRow, owner: Owner, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
@@ -144,7 +144,7 @@ export class MadeBindings {
       return 'kept';
     } catch (error) {
       const outcome = this.#outcomeOf(error, owner);
-      // Without the right to bind a role nobody may change who has it, but anybody who may delete can end it for all.
+      // Changing who has a role needs the right to bind it, but deleting the binding ends it for all without.
       if (outcome === 'not-allowed') await this.#endForMore(row, owner, members, signal);
       return outcome;
     }

@@ -39,7 +39,7 @@ export class Reconciler {
   /**
    * Writes nothing where everything is as it is to be.
    *
-   * @returns 'again' for what nobody tells of when it changes
+   * @returns 'again' for what no watch tells of
    * @throws StatusError 503, 504; Error for what has changed under way
    */
   async reconcile(name: string, signal: AbortSignal): Promise<'done' | 'again'> {
@@ -92,7 +92,7 @@ export class Reconciler {
     return { kept, gone, problem };
   }
 
-  /** The RBAC first, so that nobody has a role by a UserBinding that is not there. */
+  /** The RBAC first, so that no role comes from a UserBinding that is gone. */
   async #finish(row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<'done'> {
     if (!row.finalizers.includes(bindingFinalizer)) return 'done';
     const { made } = this.#options;
@@ -112,7 +112,7 @@ export class Reconciler {
     await this.#options.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);
   }
 
-  /** Only if nobody has changed it since it was read. */
+  /** Only if it was not changed since it was read. */
   #patch(
     { metadata: { name, resourceVersion } }: KubernetesObject,
     { metadata, ...parts }: { metadata?: object; status?: object },

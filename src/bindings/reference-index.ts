@@ -6,7 +6,7 @@ export type Reference = 'User' | 'Group' | 'namespace' | 'project';
 
 const keyOf = (kind: Reference, name: string) => `${kind} ${name}`;
 
-/** UserBindings by what they depend on. Kept by change, so that it costs nothing to find out that nobody depends on something. */
+/** UserBindings by what they depend on. Kept by change, so that it costs nothing to find out that none depends on something. */
 export class ReferenceIndex {
   readonly #names = new Map<string, Set<string>>();
 

@@ -64,7 +64,7 @@ function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Find
       message: 'members of local groups are bound by the name of their group alone, for which their tokens must be of the embedded issuer',
     };
   if (waiting.length > 0) return { reason: 'NotLoggedInYet', message: `bound at the first login: ${few(waiting)}` };
-  if (subjects.length === 0) return { reason: 'NoSubjects', message: 'nobody is bound' };
+  if (subjects.length === 0) return { reason: 'NoSubjects', message: 'no subject is bound' };
   return undefined;
 }
 

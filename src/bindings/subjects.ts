@@ -36,7 +36,7 @@ export interface BoundSubjects {
   /** In order, each once. */
   subjects: readonly Subject[];
   bound: readonly BoundSubject[];
-  /** Users who have not logged in yet, so that nobody knows what Kubernetes will call them. */
+  /** Users who have not logged in yet, so that their name in Kubernetes is not known. */
   waiting: readonly string[];
   /** Whom the binding meant, and who is gone. */
   gone: readonly BindingSubject[];
@@ -106,7 +106,7 @@ class Finding {
   #addGroup(subject: BindingSubject): void {
     const { groupsPrefix } = this.#known;
     const found = this.#known.group(subject.name);
-    // A Group of the issuer says nothing but its name, so anybody who may make one could move a binding to another issuer's group by it.
+    // A Group of the issuer says nothing but its name, so a caller who may make one could move a binding to another issuer's group by it.
     const group = found && !found.isLocal && groupsPrefix !== '' && this.#before.get(keyOf(subject)) === '' ? undefined : found;
     if (!this.#isSame(subject, group?.uid)) return;
     if (group === undefined) this.#bindNative(subject);
@@ -138,7 +138,7 @@ class Finding {
     if (isBindable(subject)) this.#subjects.set(keyOf(subject), subject);
   }
 
-  /** Of a record under another name than the rule's the name proves nothing: anybody who may make users could have chosen it. */
+  /** Of a record under another name than the rule's the name proves nothing: a caller who may make users could have chosen it. */
   #record(name: string): { uid: string; subjectName: string } | undefined {
     const account = this.#known.accounts.get(name);
     const record = account?.isCanonical === true ? account : undefined;

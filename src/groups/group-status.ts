@@ -31,7 +31,7 @@ export function groupStatus({ metadata, status }: KubernetesObject, members: rea
 function membersKnown(members: readonly ShownMember[] | undefined): Omit<Condition, 'lastTransitionTime'> {
   const type = 'MembersKnown';
   if (members === undefined)
-    return { type, status: 'Unknown', reason: 'KnownByIssuer', message: 'the issuer tells the groups of whoever logs in' };
+    return { type, status: 'Unknown', reason: 'KnownByIssuer', message: 'the issuer tells the groups of users at their login' };
   const unknown = members.flatMap(({ name, email }) => (email === '' ? [name] : []));
   if (unknown.length === 0) return { type, status: 'True', reason: 'AsExpected', message: '' };
   const named = unknown.slice(0, maxNamed).join(', ');

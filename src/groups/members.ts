@@ -55,7 +55,7 @@ export class GroupMembers {
   }
 
   /**
-   * The change is made to the members as they are then: it is read, changed and written again until nobody else has written in between.
+   * The change is made to the members as they are then: it is read, changed and written again until no other writer was faster.
    *
    * @throws StatusError 400, 403, 404, 409, 422, 503, 504
    */
@@ -72,7 +72,7 @@ export class GroupMembers {
     return changed;
   }
 
-  /** Undefined if somebody else has written in between. */
+  /** Undefined if another writer was faster. */
   async #attempt(
     { group: name, names, action, isDryRun }: MemberRequest,
     caller: Caller,

@@ -7,7 +7,7 @@ export const requireGroupRight = (access: AccessReviews, caller: Caller, verb: s
   access.require(caller, { ...groupResource, verb, ...(name !== undefined && { name }) }, signal);
 
 /**
- * Members get what is granted to the group, so whoever changes them must be allowed to act as it; where the API server has the chart's
+ * Members get what is granted to the group, so a caller who changes them must be allowed to act as it; where the API server has the chart's
  * admission policy, it asks for the same.
  *
  * @throws StatusError 403, 503

@@ -27,8 +27,8 @@ const marks = <Value extends z.ZodType>(value: Value) =>
   });
 
 const keptMetadata = {
-  generateName: kept('a group is named by whoever makes it'),
-  ownerReferences: kept('a group is owned by nobody'),
+  generateName: kept('give a group its name'),
+  ownerReferences: kept('a group has no owner'),
   finalizers: kept('a group has no finalizers here'),
   namespace: kept('a group has no namespace'),
 };

@@ -32,7 +32,7 @@ export interface GroupStatesOptions {
 }
 
 /**
- * Keeps what the Groups say of themselves, and takes out members whose user is gone, so that nobody who gets the name again is in their
+ * Keeps what the Groups say of themselves, and takes out members whose user is gone, so that no later user of the name is in their
  * groups. One replica does it at a time. Deleting a user by the API does the latter at once; this is for what was deleted with kubectl.
  */
 export const groupStates = (options: GroupStatesOptions): Controller =>

@@ -109,7 +109,7 @@ export class GroupWriter {
     return uid;
   }
 
-  /** Whoever makes a group with members needs what changing them takes. */
+  /** Making a group with members needs what changing them takes. */
   async #requireMembers({ metadata, spec }: NewGroup, caller: Caller, signal: AbortSignal): Promise<void> {
     const { access, accounts } = this.#options;
     const { users = [] } = spec;

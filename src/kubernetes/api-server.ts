@@ -41,7 +41,7 @@ export class ApiServer {
   /**
    * The same, for requests that the API server answers as it likes.
    *
-   * @throws StatusError 401 for an identity that nobody may act as
+   * @throws StatusError 401 for an identity that cannot be impersonated
    */
   passageOf(bearer: Bearer): CallerPassage {
     return new CallerPassage(this.#passage, this.#connection, bearer);

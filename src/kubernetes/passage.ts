@@ -17,7 +17,7 @@ const maxAttempts = 3;
 /** A request for the API server to answer as it likes, on behalf of its sender. */
 export interface PassedCall {
   method: string;
-  /** Plain segments, checked by whoever passes the call on: it goes along byte for byte. */
+  /** Plain segments, checked by the code that passes the call on: it goes along byte for byte. */
   path: string;
   /** With its question mark, or empty. */
   search: string;
@@ -80,7 +80,7 @@ export class Passage {
       for (let attempt = 1; ; attempt += 1) {
         try {
           const response = await abortable(agent.request(options), signal);
-          // Whoever reads the body gets the error too.
+          // The reader of the body gets the error too.
           response.body.on('error', () => undefined);
           return response;
         } catch (error) {

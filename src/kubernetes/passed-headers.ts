@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { badRequest } from '../http/status.ts';
 
 /**
- * What the API server may learn of a request that is passed on: what is wanted, never who wants it. Nobody but the door to the API server
+ * What the API server may learn of a request that is passed on: what is wanted, never who wants it. Only the client of the API server
  * says that.
  */
 const ofRequest = [

@@ -59,7 +59,7 @@ const answerTo = (request: ClientRequest, protocol: string) =>
   new Promise<UpgradeAnswer>((resolve, reject) => {
     request.on('error', reject);
     request.once('response', (response) => {
-      // Whoever reads the body gets the error too.
+      // The reader of the body gets the error too.
       response.on('error', () => undefined);
       resolve({ socket: undefined, statusCode: response.statusCode ?? 0, headers: response.headers, body: response });
     });

@@ -1,4 +1,4 @@
-/** What is not passed on, whoever asks (api.md 7.11). Beyond that the API server decides. */
+/** What is not passed on for any caller (docs/contract/kubernetes.md). Beyond that the API server decides. */
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.ts';
 import { hasBody } from '../http/body.ts';

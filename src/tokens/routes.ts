@@ -1,5 +1,5 @@
 /**
- * Access tokens: credentials that people make for their programs, which act as them. Making and ending one's own is everybody's right;
+ * Access tokens: credentials that users make for their programs, which act as them. Every user may make and end their own;
  * what a token may do, the API server decides for its owner.
  */
 import type { Context } from 'koa';
@@ -121,7 +121,7 @@ const reviewOperation = ({ review, access, identify, audit }: AccessTokenOperati
     tag,
     summary: 'Says whose an access token is, for the token webhook of the API server',
     description: 'Of any other token it says that it is not known here.',
-    // Who asks is judged in here, since whoever asks about the very credential that they ask with must not be.
+    // The caller is verified here: a question about the very credential of its caller must not be.
     credential: 'forwarded',
     body: z.unknown(),
     describedBody: { [json]: tokenReviewBody },

@@ -18,7 +18,7 @@ export interface AccessTokenRow {
   readonly text: string;
   /** Name of the User record. */
   readonly owner: string;
-  /** Uid of that record when the token was made; '' in one that nobody here has made. */
+  /** Uid of that record when the token was made; '' in one that the service did not make. */
   readonly ownerUID: string;
   /** Who made it at an external issuer; absent of a token that another credential made, and of one older than the field. */
   readonly subject?: Subject;

@@ -21,7 +21,7 @@ import { accessTokenKind, removeToken, storeToken } from './store.ts';
 import { newToken } from './token-text.ts';
 
 const daySeconds = 86_400;
-/** Expired ones count until they are deleted: otherwise somebody could make them faster than they go. */
+/** Expired ones count until they are deleted: otherwise a user could make them faster than they go. */
 const maxPerUser = 100;
 
 export interface AccessTokenServiceOptions {
@@ -104,7 +104,7 @@ export class AccessTokenService {
     if (row === undefined) throw notFound(accessTokenResource, id);
     if (preconditions.uid !== undefined && preconditions.uid !== row.uid)
       throw conflict(accessTokenResource, id, `the UID in the precondition (${preconditions.uid}) is not that of the token (${row.uid})`);
-    // What everybody may do with their own is done with our rights.
+    // What users may do with their own is done with our rights.
     const resource = isOwn
       ? new ServiceResource(apiServer.asService, accessTokenKind)
       : new CallerResource(apiServer.asCaller(caller), accessTokenKind);
@@ -167,7 +167,7 @@ export class AccessTokenService {
     const making = this.#making.get(owner.name) ?? 0;
     const there = [...this.#options.tokens.values()].filter((row) => isOf(row, owner)).length;
     if (there + making >= maxPerUser)
-      throw conflict(accessTokenResource, id, `nobody has more than ${maxPerUser} access tokens; delete one that is no longer needed`);
+      throw conflict(accessTokenResource, id, `a user has at most ${maxPerUser} access tokens; delete one that is no longer needed`);
     this.#making.set(owner.name, making + 1);
     try {
       return await make();
@@ -179,7 +179,7 @@ export class AccessTokenService {
   }
 }
 
-/** A record made anew under the name of a deleted one has none of its tokens. */
+/** A record made again under the name of a deleted one has none of its tokens. */
 const isOf = (row: AccessTokenRow | undefined, account: Account | undefined): boolean =>
   row !== undefined && account !== undefined && row.owner === account.name && row.ownerUID === account.uid;
 

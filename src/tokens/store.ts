@@ -12,7 +12,7 @@ export const accessTokenKind: ResourceKind = { type: accessTokenResource, kind: 
 interface StoredToken {
   id: string;
   owner: Account;
-  /** Who makes it, where that is somebody at an external issuer. */
+  /** Its maker, where that is an account at an external issuer. */
   subject: Subject | undefined;
   description: string;
   tokenHash: string;

@@ -3,7 +3,7 @@
  * - id: 16 characters of `a`-`z`, `2`-`7`, the name of the AccessToken object;
  * - secret: 256 random bits as 43 characters of `0`-`9`, `A`-`Z`, `a`-`z`;
  * - checksum: the CRC-32 (ISO-HDLC, as of zip) of all before it, as 6 such characters, most significant first. A scanner for secrets can
- *   so tell a token from a text that looks like one, without asking anybody.
+ *   so tell a token from a text that looks like one, without a call.
  *
  * No character ends a word, so that a double click takes all of it.
  */

@@ -46,7 +46,7 @@ export class AccessTokenVerifier {
   /** By the account, which is another object after every change of the record. */
   readonly #identities = new WeakMap<Account, { local: string; identity: Identity; fingerprint: string }>();
 
-  /** Ids of tokens that were deleted: nobody waits for them. */
+  /** Ids of tokens that were deleted: no request waits for them. */
   readonly #gone = new LRUCache<string, true>(atMost(maxGone));
   #waiting = 0;
 
@@ -78,7 +78,7 @@ export class AccessTokenVerifier {
    * @throws StatusError 503 while it is not known which there are, and whose
    */
   async verify(token: string, signal: AbortSignal): Promise<VerifiedAccessToken | { cause: StatusCause } | undefined> {
-    // What nobody can have been given costs no look-up.
+    // What cannot have been handed out costs no look-up.
     const read = readToken(token);
     if (read === undefined) return undefined;
     await this.#whenKnown(signal);
@@ -88,7 +88,7 @@ export class AccessTokenVerifier {
     const now = this.#options.now();
     if (row.expiresAt !== undefined && row.expiresAt <= now.getTime()) return { cause: tokenExpired };
     const account = await this.#ownerOf(row, now, signal);
-    // A record made anew under the name of a deleted one does not inherit its tokens.
+    // A record made again under the name of a deleted one does not inherit its tokens.
     if (account === undefined || account.uid !== row.ownerUID) return { cause: revoked };
     const cause = subjectCause(row, account) ?? phaseCause(account, now, idleDays) ?? nameCause(account);
     return cause ? { cause } : { row, account, ...this.#identityOf(account) };
@@ -154,7 +154,7 @@ const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token 
 
 const isReserved = (name: string) => name.startsWith('system:');
 
-/** Nobody acts as Kubernetes itself, whatever stands in a record. */
+/** No token acts as Kubernetes itself, whatever stands in a record. */
 const nameCause = ({ subjectName }: Account): StatusCause | undefined =>
   subjectName === '' || isReserved(subjectName)
     ? { reason: 'AccountInvalid', message: 'the account has no name that a token could act by' }

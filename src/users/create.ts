@@ -176,7 +176,7 @@ function nameErrors(body: unknown, email: string): FieldError[] {
   return [invalidValue('metadata.name', name, `must be ${expected}, which the e-mail address makes it, or left out`)];
 }
 
-/** Another email can only have the name by a chance that nobody has seen yet, or by hand. */
+/** Another email can only have the name by a chance that was never seen yet, or by hand. */
 function refuseKnown(name: string, email: string, byEmail: Account | undefined, byName: Account | undefined): void {
   if (byName !== undefined && byName.email.toLowerCase() !== email.toLowerCase())
     throw conflict(userResource, name, 'the name belongs to a user with another e-mail address');

@@ -22,7 +22,7 @@ const tag = 'users';
 const resultKind = 'UserDeleteResult';
 const deleteResult = bulkResultSchema(resultKind);
 
-const forbidden: AnswerDescription = { description: 'The API server says no; nobody deletes their own account.' };
+const forbidden: AnswerDescription = { description: 'Forbidden: RBAC denies it, or it is the account of the caller.' };
 
 export const deleteOperations = (options: DeleteOperationsOptions): Operation[] => [deleteOne(options), deleteMany(options)];
 
@@ -50,7 +50,7 @@ const deleteOne = ({ deleter, audit }: DeleteOperationsOptions) =>
       if (!isDryRun) record(audit, ctx, caller, { name, uid: deleted.uid });
       if (!isDryRun) await deleter.whenSettled(signal);
       if (deleted.leftBindings > 0)
-        ctx.append('Warning', `299 - "${deleted.leftBindings} role bindings still name this user: whoever gets the name again gets them"`);
+        ctx.append('Warning', `299 - "${deleted.leftBindings} role bindings still name this user: a later user of the name gets them"`);
       ctx.status = 204;
     },
   });

@@ -124,7 +124,7 @@ export class UserDeleter {
     await resource.delete(name, { ...options, isRepeatable: true });
   }
 
-  /** To be awaited before it is told that users are gone: until then the tokens of whoever gets such a name next would not count either. */
+  /** To be awaited before it is told that users are gone: until then the tokens of the next user of such a name would not count either. */
   async whenSettled(signal: AbortSignal): Promise<void> {
     await sleep(Math.max(0, this.#settledAt - this.#options.now().getTime()), undefined, { signal });
   }
@@ -155,6 +155,6 @@ function checkPreconditions({ metadata }: KubernetesObject, { name, precondition
 }
 
 const ownAccount = (name: string) =>
-  new StatusError(403, 'Forbidden', `users.auth.platform.io "${name}" is forbidden: nobody deletes their own account`, {
+  new StatusError(403, 'Forbidden', `users.auth.platform.io "${name}" is forbidden: you cannot delete your own account`, {
     details: { name, group: userResource.group, kind: userResource.resource },
   });

@@ -16,7 +16,7 @@ import { type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
 
 const eventStream = 'text/event-stream';
 const maxSeconds = 1_800;
-/** Whoever reads nothing for so long is gone: comments alone come oftener. */
+/** A client that reads nothing for so long is gone: comments alone come oftener. */
 const stuckMs = 60_000;
 /** An answer is made as it is read; so much of it waits for the socket. */
 const highWaterMark = 16 * 1024;

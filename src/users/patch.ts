@@ -81,7 +81,7 @@ interface WriteOptions {
 
 const own = new Set(['username', 'password', 'old_password']);
 
-/** Changes what may be changed of a User: the display name and password by oneself, more by whoever has the right. */
+/** Changes what may be changed of a User: the display name and password by the user, more by a caller who has the right. */
 export class UserPatcher {
   readonly #options: UserPatcherOptions;
   readonly #records: UserRecords;
@@ -160,7 +160,7 @@ export class UserPatcher {
       alsoWrong.push(forbiddenField('spec.password', 'the user is not local: the password is kept at the source'));
     else alsoWrong.push(...(fresh?.violations ?? []));
     const isOldMissing = isSelf && setsPassword && given.old_password === undefined;
-    if (isOldMissing) alsoWrong.push(required('spec.old_password', 'whoever changes their own password gives the old one'));
+    if (isOldMissing) alsoWrong.push(required('spec.old_password', 'give the old password to change your own'));
     const old =
       typeof given.old_password === 'string' && isSelf ? await passwords.open(given.old_password, 'spec.old_password') : undefined;
     alsoWrong.push(...(old?.violations ?? []));
@@ -175,7 +175,7 @@ export class UserPatcher {
   /**
    * A dry run compares nothing with the stored password: it counts no attempt either, so that it could be asked without end.
    *
-   * @returns which password it was that somebody has proved who changes their own
+   * @returns the verified password of a user who changes their own
    */
   async #checkPassword(
     given: { account: Account; password: string | undefined; oldPassword: string; wish: Wish; origin: AuditOrigin; isDryRun: boolean },
@@ -267,7 +267,7 @@ export class UserPatcher {
     if (passwordChangedAt === undefined)
       return passwordChange.reset({ name, uid }, password, { mustChange: config.passwordPolicy.changeAfterReset });
     const verdict = await passwordChange.change({ name, uid, passwordChangedAt }, password);
-    if (verdict.outcome !== 'changed') throw conflict(userResource, name, 'the password was changed by somebody else at the same time');
+    if (verdict.outcome !== 'changed') throw conflict(userResource, name, 'another request changed the password at the same time');
     const changed = await this.#records.read(name, signal);
     return changed === undefined || changed === 'not-installed' ? user : changed;
   }

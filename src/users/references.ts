@@ -111,7 +111,7 @@ export class References {
     if (!areGone) throw serviceUnavailable('kubernetes', { cause: new Error(`${place.type.resource} are written all the time`) });
   }
 
-  /** @returns what was written; undefined if the object is gone or other than it was, or if nobody knows */
+  /** @returns what was written; undefined if the object is gone or other than it was, or if that is unknown */
   async #write(object: KubernetesObject, place: Place, names: Names, signal: AbortSignal): Promise<KubernetesObject | undefined> {
     const { type } = place;
     const positions = positionsOf(object, place, names);
@@ -136,7 +136,7 @@ const deletionOf = ({ metadata: { uid, resourceVersion } }: KubernetesObject, { 
   call: `delete ${resource}`,
 });
 
-/** By position, each with who must stand there: what others write elsewhere in the object, its status for one, is in nobody's way. */
+/** By position, each with who must stand there: what others write elsewhere in the object, its status for one, does no harm. */
 const removalOf = (object: KubernetesObject, place: Place, positions: readonly number[]) => ({
   method: 'PATCH' as const,
   contentType: 'application/json-patch+json',

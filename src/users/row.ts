@@ -26,7 +26,7 @@ interface Traits {
 export interface UserRow {
   readonly name: string;
   readonly resourceVersion: string;
-  /** The user name that Kubernetes sees; '' before the first log-in. */
+  /** The user name that Kubernetes sees; '' before the first login. */
   readonly subjectName: string;
   readonly text: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export interface UserRow {
   /** Unix time. */
   readonly creationSeconds: number | undefined;
   readonly lastLoginSeconds: number | undefined;
-  /** What log-in needs of it. */
+  /** What login needs of it. */
   readonly account: Account;
 }
 
@@ -90,7 +90,7 @@ function traitsOf(spec: Record<string, unknown>, status: Record<string, unknown>
   return shared ?? traits;
 }
 
-/** Members that no answer may hold, whoever put them there past the schema. */
+/** Members that no answer may hold, even if they were put there past the schema. */
 const secretMembers = new Set(['password', 'old_password', 'hash']);
 
 function servedText({ metadata, spec, status }: KubernetesObject): string {

@@ -12,7 +12,7 @@ import type { UserRow } from './row.ts';
 export interface UserServiceOptions {
   /** All users, by name. */
   users: WatchCache<UserRow>;
-  /** The same, as log-in sees them. */
+  /** The same, as login sees them. */
   accounts: Pick<AccountLookup, 'ofSubject'>;
   lister: Lister<UserRow>;
   access: AccessReviews;

@@ -25,7 +25,7 @@ export interface NamingBindings {
 }
 
 /**
- * Keeps those who may edit users from getting what somebody else may do: whoever makes an account for a name that roles are bound to, or
+ * Keeps those who may edit users from getting the rights of another user: a caller who makes an account for a name that roles are bound to, or
  * sets the password of one, could act as it, and so needs the right to impersonate it.
  */
 export class SubjectRights {
@@ -93,12 +93,12 @@ export class SubjectRights {
   }
 }
 
-/** Such a record is nobody, and a password would be of nobody. */
+/** Such a record is no user, and a password for it would be of no use. */
 const notCanonical = ({ name, email }: Account): StatusError =>
   conflict(
     userResource,
     name,
-    `the record is not called ${recordName(email)}, as its email asks for, so that nobody can log in with it: make the user under that name, and delete this record`,
+    `the record is not called ${recordName(email)}, as its email asks for, so that no login works with it: make the user under that name, and delete this record`,
   );
 
 const unknownName = (name: string): StatusError =>

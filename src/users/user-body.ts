@@ -60,7 +60,7 @@ const metadata = {
   labels: labels.optional(),
   annotations: labels.optional(),
   generateName: kept('a user is named by the e-mail address'),
-  ownerReferences: kept('a user is owned by nobody'),
+  ownerReferences: kept('a user has no owner'),
   finalizers: kept('a user has no finalizers'),
 };
 

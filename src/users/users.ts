@@ -40,7 +40,7 @@ import type { WriteOperationsOptions } from './write-routes.ts';
 /** All User records, followed once, as each part of the service needs them. To be made before the cache is started. */
 interface WatchedUsers {
   cache: WatchCache<UserRow>;
-  /** For log-in. */
+  /** For login. */
   accounts: AccountLookup;
   /** As they are stored, by name. */
   records: {

@@ -8,7 +8,7 @@ const leastRightMs = 1_000;
 
 export interface WhileAllowedOptions {
   access: AccessReviews;
-  /** Checks the credential of the request anew. */
+  /** Checks the credential of the request again. */
   again: Authenticator['again'];
   /** `kubernetes.accessCache`, in milliseconds. */
   accessCacheMs: number;

@@ -17,7 +17,7 @@ import { newUserBody } from './user-body.ts';
 export interface WriteOperationsOptions {
   creator: UserCreator;
   patcher: UserPatcher;
-  /** Gives whoever has changed their own password a new session in the place of the one that ended with it. */
+  /** Gives a user who has changed their own password a new session in the place of the one that ended with it. */
   keepSession: (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<void>;
   audit: Audit;
   /** Path below which everything is served, '' or without its last slash. */

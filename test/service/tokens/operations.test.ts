@@ -160,7 +160,7 @@ describe('access tokens', () => {
         100, 30,
       ]);
       const refused = answers.find(({ status }) => status === 409);
-      expect((await refusalOf(refused ?? new Response())).message).to.contain('nobody has more than 100 access tokens');
+      expect((await refusalOf(refused ?? new Response())).message).to.contain('a user has at most 100 access tokens');
       for (const answer of answers) if (!answer.bodyUsed) await answer.body?.cancel();
       // Others may have theirs, and one that goes makes room.
       await makeToken(server, 'bob');
