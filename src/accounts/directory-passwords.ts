@@ -15,9 +15,9 @@ export interface DirectoryPasswords {
    */
   check(attempt: { connectorID: string; email: string; password: string }, signal: AbortSignal): Promise<DirectoryProof | undefined>;
   /**
-   * Makes the record of a user who is new in a directory, as a synchronisation would.
+   * Makes the record of a user who is new in a directory, as a synchronisation would, if that is their password.
    *
-   * @returns false if no directory knows them, or records are not made at login; @throws StatusError 503
+   * @returns false if it is not, no directory knows them, or records are not made at login; @throws StatusError 503
    */
-  provision(email: string, signal: AbortSignal): Promise<boolean>;
+  provision(attempt: { email: string; password: string }, signal: AbortSignal): Promise<boolean>;
 }

@@ -13,6 +13,7 @@ import type { KnownBrowser } from './known-browsers.ts';
 import { LockEnds } from './lock-ends.ts';
 import { countAttempt, noFailures, withoutAttempt } from './lockout.ts';
 import type { AccountLookup } from './lookup.ts';
+import { Newcomers } from './newcomers.ts';
 import { PasswordSecrets, type StoredHash } from './password-secret.ts';
 import type { Passwords } from './passwords.ts';
 import { phaseOf, phaseStatus } from './phase.ts';
@@ -102,6 +103,7 @@ export class PasswordCheck {
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
   readonly #browsers: RateLimit;
+  readonly #newcomers: Newcomers | undefined;
   readonly #userTurns = new KeyedTurns(turnsOfUser);
   readonly #turns = new Turns(turns);
   /** Of their own, as a directory that hangs must not keep local users waiting. */
@@ -111,13 +113,15 @@ export class PasswordCheck {
   readonly #clock: () => number;
 
   constructor(options: PasswordCheckOptions) {
-    const { client, config, now = () => new Date(), clock = () => performance.now() } = options;
+    const { client, config, directories, now = () => new Date(), clock = () => performance.now() } = options;
     this.#options = options;
     this.#records = new UserRecords(client);
     this.#secrets = new PasswordSecrets(options);
     const { failures, duration } = config.lockout;
     this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
     this.#browsers = new RateLimit({ limit: failures, windowMs: duration, clock });
+    const limit = new RateLimit({ limit: failures, windowMs: duration, clock });
+    this.#newcomers = directories && new Newcomers({ directories, limit });
     this.#now = now;
     this.#clock = clock;
     this.#locks = new LockEnds({ now, clock });
@@ -182,10 +186,10 @@ export class PasswordCheck {
   }
 
   async #judge({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<Judged> {
-    const { accounts, passwords, directories } = this.#options;
+    const { accounts, passwords } = this.#options;
     const known = accounts.find(email);
-    if (known === undefined && accounts.isSynced) await directories?.provision(email, signal);
     const name = known?.name ?? nameOf(email);
+    if (known === undefined && accounts.isSynced) await this.#newcomers?.provision(name, { email, password }, signal);
     const counted = (await untilUncontested(() => this.#count(name, email, signal), signal)) ?? { refusal: 'Contested' };
     const { account, refusal = 'WrongPassword', isLast = false } = counted;
     if (account?.connectorType === 'ldap' && counted.refusal === undefined)

@@ -3,7 +3,7 @@ import type { DirectoryPasswords } from '../accounts/directory-passwords.ts';
 import { recordName } from '../accounts/record-name.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { Connector } from './connection.ts';
-import type { DirectoryUsers } from './directory-users.ts';
+import type { DirectoryUsers, Membership } from './directory-users.ts';
 import type { DirectorySession } from './session.ts';
 import { namedGroups } from './user-change.ts';
 
@@ -19,12 +19,17 @@ export interface DirectoryPasswordsOptions {
 export function directoryPasswords({ connectors, users, autoProvision, log }: DirectoryPasswordsOptions): DirectoryPasswords {
   const find = (id: string) => connectors.find((connector) => connector.id === id);
 
-  /** Somebody in a directory, and their groups. */
+  /** A user of a directory, and their groups. */
   const look = (connector: Connector, email: string, signal: AbortSignal) =>
     inSession(connector, signal, log, async (session) => {
       const person = await session.find(email);
       return person && { person, groups: await session.groupsOf(person) };
     });
+
+  const isPasswordOf = async (connector: Connector, { person }: Membership, password: string, signal: AbortSignal) => {
+    const { bindsAs } = await import('./session.ts');
+    return answered(connector, log, bindsAs(connector, person.dn, password, signal));
+  };
 
   return {
     has: (connectorID) => find(connectorID) !== undefined,
@@ -33,15 +38,16 @@ export function directoryPasswords({ connectors, users, autoProvision, log }: Di
       if (connector === undefined || password === '') return undefined;
       const found = await look(connector, email, signal);
       if (found === undefined) return undefined;
-      const { bindsAs } = await import('./session.ts');
-      const isRight = await answered(connector, log, bindsAs(connector, found.person.dn, password, signal));
-      return isRight ? { groups: namedGroups(found.groups) } : undefined;
+      return (await isPasswordOf(connector, found, password, signal)) ? { groups: namedGroups(found.groups) } : undefined;
     },
-    async provision(email, signal) {
-      if (!autoProvision || recordName(email) === undefined) return false;
+    async provision({ email, password }, signal) {
+      // A bind without a password succeeds as nobody (RFC 4513, 5.1.2).
+      if (!autoProvision || password === '' || recordName(email) === undefined) return false;
       for (const connector of connectors) {
         const membership = await look(connector, email, signal);
-        if (membership !== undefined) return typeof (await users.apply(membership, connector, signal)) === 'string';
+        if (membership === undefined) continue;
+        if (!(await isPasswordOf(connector, membership, password, signal))) return false;
+        return typeof (await users.apply(membership, connector, signal)) === 'string';
       }
       return false;
     },

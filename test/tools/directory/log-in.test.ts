@@ -28,6 +28,8 @@ describe('log-in with a password of a directory', () => {
       aPerson({ uid: 'odd', cn: 'Doe, "J" + Ö', mail: 'odd@corp.example.com', userPassword: secret }, 'cn=Doe\\, \\"J\\" \\+ Ö'),
       person('locked'),
       person('gone'),
+      person('newcomer'),
+      person('guessed'),
       person('twin1', { mail: 'twin@corp.example.com' }),
       person('twin2', { mail: 'twin@corp.example.com' }),
       aPerson({ uid: 'bare', cn: 'Without Password', mail: 'bare@corp.example.com' }),
@@ -87,7 +89,8 @@ describe('log-in with a password of a directory', () => {
       const { status, back } = await logIn(uid, password);
       expect([status, back.pathname.startsWith('/identity/login')], `${uid} ${password}`).to.deep.equal([403, true]);
     }
-    expect(failures().slice(count)).to.deep.equal([...Array(4).fill('WrongPassword'), 'UnknownUser', 'UnknownUser']);
+    // Of whoever has no record yet, it is not even told that the directory knows them.
+    expect(failures().slice(count)).to.deep.equal(['WrongPassword', 'WrongPassword', ...Array(4).fill('UnknownUser')]);
     expect((await logIn('jane')).status).to.equal(200);
   });
 
@@ -97,15 +100,30 @@ describe('log-in with a password of a directory', () => {
     const { body } = await service.admin.call('GET', '/apis/auth.platform.io/v1/users');
     expect((body as { items: User[] }).items.map(({ spec }) => spec.email)).to.have.members([
       local,
-      ...['jane', 'odd', 'bare'].map((uid) => `${uid}@corp.example.com`),
+      ...['jane', 'odd'].map((uid) => `${uid}@corp.example.com`),
     ]);
   });
 
   it('locks who fails too often, as it does local users', async () => {
+    expect((await logIn('locked')).status).to.equal(200);
     for (let attempt = 0; attempt < 5; attempt += 1) expect((await logIn('locked', 'wrong')).status).to.equal(403);
     expect((await read('locked')).status).to.include({ failedLogins: 5, phase: 'Locked' });
     expect((await logIn('locked')).status).to.equal(403);
     expect(failures().at(-1)).to.equal('Locked');
+  });
+
+  it('LDP-02 writes nothing of a newcomer before the password was right, and takes no more guesses than of others', async () => {
+    const path = `/apis/auth.platform.io/v1/users/${nameOf('newcomer@corp.example.com')}`;
+    const stored = async () => (await service.admin.call('GET', path)).status;
+    for (const password of ['', 'wrong']) expect((await logIn('newcomer', password)).status).to.equal(403);
+    expect(await stored()).to.equal(404);
+    expect((await logIn('newcomer')).status).to.equal(200);
+    expect(await stored()).to.equal(200);
+
+    for (let attempt = 0; attempt < 5; attempt += 1) expect((await logIn('guessed', `wrong ${attempt}`)).status).to.equal(403);
+    expect((await logIn('guessed')).status).to.equal(403);
+    const { status } = await service.admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf('guessed@corp.example.com')}`);
+    expect(status).to.equal(404);
   });
 
   it('ends with the entry: the session of whoever is made invalid no longer counts', async () => {
