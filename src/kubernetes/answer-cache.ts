@@ -50,6 +50,11 @@ export class AnswerCache<T> {
     return this.#wait(this.#questions.get(key) ?? this.#ask(key, ask), signal);
   }
 
+  /** Forgets one answer. */
+  forget(key: string): void {
+    this.#answers.delete(key);
+  }
+
   /** Forgets every answer, and those to come of questions that were asked before. */
   clear(): void {
     this.#answers.clear();

@@ -19,6 +19,7 @@ export class ApiServer {
   readonly #transport: Transport;
   readonly #passage: Passage;
   readonly #connection: Connection;
+  readonly #refusalListeners: ((bearer: Bearer) => void)[] = [];
   /** Our own account: only for watches and for what docs/contract/conventions.md names. */
   readonly asService: ServiceClient;
 
@@ -35,7 +36,14 @@ export class ApiServer {
    * @throws StatusError 401 for an identity that cannot be impersonated
    */
   asCaller(bearer: Bearer): CallerClient {
-    return new CallerClient(this.#transport, this.#connection, bearer);
+    return new CallerClient(this.#transport, this.#connection, bearer, () => {
+      for (const listener of this.#refusalListeners) listener(bearer);
+    });
+  }
+
+  /** Told of a token that the API server does not accept any more: what it said of it before counts no longer. */
+  onRefusal(listener: (bearer: Bearer) => void): void {
+    this.#refusalListeners.push(listener);
   }
 
   /**
@@ -64,9 +72,11 @@ export class CallerClient {
   readonly #connection: Connection;
   readonly #token: string;
   readonly #impersonation: ImpersonationHeaders | undefined;
+  readonly #onRefusal: () => void;
 
-  constructor(transport: Transport, connection: Connection, { token, actAs }: Bearer) {
+  constructor(transport: Transport, connection: Connection, { token, actAs }: Bearer, onRefusal: () => void) {
     this.#transport = transport;
+    this.#onRefusal = onRefusal;
     this.#connection = connection;
     this.#token = token;
     this.#impersonation = actAs && impersonationHeaders(actAs);
@@ -94,7 +104,12 @@ export class CallerClient {
 
   async #authorized<T>(send: (credential: Credential) => Promise<T>): Promise<T> {
     const impersonation = this.#impersonation;
-    if (impersonation === undefined) return send({ authorization: `Bearer ${this.#token}`, isTheirs: true });
+    if (impersonation === undefined) {
+      return send({ authorization: `Bearer ${this.#token}`, isTheirs: true }).catch((error: unknown) => {
+        if (isRefusal(error, 401)) this.#onRefusal();
+        throw error;
+      });
+    }
     try {
       return await asOwnAccount(this.#connection, (authorization) => send({ authorization, impersonation }));
     } catch (error) {

@@ -50,6 +50,8 @@ export class IdentityCache {
       metrics,
       ...(clock && { clock }),
     });
+    // A deleted service account, for one: its token is refused at the next call, and then names nobody here either.
+    apiServer.onRefusal(({ hash }) => this.#verdicts.forget(hash));
   }
 
   /**

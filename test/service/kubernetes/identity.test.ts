@@ -76,6 +76,17 @@ describe('whose token it is', () => {
     expect(server.requests).to.have.length(2);
   });
 
+  it('is asked again at once where the API server has refused a call with that token', async () => {
+    await identify('jane');
+    await identify('bob');
+    server.answer(refuse);
+    const call = { method: 'GET', path: '/api/v1/namespaces', call: 'list namespaces', signal: forever() } as const;
+    expect(await failureOf(apiServer.asCaller(bearer('jane')).request(call))).to.have.nested.property('status.code', 401);
+
+    expect(await failureOf(identify('jane'))).to.have.nested.property('status.code', 401);
+    expect(await identify('bob')).to.have.nested.property('identity.name', 'jane');
+  });
+
   it('is 401 for a token that is refused, which is kept for 1 s at most', async () => {
     server.answer(inTurn(refuse, accept));
     const first = await failureOf(identify('jane'));
