@@ -52,6 +52,7 @@ export class App {
     for (const check of this.#features.checks) this.#health.add(check);
     this.#health.add({ name: 'trustedProxies', critical: false, failure: () => this.#frame.untrustedProxy() });
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
+    this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
     const basePath = basePathOf(config);
     const about = { version, serverURL: server.publicURL ?? '/' };

@@ -140,7 +140,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     minLength: config.users.passwordPolicy.minLength,
     lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
   };
-  const sweep = new RecordSweep({ client, namespace, log, now });
+  const sweep = new RecordSweep({ client, namespace, log, now, serverClock: client.serverClock });
 
   return {
     middleware: async (ctx, next) => {

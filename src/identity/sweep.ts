@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
+import type { ServerClock } from '../kubernetes/server-clock.ts';
 import { identityRecordResource } from './records.ts';
 
 const everyMs = 5 * 60_000;
@@ -24,6 +25,8 @@ interface SweepOptions {
   client: ServiceClient;
   namespace: string;
   log: Logger;
+  /** Whose time is the right one: what others still use must not go. */
+  serverClock: Pick<ServerClock, 'isTrusted' | 'failure'>;
   now: () => Date;
   pageSize?: number;
 }
@@ -62,6 +65,8 @@ export class RecordSweep {
 
   /** One pass over all records. */
   async run(): Promise<void> {
+    const { serverClock, log } = this.#options;
+    if (!serverClock.isTrusted) return log.warn({ why: serverClock.failure() }, 'no identity record is deleted by the time');
     let rest: string | undefined = '';
     while (rest !== undefined) {
       const page = recordTable.parse(await this.#page(rest));

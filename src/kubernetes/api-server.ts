@@ -6,6 +6,7 @@ import { type ForwardCall, forward } from './forward.ts';
 import { type ImpersonationHeaders, impersonationHeaders, isImpersonationRefusal } from './impersonation.ts';
 import { asOwnAccount, ourTrouble } from './own-account.ts';
 import { Passage } from './passage.ts';
+import type { ServerClock } from './server-clock.ts';
 import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 
@@ -126,6 +127,11 @@ export class ServiceClient {
   constructor(transport: Transport, connection: Connection) {
     this.#transport = transport;
     this.#connection = connection;
+  }
+
+  /** Whether the clock here agrees with that of the API server. */
+  get serverClock(): ServerClock {
+    return this.#transport.serverClock;
   }
 
   /** The namespace that we run in, if the connection knows it. */

@@ -7,6 +7,7 @@ import type { Connection, TlsOptions } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { isResourcePath } from './resource.ts';
+import { ServerClock } from './server-clock.ts';
 import { readErrorBody, UpstreamError } from './upstream-error.ts';
 
 /** Calls beyond these wait for a connection, within their deadline. */
@@ -79,6 +80,7 @@ export class Transport {
   readonly #prefix: string;
   readonly #timeoutMs: number;
   readonly #metrics: Metrics;
+  readonly serverClock = new ServerClock();
   #pending = 0;
   #failure: string | undefined;
 
@@ -158,6 +160,7 @@ export class Transport {
       // undici hears an abort only once a connection stands, which a silent server may never let it have.
       const response = await abortable(agent.request({ ...options, signal: deadline.signal }), deadline.signal);
       this.#failure = undefined;
+      this.serverClock.note(response.headers.date);
       end({ outcome: response.statusCode });
       return response;
     } catch (error) {

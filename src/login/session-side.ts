@@ -124,7 +124,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
   });
   const revocation = new IssuerRevocation({ sessions, farewell, log });
   const bound = new SessionBound({ ...options, store, revocation, maxPerUser: login.session.maxPerUser });
-  const sweeper = new SessionSweeper({ ...options, store, revokedTokens });
+  const sweeper = new SessionSweeper({ ...options, serverClock: options.client.serverClock, store, revokedTokens });
 
   const shared = {
     ...options,

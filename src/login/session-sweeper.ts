@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { ServerClock } from '../kubernetes/server-clock.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
 import type { SessionRow } from './session-record.ts';
 import type { SessionStore } from './session-store.ts';
@@ -13,6 +14,8 @@ export interface SessionSweeperOptions {
   store: SessionStore;
   revokedTokens: RevokedTokens;
   log: Logger;
+  /** Whose time is the right one: what others still use must not go. */
+  serverClock: Pick<ServerClock, 'isTrusted' | 'failure'>;
   now: () => Date;
   /** From 0 to 1. */
   random?: () => number;
@@ -53,7 +56,8 @@ export class SessionSweeper {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { store, revokedTokens, now, log } = this.#options;
+    const { store, revokedTokens, now, log, serverClock } = this.#options;
+    if (!serverClock.isTrusted) return log.warn({ why: serverClock.failure() }, 'nothing is deleted by the time');
     const before = now().getTime() - leewayMs;
     let removed = 0;
     const isOver = ({ idleExpiresAt, login, createdAt }: SessionRow) =>

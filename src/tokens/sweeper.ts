@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServerClock } from '../kubernetes/server-clock.ts';
 import type { AccessTokenRow } from './row.ts';
 import { removeToken } from './store.ts';
 
@@ -11,6 +12,8 @@ export interface AccessTokenSweeperOptions {
   client: ServiceClient;
   tokens: { values(): Iterable<AccessTokenRow> };
   log: Logger;
+  /** Whose time is the right one: what others still use must not go. */
+  serverClock: Pick<ServerClock, 'isTrusted' | 'failure'>;
   now: () => Date;
   /** How long its owner can still see in the list that a token has expired. */
   keptMs?: number;
@@ -51,7 +54,8 @@ export class AccessTokenSweeper {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { client, tokens, log, now, keptMs = 7 * 86_400_000 } = this.#options;
+    const { client, tokens, log, now, serverClock, keptMs = 7 * 86_400_000 } = this.#options;
+    if (!serverClock.isTrusted) return log.warn({ why: serverClock.failure() }, 'no access token is deleted by the time');
     const before = now().getTime() - keptMs;
     const expired = [...tokens.values()].filter(({ expiresAt }) => expiresAt !== undefined && expiresAt < before).slice(0, maxPerRun);
     for (const row of expired) await removeToken(client, row, { signal });

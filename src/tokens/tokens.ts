@@ -59,7 +59,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { idleDays } = config.users;
   const verifier = new AccessTokenVerifier({ ...options, tokens, groupsPrefix: config.login.claims.groupsPrefix, idleDays, now });
   const lastUse = new LastUse({ ...options, client, now, clock });
-  const sweeper = new AccessTokenSweeper({ ...options, client, tokens, now });
+  const sweeper = new AccessTokenSweeper({ ...options, serverClock: client.serverClock, client, tokens, now });
   const lister = new Lister({
     ...options,
     cache: tokens,

@@ -47,6 +47,7 @@ describe('the sweep of identity records', () => {
     );
     const log = createLog({ level: 'silent', format: 'json' });
     const sweep = new RecordSweep({
+      serverClock: service.asService.serverClock,
       client: service.asService,
       namespace: serviceNamespace,
       log,

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
+import { ServerClock } from '../../../src/kubernetes/server-clock.ts';
 import { RevokedTokens } from '../../../src/login/revoked-tokens.ts';
 import { SessionStore } from '../../../src/login/session-store.ts';
 import { SessionSweeper } from '../../../src/login/session-sweeper.ts';
@@ -89,7 +90,14 @@ describe('what has expired', () => {
     const replicas = [0, 1].map(() => {
       const store = new SessionStore(parts);
       const revokedTokens = new RevokedTokens(parts);
-      const sweeper = new SessionSweeper({ store, revokedTokens, log, now: () => new Date(), everyMs: 50 });
+      const sweeper = new SessionSweeper({
+        serverClock: parts.client.serverClock,
+        store,
+        revokedTokens,
+        log,
+        now: () => new Date(),
+        everyMs: 50,
+      });
       for (const part of [store, revokedTokens, sweeper]) part.start();
       return { store, revokedTokens, sweeper };
     });
@@ -105,5 +113,35 @@ describe('what has expired', () => {
       await revokedTokens.stop();
     }
     expect(await names()).to.deep.equal(['alive', 'Refresh']);
+  });
+
+  it('FLT-12 is left alone by a replica whose clock is days ahead', async () => {
+    const { kubernetes, apiServer } = cluster;
+    const days = 3 * 86_400_000;
+    const lines: string[] = [];
+    const log = createLog({ level: 'info', format: 'json' }, { write: (line) => lines.push(line) });
+    const parts = { client: apiServer.asService, namespace: serviceNamespace, log, metrics: new Metrics(), clock: () => performance.now() };
+    await kubernetes.apply(revokedToken('kept', { kind: 'Bearer', expiration: time(Date.now() + 600_000) }));
+    const kinds = async () => (await objects(kubernetes, 'revokedtokens')).map(({ spec }) => String(spec.kind));
+    const store = new SessionStore(parts);
+    const revokedTokens = new RevokedTokens(parts);
+    const serverClock = new ServerClock();
+    serverClock.note(new Date(Date.now() - days).toUTCString());
+    const sweeper = new SessionSweeper({ serverClock, store, revokedTokens, log, now: () => new Date(Date.now() + days), everyMs: 20 });
+    for (const part of [store, revokedTokens]) part.start();
+    await eventually(
+      () => [...revokedTokens.values()].length,
+      (count) => count > 0,
+    );
+    sweeper.start();
+
+    const told = await eventually(
+      () => lines.filter((line) => line.includes('nothing is deleted by the time')),
+      ({ length }) => length > 2,
+    );
+
+    expect(told[0]).to.include('4320 minutes ahead of that of kubernetes');
+    for (const part of [sweeper, store, revokedTokens]) await part.stop();
+    expect(await kinds()).to.include('Bearer');
   });
 });

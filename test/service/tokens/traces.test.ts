@@ -147,6 +147,7 @@ describe('access tokens that have expired', () => {
       for (let count = 0; count < 2; count += 1) {
         const sweeper = new AccessTokenSweeper({
           ...options,
+          serverClock: options.client.serverClock,
           log: createLog({ level: 'silent', format: 'json' }),
           now: () => new Date(now),
         });

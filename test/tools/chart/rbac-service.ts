@@ -65,7 +65,7 @@ export class RecordedService {
     const apiServer = new ApiServer({ connection: this.account.connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
     const client = apiServer.asService;
     const now = () => new Date(Date.now() + 31 * 86_400_000);
-    if (identityRecords) await new RecordSweep({ client, namespace, log, now }).run();
+    if (identityRecords) await new RecordSweep({ serverClock: client.serverClock, client, namespace, log, now }).run();
     await sweepSessions(client, now);
     await apiServer.close();
   }
@@ -84,7 +84,7 @@ async function sweepSessions(client: ServiceClient, now: () => Date): Promise<vo
   revokedTokens.start();
   await store.find(randomUUID(), 'sweep', AbortSignal.timeout(5_000));
   await revokedTokens.whenKnown(AbortSignal.timeout(5_000));
-  const sweeper = new SessionSweeper({ store, revokedTokens, log, now, everyMs: 10 });
+  const sweeper = new SessionSweeper({ serverClock: client.serverClock, store, revokedTokens, log, now, everyMs: 10 });
   sweeper.start();
   await eventually(
     () => [...store.values(), ...revokedTokens.values()].length,
