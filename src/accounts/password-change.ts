@@ -3,12 +3,12 @@ import type { Config } from '../config/schema.ts';
 import { conflict, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
 import { type Account, accountOf } from './account.ts';
 import { type PasswordProblem, passwordProblems } from './password-policy.ts';
 import { PasswordSecrets } from './password-secret.ts';
 import type { Passwords } from './passwords.ts';
 import { phaseOf, phaseStatus } from './phase.ts';
-import { nextSecond, timestamp } from './timestamp.ts';
 import { UserRecords, untilUncontested } from './user-records.ts';
 import { userResource } from './user-resource.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
-import { timestamp } from './timestamp.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import { userApiVersion } from './user-resource.ts';
 
 const secrets: ResourceType = { group: '', version: 'v1', resource: 'secrets' };

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, isRecord, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
-import { nextSecond, timestamp } from './timestamp.ts';
+import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
 
 /** The custom resource RevokedToken; deploy/manifests holds its definition. */
 export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };

@@ -1,6 +1,5 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
-import { timestamp } from '../accounts/timestamp.ts';
 import type { Config } from '../config/schema.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
@@ -9,6 +8,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import { type Person, personOf, refused } from './person.ts';
 import type { CertificateRequest, UserCertificate } from './schema.ts';
 import { sign } from './signer.ts';

@@ -1,6 +1,5 @@
 import { groupResource } from '../accounts/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { timestamp } from '../accounts/timestamp.ts';
 import { untilUncontested } from '../accounts/user-records.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import { forbidden as forbiddenField, tooMany } from '../http/field-error.ts';
@@ -10,6 +9,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';

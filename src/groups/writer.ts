@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { groupApiVersion, groupResource } from '../accounts/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { timestamp } from '../accounts/timestamp.ts';
 import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../http/field-error.ts';
 import { checkTests, mergePatchOf } from '../http/json-patch.ts';
 import { type FieldValidation, readObject } from '../http/object-body.ts';
@@ -12,6 +11,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { groupKind } from './group-records.ts';

@@ -1,5 +1,6 @@
 import type { ServiceClient } from './api-server.ts';
 import { resourcePath } from './resource.ts';
+import { timestamp } from './timestamp.ts';
 
 const eventType = { group: '', version: 'v1', resource: 'events' };
 /** An object's name has at most 253 characters; a dot and 16 digits follow. */
@@ -28,7 +29,6 @@ export async function createEvent(
   { namespace, suffix, time, ...event }: EventInput,
   signal: AbortSignal,
 ): Promise<void> {
-  const timestamp = time.toISOString().replace(/\.\d+Z$/, 'Z');
   const { name } = event.involvedObject;
   await client.request({
     method: 'POST',
@@ -43,8 +43,8 @@ export async function createEvent(
       source: { component: 'atrium' },
       reportingComponent: 'atrium',
       reportingInstance: 'atrium',
-      firstTimestamp: timestamp,
-      lastTimestamp: timestamp,
+      firstTimestamp: timestamp(time),
+      lastTimestamp: timestamp(time),
       count: 1,
     },
   });

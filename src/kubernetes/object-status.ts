@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from './resource.ts';
+import { timestamp } from './timestamp.ts';
 
 /** @see https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#condition-v1-meta */
 export interface Condition {
@@ -20,7 +21,7 @@ export function setCondition(status: unknown, told: Omit<Condition, 'lastTransit
   const before = isRecord(status) && Array.isArray(status.conditions) ? status.conditions : [];
   const { lastTransitionTime } = before.filter(isRecord).find((one) => one.type === told.type && one.status === told.status) ?? {};
   const isKnown = typeof lastTransitionTime === 'string' && lastTransitionTime !== '';
-  return { ...told, lastTransitionTime: isKnown ? lastTransitionTime : `${now.toISOString().slice(0, 19)}Z` };
+  return { ...told, lastTransitionTime: isKnown ? lastTransitionTime : timestamp(now) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import type { SessionSecrets } from './session-record.ts';
 import type { RenewedTokens, TokenSet } from './types.ts';
 
@@ -50,7 +51,7 @@ export const endedPayloadSchema = renewPayload.meta({
 export type RenewPayload = z.output<typeof renewPayload>;
 
 /** RFC 3339 in whole seconds. */
-export const timeText = (unixSeconds: number): string => new Date(Math.floor(unixSeconds) * 1000).toISOString().replace('.000Z', 'Z');
+export const timeText = (unixSeconds: number): string => timestamp(new Date(unixSeconds * 1000));
 
 /** Of a session: no token leaves the service. */
 export const sessionPayload = ({ tokens, handle }: Pick<SessionSecrets, 'tokens' | 'handle'>): RenewPayload => ({

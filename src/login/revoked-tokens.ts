@@ -6,6 +6,7 @@ import type { Metrics } from '../http/metrics.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
@@ -274,4 +275,4 @@ export class RevokedTokens {
 }
 
 /** A token may count until the end of the second that its end lies in. */
-const wholeSeconds = (time: Date) => new Date(Math.ceil(time.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+const wholeSeconds = (time: Date) => timestamp(new Date(Math.ceil(time.getTime() / 1000) * 1000));

@@ -7,6 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
 import type { Seal } from '../http/seal.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import type { LoginFacts } from './login-facts.ts';
 import { isSecret, newSecret, type SessionCookie } from './session-cookie.ts';
 import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './session-record.ts';
@@ -179,4 +180,4 @@ export class Sessions {
 }
 
 /** RFC 3339 in whole seconds. */
-const timeText = (milliseconds: number) => new Date(Math.floor(milliseconds / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+const timeText = (milliseconds: number) => timestamp(new Date(milliseconds));

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { timestamp } from '../accounts/timestamp.ts';
 import { atMost } from '../http/bound.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import type { AccessTokenRow } from './row.ts';
 import { accessTokenKind } from './store.ts';
 

@@ -16,6 +16,11 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   },
   // The rest of these three lists is still to be converted to `ServiceResource` and `CallerResource`; they only get shorter.
   {
+    what: 'times in whole seconds: `timestamp`',
+    pattern: /toISOString\(\)(\.slice|\.replace\((\/|'\.))/,
+    home: ['kubernetes/timestamp.ts'],
+  },
+  {
     what: 'the path of a resource: kubernetes/resource-client.ts',
     pattern: /\bresourcePath\(/,
     home: [
