@@ -60,7 +60,11 @@ describe('a user record and the subject that logs in', () => {
     const { service } = party();
     const email = person('owner');
     const owner = await tokens(service);
-    const before = await recordOf(party(), email);
+    // The controller of users writes labels and conditions after a login.
+    const before = await eventually(
+      () => recordOf(party(), email),
+      (record) => record?.status.conditions !== undefined,
+    );
     person('another', { groups: ['admins'], name: 'Another' });
     for (const version of ['v1', 'v2'] as const) {
       const { callback } = await logIn(service, { version });
