@@ -75,7 +75,7 @@ async function renderedTemplates(helm: string, ...options: string[]): Promise<Re
 
 /**
  * The Job with the account of the service, which may make users anyway. An account of its own would need the user's hashed name in its
- * roles, which nobody should have to work out.
+ * roles, which readers should not have to work out.
  */
 function plainAdministrator(text: string): string {
   const objects = parseAllDocuments(text).filter((object) => {

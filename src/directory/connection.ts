@@ -13,8 +13,8 @@ const operationTimeoutMs = 30_000;
 const startTLS = '1.3.6.1.4.1.1466.20037';
 
 /**
- * A client on one connection, as secure as configured or none. The library would connect anew, in plain and as nobody, when a connection
- * has broken off; this one must not. TLS is done before the library gets the socket: what it has to say goes to nobody whose
+ * A client on one connection, as secure as configured or none. The library would connect again, in plain and anonymously, when a connection
+ * has broken off; this one must not. TLS is done before the library gets the socket: what it has to say goes to no server whose
  * certificate was not looked at, and nothing that was sent in plain before StartTLS is taken for an answer (RFC 4511 4.14).
  */
 export class Connection {

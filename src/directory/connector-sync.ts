@@ -4,7 +4,7 @@ import type { Connector } from './connection.ts';
 import type { DirectoryUsers, Membership } from './directory-users.ts';
 import type { ConnectorResult, SyncError } from './schema.ts';
 
-/** How an entry, a name or a whole directory failed; the message is for whoever may synchronise. */
+/** How an entry, a name or a whole directory failed; the message is for callers who may synchronise. */
 type Failure = Pick<SyncError, 'reason' | 'message'>;
 
 /** What a directory lists, read to the end. */
@@ -29,7 +29,7 @@ const maxEntry = 256;
 /** Members looked at between two turns of the event loop. */
 const slice = 100;
 
-const incomplete: Failure = { reason: 'Incomplete', message: 'the directory listed nobody' };
+const incomplete: Failure = { reason: 'Incomplete', message: 'the directory listed no users' };
 const refusals = {
   NameTaken: 'the name of the record belongs to a user with another e-mail address',
   Administrator: 'an administrator is never linked',

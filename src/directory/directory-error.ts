@@ -3,7 +3,7 @@ import { ResultCodeError } from 'ldapts';
 /** Why a directory was of no use. */
 export type DirectoryFailure = 'NotConfigured' | 'Unreachable' | 'BindRefused' | 'Incomplete';
 
-/** A directory was of no use. The message is for whoever may synchronise: it holds no secret, and no text that came from elsewhere. */
+/** A directory was of no use. The message is for callers who may synchronise: it holds no secret, and no text that came from elsewhere. */
 export class DirectoryError extends Error {
   override readonly name = 'DirectoryError';
   readonly reason: DirectoryFailure;

@@ -31,7 +31,7 @@ export interface DirectoryUsersOptions {
   now: () => Date;
 }
 
-/** Somebody, and the groups that the directory names. */
+/** A user, and the groups that the directory names. */
 export interface Membership {
   person: Person;
   groups: readonly string[];
@@ -51,7 +51,7 @@ export class DirectoryUsers {
     this.#written = new UserRecords(options.client);
   }
 
-  /** What would become of somebody, by what is seen. */
+  /** What would become of a user, by what is seen. */
   preview(membership: Membership, connector: Connector): UserChange | Refusal {
     return changeOf(this.#options.records.get(this.#nameOf(membership)), membership, connector);
   }

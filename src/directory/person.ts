@@ -3,7 +3,7 @@ import { displayName } from '../accounts/record-bounds.ts';
 import { recordName } from '../accounts/record-name.ts';
 import type { Connector } from './connection.ts';
 
-/** What a directory says of somebody. */
+/** What a directory says of a user. */
 export interface Person {
   readonly dn: string;
   /** Stays when the entry is renamed. */

@@ -36,7 +36,7 @@ const connectorResult = z
     linked: count.describe('Users of another source, or of none yet, with the address of an entry.'),
     restored: count.describe('Invalid users whose entry is there again.'),
     invalidated: count.describe('Users whose entry is gone.'),
-    failed: count.describe('Entries that became nobody.'),
+    failed: count.describe('Entries that became no user.'),
     errors: z.array(syncError).describe('At most 20.'),
   })
   .meta({ id: 'UserSyncConnectorResult' });

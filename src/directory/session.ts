@@ -51,7 +51,7 @@ export class DirectorySession {
     return this.#connection.close();
   }
 
-  /** Everybody. @throws DirectoryError Incomplete */
+  /** All users. @throws DirectoryError Incomplete */
   async people(): Promise<Listed> {
     const listed: Listed = { people: [], unfit: [] };
     const { id } = this.#connector.attributes;
@@ -92,7 +92,7 @@ export class DirectorySession {
     return false;
   }
 
-  /** Who has that e-mail address; undefined if nobody does, or several. @throws DirectoryError Incomplete */
+  /** Who has that e-mail address; undefined if none has, or several. @throws DirectoryError Incomplete */
   async find(email: string): Promise<Person | undefined> {
     const filter = new AndFilter({ filters: [this.#filters.people, this.#isEmail(email)] });
     const found: Entry[] = [];
@@ -104,7 +104,7 @@ export class DirectorySession {
     return person?.email.toLowerCase() === email.toLowerCase() ? person : undefined;
   }
 
-  /** The names of the groups of somebody, compared by the server. @throws DirectoryError Incomplete */
+  /** The names of the groups of a user, compared by the server. @throws DirectoryError Incomplete */
   async groupsOf({ dn }: Person): Promise<string[]> {
     const { groups } = this.#connector;
     if (groups === undefined || this.#filters.groups === undefined) return [];
@@ -142,7 +142,7 @@ export class DirectorySession {
  * @throws DirectoryError NotConfigured, Unreachable
  */
 export async function bindsAs(connector: Connector, dn: string, password: string, signal: AbortSignal): Promise<boolean> {
-  // A bind without a name or a password succeeds as nobody (RFC 4513 5.1.2): it proves nothing.
+  // A bind without a name or a password succeeds anonymously (RFC 4513 5.1.2): it proves nothing.
   if (!dn.includes('=') || password === '') return false;
   const connection = await Connection.open(connector, signal);
   try {

@@ -5,7 +5,7 @@ import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 
-/** What becomes of the record of somebody whom a directory lists. */
+/** What becomes of the record of a user whom a directory lists. */
 export type Outcome = 'created' | 'updated' | 'unchanged' | 'linked' | 'restored';
 
 /** What has to be written, whole or merged into the record; without either nothing has. */
@@ -15,7 +15,7 @@ export interface UserChange {
   groups?: string[];
 }
 
-/** Why nobody is made or changed by an entry. */
+/** Why an entry makes or changes no user. */
 export interface Refusal {
   outcome: 'failed';
   reason: 'NameTaken' | 'Administrator';
@@ -57,7 +57,7 @@ export function changeOf(
   if (account.isAdmin) return { outcome: 'failed', reason: 'Administrator' };
   const old = isRecord(object.spec) ? object.spec : {};
   const ids = linkedIDs(old.ids, identity);
-  // Whoever was registered ahead has no source yet: from now on it is this one.
+  // A user who was registered ahead has no source yet: from now on it is this one.
   const isUnclaimed = account.connectorType === '';
   if (!isOf(connector, account) && !isUnclaimed) {
     const isLinked = isDeepStrictEqual(ids, old.ids) || ids === undefined;

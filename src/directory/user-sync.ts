@@ -79,7 +79,7 @@ export class UserSync {
     const held = await this.#options.lock.take(signal);
     if (!(held instanceof HeldLock)) throw conflict(userResource, 'sync', 'another synchronisation is running', held.retryAfterSeconds);
     const finished = this.#track(this.#runHeld(held, connectors, request));
-    // Whoever no longer waits must not make it an unhandled rejection.
+    // A caller who no longer waits must not make it an unhandled rejection.
     finished.catch(() => undefined);
     const timer = new AbortController();
     try {
@@ -154,7 +154,7 @@ export class UserSync {
     });
   }
 
-  /** Every replica looks from time to time; whoever finds that it is due takes the lock. */
+  /** Every replica looks from time to time; the one that finds it due takes the lock. */
   async #keepSchedule(scheduleMs: number): Promise<void> {
     const { signal } = this.#stopping;
     const { lock, log } = this.#options;

@@ -17,18 +17,18 @@ interface AccountRules {
   now: () => Date;
 }
 
-/** What a session or token of somebody still counts for: asked at every use of one. */
+/** What a session or token of a user still counts for: asked at every use of one. */
 export function accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }: AccountRules): FindAccount {
   const isOurs = ({ connectorType, connectorID }: Account) =>
     connectorType === 'local' || (connectorType === 'ldap' && directories.has(connectorID));
-  // Who has to change a password does so at the next log-in; what the console has already goes on, and is let through to little else there.
+  // A user who has to change the password does so at the next login; what the console has already goes on, and is let through to little else there.
   const isOfConsole = (clientID: string | undefined, token: unknown) =>
     clientID === undefined || (clientID === consoleClientID && token !== undefined);
   return async (ctx, subject, token) => {
     requireKnown(accounts, localGroups);
     const account = accounts.get(subject.slice(subject.indexOf('.') + 1));
     if (account === undefined || subjectOf(account) !== subject || !isOurs(account)) return undefined;
-    // Locked stops the next log-in only, or a stranger could end somebody's session.
+    // Locked stops the next login only, or a stranger could end a user's session.
     const { phase } = phaseOf(account, now(), idleDays);
     if (phase === 'Invalid' || phase === 'Disabled') return undefined;
     if (authenticatedAt(ctx.oidc.session, token) < (account.sessionsNotBefore ?? 0)) return undefined;

@@ -8,7 +8,7 @@ import { type HandedOut, handedOut, type RecordIds } from './record-ids.ts';
 import type { IdentityRecords } from './records.ts';
 import { requestScope } from './request-scope.ts';
 
-/** How long a log-in that was proved may take to be picked up by the browser it was proved in. */
+/** How long a login that was proved may take to be picked up by the browser it was proved in. */
 const provedTtlSeconds = 120;
 const saveTries = 8;
 
@@ -22,7 +22,7 @@ export interface AdapterParts {
 }
 
 /**
- * Where the provider keeps what. An interaction, and a session in which nobody has logged in, stay with the browser; all others are
+ * Where the provider keeps what. An interaction, and a session without a login, stay with the browser; all others are
  * IdentityRecord objects. Models that are not used here (clients are configured, nothing is pushed or registered) have no records.
  */
 export function adapterFor({ records, browser, ids, ...guessing }: AdapterParts): (model: string) => Adapter {
@@ -85,8 +85,8 @@ function storeAdapter(model: string, records: IdentityRecords): Adapter {
     findByUid: (uid) => records.findBy(model, 'uid', uid),
     async upsert(id, payload, ttlSeconds = 0) {
       for (let left = saveTries; !(await records.save(model, id, payload, ttlSeconds)); left -= 1) {
-        // Two tabs of one session, say: the later one counts, unless the first was the log-out.
-        if (left === 1 || (await records.find(model, id)) === undefined) throw new errors.SessionNotFound('the log-in has ended meanwhile');
+        // Two tabs of one session, say: the later one counts, unless the first was the logout.
+        if (left === 1 || (await records.find(model, id)) === undefined) throw new errors.SessionNotFound('the login has ended meanwhile');
       }
     },
     async consume(id) {

@@ -23,7 +23,7 @@ interface BrowserRecordsOptions {
 }
 
 /**
- * Records of somebody who has not proved who he is yet: sealed into cookies of his own browser, one for each, so that a visitor who never
+ * Records of a user who has not logged in yet: sealed into cookies of their own browser, one for each, so that a visitor who never
  * logs in leaves nothing behind. At most five and 6 KiB of them are kept, the oldest go first.
  */
 export class BrowserRecords {

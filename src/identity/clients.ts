@@ -14,7 +14,7 @@ interface ClientsOptions {
   login: Config['login'];
   clients: Config['identity']['clients'];
   title: string;
-  /** Whether the console is told of log-outs here. */
+  /** Whether the console is told of logouts here. */
   backchannelLogout: boolean;
 }
 

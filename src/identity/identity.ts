@@ -1,6 +1,6 @@
 /**
- * The embedded OpenID provider: issuer, log-in page and records of people who have a password here. The protocol is `oidc-provider`'s;
- * ours are where it keeps its records, whom it asks about passwords and accounts, and what its pages look like. Whoever relies on it,
+ * The embedded OpenID provider: issuer, login page and records of users who have a password here. The protocol is `oidc-provider`'s;
+ * ours are where it keeps its records, whom it asks about passwords and accounts, and what its pages look like. A relying party,
  * the console included, knows it by its address only.
  */
 import type { Context, Middleware } from 'koa';
@@ -58,7 +58,7 @@ export interface Identity {
   /** To be put inside the frame, before the router: answers everything below `/identity`. */
   middleware: Middleware;
   /**
-   * Whoever holds that refresh token has just given the password again: what it renews counts from now on.
+   * The holder of that refresh token has just given the password again: what it renews counts from now on.
    *
    * @throws StatusError 503, 504
    */

@@ -35,7 +35,7 @@ export interface LogInParts {
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
-/** One visit to the log-in page, and whose wish it is that somebody logs in. */
+/** One visit to the login page, and which client asks for the login. */
 interface Visit {
   ctx: Context;
   provider: Provider;
@@ -45,7 +45,7 @@ interface Visit {
 }
 
 /**
- * The page that the provider sends browsers to when it needs a person: log-in, or a go-ahead for who is logged in already.
+ * The page that the provider sends browsers to when it needs a user: login, or the consent of a user who is logged in already.
  *
  * @throws SessionNotFound if this browser has not begun it, or too long ago
  */
@@ -53,13 +53,13 @@ export async function answerLogIn(parts: LogInParts, ctx: Context, provider: Pro
   if (!['GET', 'HEAD', 'POST'].includes(ctx.method)) throw methodNotAllowed(ctx.method, ['GET', 'HEAD', 'POST']);
   if (ctx.method === 'POST') checkSameOrigin(ctx, parts.origin);
   const interaction = await provider.interactionDetails(ctx.req, ctx.res);
-  if (interaction.uid !== uid) throw new errors.SessionNotFound('another log-in');
+  if (interaction.uid !== uid) throw new errors.SessionNotFound('another login');
   const clientID = String(interaction.params.client_id);
   const client: ClientMetadata | undefined = (await provider.Client.find(clientID))?.metadata();
   const visit = { ctx, provider, interaction, clientID, clientName: client?.client_name ?? clientID };
   if (ctx.method !== 'POST') return showForm(parts, visit);
   const form = await readForm(ctx);
-  if (form.has('cancel')) return finish(visit, { error: 'access_denied', error_description: 'the log-in was cancelled' });
+  if (form.has('cancel')) return finish(visit, { error: 'access_denied', error_description: 'the login was cancelled' });
   if (interaction.prompt.name === 'consent') return finish(visit, { ...interaction.lastSubmission, consent: {} });
   if (form.has('proof')) return changePassword(parts, visit, form);
   await logIn(parts, visit, { email: form.get('email') ?? '', password: form.get('password') ?? '' });
@@ -98,7 +98,7 @@ function askForPassword(parts: LogInParts, visit: Visit, form: { email: string; 
 async function succeed(parts: LogInParts, visit: Visit, account: Account): Promise<void> {
   await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
   await parts.knownBrowsers.remember(visit.ctx, account.uid);
-  // Of its own log-ins the console tells itself.
+  // The console records its own logins.
   if (visit.clientID !== parts.consoleClientID)
     parts.audit.record({ audit: 'LoginSucceeded', ...subjectsOf(visit, account), outcome: 'success' });
   await finish(visit, { login: { accountId: subjectOf(account), remember: false, amr: ['pwd'] }, consent: {} });

@@ -2,14 +2,14 @@ import type { Configuration } from 'oidc-provider';
 import { Agent, fetch } from 'undici';
 import { certificateAuthorities } from '../http/certificate-authorities.ts';
 
-/** Whoever logs out waits for all of them, which run at a time. */
+/** The user who logs out waits for all of them, which run at a time. */
 const timeoutMs = 2_500;
 const maxConnections = 16;
 
 type ProviderFetch = NonNullable<Configuration['fetch']>;
 
 /**
- * HTTP to relying parties that are to be told of a log-out, at addresses of the configuration alone: they may be inside the cluster, which
+ * HTTP to relying parties that are to be told of a logout, at addresses of the configuration alone: they may be inside the cluster, which
  * the provider's own dispatcher would refuse. No redirect is followed, and of the answer the status is all that is looked at.
  */
 export class LogoutRequests {

@@ -79,7 +79,7 @@ interface NewPasswordForm {
   formTargets: readonly string[];
 }
 
-/** In place of a log-in with a password that is due. */
+/** In place of a login with a password that is due. */
 export function newPasswordPage(texts: Texts, { email, proof, problem, minLength, formTargets }: NewPasswordForm): Page {
   const marks = problem !== undefined && html` aria-invalid="true"`;
   const field = (name: string, label: string, focus: Html | false) => html`<label for="${name}">${label}</label>

@@ -4,7 +4,7 @@ import type { ChangeVerdict, PasswordChange, ProvedPassword } from '../accounts/
 import type { Seal } from '../http/seal.ts';
 import type { NewPasswordProblem } from './pages.ts';
 
-/** Somebody at the log-in page has given the right password and has to choose another one. */
+/** A user at the login page has given the right password and has to choose another one. */
 const proof = z.object({
   /** The visit that it was given in: in no other does it prove anything. */
   interaction: z.string(),
@@ -26,8 +26,7 @@ export type NewPasswordVerdict =
   | { outcome: 'stale' };
 
 /**
- * Lets people change a password that is due in the middle of a log-in. That the old one was right is sealed into the form, so that nobody
- * has to type it again and no page has to hold it; it counts in this visit to the log-in page, until the password changes.
+ * Lets people change a password that is due in the middle of a login. That the old one was right is sealed into the form, so that no user has to type it again and no page has to hold it; it counts in this visit to the login page, until the password changes.
  */
 export class PasswordDue {
   readonly #options: PasswordDueOptions;

@@ -28,8 +28,8 @@ interface KeeperOptions {
 }
 
 /**
- * The provider, made when its keys can be read and made anew when they have been rotated: it keeps nothing itself, so one takes over from
- * the other without anybody noticing.
+ * The provider, made when its keys can be read and made again when they have been rotated: it keeps nothing itself, so one takes over from
+ * the other unnoticed.
  */
 export class ProviderKeeper {
   readonly #options: KeeperOptions;
@@ -52,7 +52,7 @@ export class ProviderKeeper {
     clearInterval(this.#timer);
   }
 
-  /** Why nobody can log in; undefined if they can. */
+  /** Why no user can log in; undefined if they can. */
   failure(): string | undefined {
     return this.#failure;
   }
@@ -107,7 +107,7 @@ export class ProviderKeeper {
     provider.on('backchannel.error', (_ctx, error, client) => {
       log.warn({ client: client.clientId, reason: error.message }, 'a relying party could not be told of a logout');
     });
-    // The log-out here ends what was issued to this browser, unless offline access was asked for and granted.
+    // The logout here ends what was issued to this browser, unless offline access was asked for and granted.
     provider.on('authorization.success', (ctx) => {
       nameFirstGrant(ctx);
       const { oidc } = ctx;

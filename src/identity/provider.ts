@@ -37,9 +37,9 @@ export interface ProviderParts {
   makeID: (model: HandedOut) => string;
   findAccount: FindAccount;
   views: Views;
-  /** Device authorizations, which are written down before anybody has proved anything. */
+  /** Device authorizations, which are stored before a user has logged in. */
   deviceCodes: { perSource: RateLimit; inAll: RateLimit };
-  /** Whether relying parties are told of log-outs here, and how. */
+  /** Whether relying parties are told of logouts here, and how. */
   backchannelLogout: boolean;
   fetch: NonNullable<Configuration['fetch']>;
   now: () => Date;
@@ -67,7 +67,7 @@ export function createProvider(parts: ProviderParts): Provider {
     },
     scopes: ['openid', 'offline_access', 'profile', 'email', 'groups'],
     claims: { openid: ['sub', 'federated_claims'], profile: ['name'], email: ['email'], groups: ['groups'] },
-    // Kubernetes reads groups and email from the ID token and asks nobody else.
+    // Kubernetes reads groups and email from the ID token and asks nowhere else.
     conformIdTokenClaims: false,
     responseTypes: parts.isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],
     pkce: { required: () => true },
@@ -129,8 +129,7 @@ function lifetimesOf({
 }
 
 /**
- * When a person is needed: to log in, also if the one who is logged in may not go on, and for a go-ahead where somebody else on the same
- * machine could be listening at the redirect URL (RFC 8252, 8.6). Other scopes need none: nothing is shared but who somebody is.
+ * When a user is needed: to log in, also if the one who is logged in may not go on, and for consent where another program on the same machine could be listening at the redirect URL (RFC 8252, 8.6). Other scopes need none: nothing is shared but who the user is.
  */
 function policy(): interactionPolicy.DefaultPolicy {
   const { Check, Prompt, base } = interactionPolicy;

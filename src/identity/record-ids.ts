@@ -11,7 +11,7 @@ const maxEnded = 10_000;
 /** The keys of another replica may be unknown here for a moment: what could not be read then is not ended for ever. */
 const endedMs = 60_000;
 
-/** Ids that nobody else can make: a made-up one is known without asking the API server. */
+/** Ids that only a replica can make: a made-up one is known without asking the API server. */
 export class RecordIds {
   readonly #seal: Seal;
   readonly #ended = new LRUCache<string, true>({ ...atMost(maxEnded), ttl: endedMs });

@@ -16,7 +16,7 @@ export interface ViewsOptions {
   choose: ReturnType<typeof languageChoice>;
 }
 
-/** Answers requests with pages in the language of whoever asks. */
+/** Answers requests with pages in the language of the browser. */
 export interface Views {
   readonly consoleURL: string;
   readonly title: string;
@@ -26,7 +26,7 @@ export interface Views {
   failure(ctx: Context, failure: FailureLike, error: unknown): void;
 }
 
-/** What a page tells of an error: the words of OAuth, in English, are for whoever is asked for help. */
+/** What a page tells of an error: the words of OAuth, in English, are for the people who are asked for help. */
 interface FailureLike {
   error: string;
   error_description?: string | undefined;
@@ -57,7 +57,7 @@ function formOf(ctx: KoaContextWithOIDC, route: string): pages.ProviderForm {
 
 const nameOf = (client: { clientName?: string | undefined; clientId: string } | undefined) => client?.clientName ?? client?.clientId ?? '';
 
-/** The page of whoever asks to log out; also in place of the provider's own page that posts itself by a script. */
+/** The page for a user who asks to log out; also in place of the provider's own page that posts itself by a script. */
 export function endSessionView(views: Views, ctx: KoaContextWithOIDC): void {
   const { oidc } = ctx;
   const texts = views.texts(ctx, oidc.params?.ui_locales);

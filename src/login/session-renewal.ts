@@ -42,7 +42,7 @@ export interface SessionRenewalOptions {
 }
 
 /**
- * Renews the tokens of sessions, one exchange at a time for each, however many replicas are asked by however many requests: whoever
+ * Renews the tokens of sessions, one exchange at a time for each, however many replicas are asked by however many requests: the one that
  * writes its name into the Session first (compare-and-swap) goes to the issuer, all others wait for what comes of it.
  */
 export class SessionRenewal {

@@ -113,7 +113,7 @@ export class SessionStore {
   }
 
   /**
-   * As `get`, but a session that the watch has not told of yet is looked for: another replica may have made it a moment ago. Whoever
+   * As `get`, but a session that the watch has not told of yet is looked for: another replica may have made it a moment ago. A caller who
    * makes names up cannot turn them into calls: what is gone is remembered, and calls are counted per client address.
    *
    * @throws StatusError 503, 504

@@ -1,5 +1,5 @@
 /**
- * Bearer tokens of the embedded cluster: JSON Web Tokens shaped as the API server's TokenRequest makes them. Whoever a token
+ * Bearer tokens of the embedded cluster: JSON Web Tokens shaped as the API server's TokenRequest makes them. The user a token
  * names is in the token, so that the demo's people have one without being objects of the cluster.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#schema-for-service-account-private-claims

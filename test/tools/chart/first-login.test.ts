@@ -61,7 +61,7 @@ describe('the notes after the installation', () => {
   });
 
   it('say what is missing', async () => {
-    expect(await notes({})).to.include('Nobody can log in yet: set config.server.publicURL');
+    expect(await notes({})).to.include('No user can log in yet: set config.server.publicURL');
     expect(await notes({ 'config.server': server }))
       .to.include('There is no user yet: set admin.email')
       .and.to.include('Nothing outside the cluster');
