@@ -31,7 +31,7 @@ const slice = 100;
 
 const incomplete: Failure = { reason: 'Incomplete', message: 'the directory listed no users' };
 const refusals = {
-  NameTaken: 'the name of the record belongs to a user with another e-mail address',
+  NameTaken: 'a record of another e-mail address has the name: delete that record first',
   Administrator: 'an administrator is never linked',
 };
 

@@ -176,9 +176,9 @@ function nameErrors(body: unknown, email: string): FieldError[] {
   return [invalidValue('metadata.name', name, `must be ${expected}, which the e-mail address makes it, or left out`)];
 }
 
-/** Another email can only have the name by a chance that was never seen yet, or by hand. */
+/** Another email can only have the name by a chance that was never seen yet, or by hand. Until it is deleted the person can neither be made nor log in. */
 function refuseKnown(name: string, email: string, byEmail: Account | undefined, byName: Account | undefined): void {
   if (byName !== undefined && byName.email.toLowerCase() !== email.toLowerCase())
-    throw conflict(userResource, name, 'the name belongs to a user with another e-mail address');
+    throw conflict(userResource, name, `a record of another e-mail address has the name ${name}: delete that record first`);
   if (byEmail !== undefined) throw alreadyExists(userResource, byEmail.name);
 }

@@ -121,4 +121,26 @@ describe('REC-03 a record under another name than the rule’s', () => {
       expect(await hers()).to.deep.equal(before);
     }
   });
+
+  it('REC-03 tells who makes the honest user what stands in the way, and gives the name back when it is deleted', async () => {
+    const honest = 'honest@example.com';
+    const name = nameOf(honest);
+    const squatter = aUser('squatter@example.com', { name });
+    await server.kubernetes.apply(squatter);
+    const make = () =>
+      server.request('/auth/v1/users', { method: 'POST', as: 'manager', body: { spec: { email: honest, password: 'a long password' } } });
+
+    const refused = await make();
+
+    expect(refused.status).to.equal(409);
+    const { message } = (await refused.json()) as { message: string };
+    expect(message).to.contain(`a record of another e-mail address has the name ${name}`).and.to.contain('delete');
+    expect(message).to.not.contain('squatter');
+    await eventually(
+      async () => (await read(name)).status?.phase,
+      (phase) => phase === 'Invalid',
+    );
+    expect((await server.request(`/auth/v1/users/${name}`, { method: 'DELETE', as: 'manager' })).status).to.equal(204);
+    expect((await make()).status).to.equal(201);
+  });
 });
