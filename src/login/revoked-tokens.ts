@@ -5,10 +5,9 @@ import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../acc
 import type { Metrics } from '../http/metrics.ts';
 import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
-import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
 import type { VerifiedClaims } from './types.ts';
@@ -90,7 +89,7 @@ interface Spec {
 
 /** What does not count any more although its own time is not over; every replica follows it. */
 export class RevokedTokens {
-  readonly #client: ServiceClient;
+  readonly #objects: ServiceResource;
   readonly #now: () => Date;
   readonly #cache: WatchCache<RevokedTokenRow>;
   /** Whose bearer tokens have ended. */
@@ -99,7 +98,7 @@ export class RevokedTokens {
   readonly #endedLogins = new EndedLogins();
 
   constructor({ client, log, metrics, now = () => new Date() }: RevokedTokensOptions) {
-    this.#client = client;
+    this.#objects = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
     this.#now = now;
     this.#cache = new WatchCache<RevokedTokenRow>(
       { client, log, metrics },
@@ -238,13 +237,7 @@ export class RevokedTokens {
 
   /** Deletes one whose time is over. @throws StatusError 503, 504 */
   async remove({ name, uid }: RevokedTokenRow, signal: AbortSignal): Promise<void> {
-    const path = resourcePath(revokedTokenResource, { name });
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
-    try {
-      await this.#client.request({ method: 'DELETE', path, body, call: 'delete revokedtokens', signal });
-    } catch (error) {
-      if (!(error instanceof UpstreamError && [404, 409].includes(error.status.code))) throw error;
-    }
+    await this.#objects.remove(name, { preconditions: { uid }, signal });
   }
 
   #atLeast(expiresAt: number): Date {
@@ -253,23 +246,16 @@ export class RevokedTokens {
 
   /** @returns false if it was there already */
   async #create(kind: RevokedKind, name: string, { expiration, notBefore, ...rest }: Spec, signal: AbortSignal): Promise<boolean> {
-    const body = {
+    const object = {
       apiVersion: 'auth.platform.io/v1',
       kind: 'RevokedToken',
       metadata: { name },
       spec: { kind, expiration: wholeSeconds(expiration), ...(notBefore && { notBefore: wholeSeconds(notBefore) }), ...rest },
     };
-    const path = resourcePath(revokedTokenResource);
-    let created: unknown;
-    try {
-      created = await this.#client.request({ method: 'POST', path, body, call: 'create revokedtokens', signal });
-    } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error;
-      if (error.status.code === 409) return false;
-      throw serviceUnavailable('kubernetes', { cause: error });
-    }
+    const created = await this.#objects.create(object, { signal });
+    if (created === 'conflict') return false;
     // From the answer on it counts here; elsewhere as soon as the watch tells.
-    if (kind !== 'Flow' && isKubernetesObject(created)) await this.#cache.waitFor(created.metadata.resourceVersion, seenWithinMs, signal);
+    if (kind !== 'Flow') await this.#cache.waitFor(created.metadata.resourceVersion, seenWithinMs, signal);
     return true;
   }
 }

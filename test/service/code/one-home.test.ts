@@ -36,7 +36,6 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
       'kubernetes/list-watch.ts',
       'kubernetes/resource-client.ts',
       'kubernetes/resource.ts',
-      'login/revoked-tokens.ts',
       'login/session-store.ts',
       'users/native.ts',
       'users/patch.ts',
@@ -46,13 +45,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'deletions with preconditions: kubernetes/resource-client.ts',
     pattern: /'DeleteOptions'/,
-    home: [
-      'identity/sweep.ts',
-      'kubernetes/resource-client.ts',
-      'login/revoked-tokens.ts',
-      'login/session-store.ts',
-      'users/references.ts',
-    ],
+    home: ['identity/sweep.ts', 'kubernetes/resource-client.ts', 'login/session-store.ts', 'users/references.ts'],
   },
   {
     what: 'merge patches: kubernetes/resource-client.ts',
