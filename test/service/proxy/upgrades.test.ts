@@ -1,0 +1,391 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { Passwords } from '../../src/accounts/passwords.ts';
+import { Browser } from '../identity/browser.ts';
+import { eventually } from '../support/cluster-admin.ts';
+import { freePort } from '../support/free-port.ts';
+import { addLocalUser } from '../support/local-user.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { aUser } from '../users/a-user.ts';
+import { ApiServerBetween } from './api-server-between.ts';
+
+const base = '/api/kubernetes';
+const exec = `${base}/api/v1/namespaces/default/pods/x/exec?command=id&stdout=true`;
+const email = 'ann@example.com';
+const password = 'Zuihitsu-84-bloom';
+
+interface Opened {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Of a refusal. */
+  body: string;
+  socket: Socket | undefined;
+}
+
+const base64url = (token: string) => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+
+describe('connections in another protocol, through the service', () => {
+  const between = new ApiServerBetween();
+  let server: TestServer;
+  let token: string;
+  let browser: Browser;
+  /** Those of the API server's side. */
+  let upstream: Duplex[] = [];
+  const opened: Socket[] = [];
+
+  before(async () => {
+    const port = await freePort();
+    server = await startServer({
+      between: between.start,
+      config: { server: { port, publicURL: `http://127.0.0.1:${port}` }, kubernetes: { credentials: 'impersonate' } },
+    });
+    await server.kubernetes.applyFile('impersonation.yaml');
+    await addLocalUser(server.kubernetes, aUser(email), await new Passwords().hash(password));
+    token = await server.token('alice');
+    browser = await logIn();
+  });
+  after(() => server?.stop());
+  beforeEach(() => {
+    between.received.length = 0;
+    upstream = [];
+    between.upgrade = (received, socket) => {
+      upstream.push(socket);
+      const { upgrade = '', 'sec-websocket-protocol': protocol } = received.headers;
+      const lines = [
+        'HTTP/1.1 101 Switching Protocols',
+        `Upgrade: ${upgrade}`,
+        'Connection: Upgrade',
+        'Sec-WebSocket-Accept: x',
+        'X-Stream-Protocol-Version: v4.channel.k8s.io',
+        'Set-Cookie: a=b',
+        ...(protocol ? [`Sec-WebSocket-Protocol: ${protocol.split(',')[0]}`] : []),
+      ];
+      socket.write(`${lines.join('\r\n')}\r\n\r\nhello`);
+      socket.on('data', (chunk) => socket.write(`echo ${chunk}`));
+    };
+    between.handle = (_request, response) => response.setHeader('Content-Type', 'application/json').end('{}');
+  });
+  afterEach(() => {
+    for (const socket of opened) socket.destroy();
+  });
+
+  async function logIn(): Promise<Browser> {
+    const visitor = new Browser(server.url, [server.url]);
+    const login = await eventually(
+      () => visitor.get(`${server.url}/api/v2/token/login?token_storage=cookie`),
+      ({ response }) => response.status === 200,
+    );
+    const { url } = await visitor.submit(await visitor.get(JSON.parse(login.body).auth_url), { email, password });
+    expect((await visitor.get(`${server.url}/api/v2/token/callback${url.search}`)).response.status).to.equal(200);
+    return visitor;
+  }
+  const cookie = (of = browser) => ({ Cookie: of.cookies.map(({ name, value }) => `${name}=${value}`).join('; ') });
+
+  async function answerTo(call: ClientRequest): Promise<Opened> {
+    call.on('error', () => undefined);
+    call.end();
+    const answer = await Promise.race([once(call, 'upgrade'), once(call, 'response')]);
+    const [response, socket] = answer;
+    const isSwitched = response.statusCode === 101;
+    if (isSwitched) {
+      opened.push(socket);
+      socket.on('error', () => undefined);
+      socket.unshift(answer[2]);
+    }
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: isSwitched ? '' : await text(response),
+      socket: isSwitched ? socket : undefined,
+    };
+  }
+  const open = (headers: OutgoingHttpHeaders, { method = 'GET', path = exec, protocol = 'websocket' } = {}) =>
+    answerTo(
+      request(`${server.url}${path}`, {
+        method,
+        headers: {
+          Connection: 'Upgrade',
+          Upgrade: protocol,
+          'Sec-WebSocket-Version': '13',
+          'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+          ...headers,
+        },
+      }),
+    );
+  const reason = ({ status, body }: Opened) => [status, JSON.parse(body).details?.causes?.[0]?.reason];
+  const closed = (socket: Duplex | undefined) => eventually(() => socket?.destroyed || socket?.closed || socket?.readableEnded, Boolean);
+
+  it('KPX-03 opens a WebSocket by cookie for pages of ours alone, and nothing else', async () => {
+    const origins: Record<string, OutgoingHttpHeaders> = {
+      none: {},
+      null: { Origin: 'null' },
+      evil: { Origin: 'https://evil.example' },
+      sibling: { Origin: 'http://evil.127.0.0.1' },
+      'evil, and the browser says ours': { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' },
+      'none, and the browser says ours': { 'Sec-Fetch-Site': 'same-origin' },
+    };
+    for (const [name, headers] of Object.entries(origins))
+      expect(reason(await open({ ...cookie(), ...headers })), name).to.deep.equal([403, 'CrossSiteRequest']);
+    expect(reason(await open({ ...cookie(), Origin: server.url }, { method: 'POST', protocol: 'SPDY/3.1' }))).to.deep.equal([
+      403,
+      'CrossSiteRequest',
+    ]);
+    expect(between.received).to.deep.equal([]);
+
+    expect((await open({ ...cookie(), Origin: server.url, 'Sec-Fetch-Dest': 'websocket' })).status).to.equal(101);
+  });
+
+  it('KPX-03 opens one by bearer without an Origin, SPDY too, and tells the API server its own', async () => {
+    const { status, headers } = await open({
+      Authorization: `Bearer ${token}`,
+      Cookie: 'a=b',
+      'Sec-WebSocket-Protocol': 'v5.channel.k8s.io, v4.channel.k8s.io',
+      'Sec-WebSocket-Extensions': 'permessage-deflate',
+      'X-Forwarded-For': '10.0.0.1',
+    });
+    expect(status).to.equal(101);
+    expect(headers).to.deep.include({
+      upgrade: 'websocket',
+      connection: 'Upgrade',
+      'sec-websocket-protocol': 'v5.channel.k8s.io',
+      'sec-websocket-accept': 'x',
+      'x-stream-protocol-version': 'v4.channel.k8s.io',
+    });
+    expect(headers).to.not.have.property('set-cookie');
+    const { host, origin, ...sent } = between.last.headers;
+    expect(origin).to.equal(`https://${host}`);
+    expect(sent).to.deep.equal({
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      authorization: `Bearer ${token}`,
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-version': '13',
+      'sec-websocket-protocol': 'v5.channel.k8s.io, v4.channel.k8s.io',
+      'sec-websocket-extensions': 'permessage-deflate',
+    });
+
+    const spdy = { 'X-Stream-Protocol-Version': 'v4.channel.k8s.io', Authorization: `Bearer ${token}`, 'Content-Length': '0' };
+    expect((await open(spdy, { method: 'POST', protocol: 'SPDY/3.1' })).headers.upgrade).to.equal('SPDY/3.1');
+    expect(between.last.headers).to.include({ upgrade: 'spdy/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io' });
+    expect(between.last.headers).to.not.have.property('origin');
+  });
+
+  it('AUZ-04 opens one by cookie in the name of the person, with nothing that they sent', async () => {
+    await open({ ...cookie(), Origin: server.url });
+    const { authorization, cookie: sent, 'impersonate-user': user } = between.last.headers;
+    expect([sent, user]).to.deep.equal([undefined, email]);
+    expect(authorization).to.match(/^Bearer /);
+  });
+
+  it('KPX-03 answers any other Upgrade as if it were not there', async () => {
+    const path = `${base}/apis/between/v1/things`;
+    for (const [method, protocol] of [
+      ['GET', 'h2c'],
+      ['GET', 'SPDY/3.1'],
+      ['POST', 'websocket'],
+      ['GET', 'websocket, h2c'],
+      ['GET', 'TLS/1.0'],
+    ] as const) {
+      const { status, body } = await open({ Authorization: `Bearer ${token}` }, { method, path, protocol });
+      expect([status, body], `${method} ${protocol}`).to.deep.equal([200, '{}']);
+      expect(between.last.headers).to.not.have.property('upgrade');
+    }
+    const elsewhere = await open({}, { path: '/api/v1/modules' });
+    expect(elsewhere.status).to.equal(200);
+    expect((await open({ Authorization: `Bearer ${token}` }, { path: '/api/kubernetesx/api' })).status).to.equal(404);
+  });
+
+  it('KPX-02 takes one token from the sub-protocols, never beside another, and never sends it on', async () => {
+    const good = base64url(token);
+    const bad = base64url('nonsense');
+    const withProtocols = (protocols: string, headers: OutgoingHttpHeaders = {}) =>
+      open({ 'Sec-WebSocket-Protocol': protocols, ...headers });
+    const refused: [string, OutgoingHttpHeaders?][] = [
+      [`${good}, v4.channel.k8s.io`, { Authorization: `Bearer ${token}` }],
+      [`${good}, v4.channel.k8s.io`, { Authorization: 'Bearer nonsense' }],
+      [`${good}, v4.channel.k8s.io`, { Authorization: 'Basic YTpi' }],
+      [`v4.channel.k8s.io,${bad}`, { Authorization: `Bearer ${token}` }],
+      [`${good}, ${good}, v4.channel.k8s.io`],
+      [`${bad}, ${good}`],
+      [`${bad}, v4.channel.k8s.io`],
+      ['base64url.bearer.authorization.k8s.io., v4.channel.k8s.io'],
+      [`${good}=, v4.channel.k8s.io`],
+      [`${good}, v4.channel.k8s.io`, { Authorization: '' }],
+      [`${base64url('a b')}, v4.channel.k8s.io`],
+      [`${bad}, v4.channel.k8s.io`, { ...cookie(), Origin: server.url }],
+    ];
+    for (const [protocols, headers] of refused) expect((await withProtocols(protocols, headers)).status, protocols).to.equal(401);
+    expect(between.received).to.deep.equal([]);
+
+    const { status, headers } = await withProtocols(`v5.channel.k8s.io , ${good},v4.channel.k8s.io`);
+    expect([status, headers['sec-websocket-protocol']]).to.deep.equal([101, 'v5.channel.k8s.io']);
+    expect(between.last.headers).to.include({
+      authorization: `Bearer ${token}`,
+      'sec-websocket-protocol': 'v5.channel.k8s.io, v4.channel.k8s.io',
+    });
+    await withProtocols(good);
+    expect(between.last.headers).to.not.have.property('sec-websocket-protocol');
+    // Without an upgrade it is no credential.
+    const plain = await server.request(exec, { headers: { 'Sec-WebSocket-Protocol': good } });
+    expect(plain.status).to.equal(401);
+    for (const line of [...server.logLines, ...server.auditLines]) expect(line).to.not.contain(good.split('.').at(-1));
+  });
+
+  it('carries bytes both ways, from the first one on', async () => {
+    const { socket } = await open({ Authorization: `Bearer ${token}` });
+    let received = '';
+    socket?.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket?.write('one');
+    await eventually(
+      () => received,
+      (all) => all === 'helloecho one',
+    );
+  });
+
+  it('gives back a refusal of the API server with its own Status', async () => {
+    const body = '{"kind":"Status","code":403,"message":"pods \\"x\\" is forbidden"}';
+    between.upgrade = (_request, socket) =>
+      socket.end(
+        `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nAudit-Id: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
+    const refused = await open({ Authorization: `Bearer ${token}` });
+    expect(refused).to.deep.include({ status: 403, body, socket: undefined });
+    expect(refused.headers).to.include({ 'audit-id': 'a', 'cross-origin-resource-policy': 'same-origin', connection: 'close' });
+
+    between.upgrade = (_request, socket) => socket.destroy();
+    expect(await open({ Authorization: `Bearer ${token}` })).to.include({ status: 503 });
+    between.upgrade = (_request, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n');
+    expect(await open({ Authorization: `Bearer ${token}` })).to.include({ status: 503 });
+  });
+
+  it('ends one side when the other has gone', async () => {
+    for (const isOurs of [true, false]) {
+      const { socket } = await open({ Authorization: `Bearer ${token}` });
+      const there = upstream.at(-1);
+      socket?.resume();
+      if (isOurs) socket?.destroy();
+      else there?.destroy();
+      await closed(isOurs ? there : socket);
+    }
+  });
+
+  it('ends the call when the caller goes before there is an answer', async () => {
+    let there: Duplex | undefined;
+    between.upgrade = (_request, socket) => {
+      there = socket;
+      socket.resume();
+    };
+    const call = request(`${server.url}${exec}`, {
+      headers: { Connection: 'Upgrade', Upgrade: 'websocket', Authorization: `Bearer ${token}` },
+    });
+    call.on('error', () => undefined);
+    call.end();
+    await eventually(() => there, Boolean);
+    call.destroy();
+    await closed(there);
+  });
+
+  it('AUZ-07 ends with the session: its connections, watches and logs', async () => {
+    const other = await logIn();
+    const ended = { ...cookie(other), Origin: server.url };
+    const { socket } = await open(ended);
+    socket?.resume();
+    between.handle = (_request, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).write('{}\n');
+    const watch = await server.request(`${base}/apis/between/v1/things?watch=true`, { headers: ended });
+    const rest = watch.text().catch(() => 'cut');
+    const { socket: ofAnother } = await open({ ...cookie(), Origin: server.url });
+    ofAnother?.resume();
+
+    const out = await server.request('/auth/v1/sessions', { method: 'GET', headers: ended });
+    expect(out.status).to.equal(200);
+    expect((await server.request('/auth/v1/sessions?keepCurrent=false', { method: 'DELETE', headers: ended })).status).to.be.oneOf([
+      200, 204,
+    ]);
+    await closed(socket);
+    await closed(upstream[0]);
+    expect(await rest).to.equal('cut');
+    // All sessions of this person have ended with it.
+    await closed(ofAnother);
+    browser = await logIn();
+  });
+
+  it('KPX-05 answers scripts of ours alone by cookie: no image, frame, link, script, or page of another site', async () => {
+    const refused: OutgoingHttpHeaders[] = [
+      ...['image', 'script', 'iframe', 'document', 'style', 'object', 'worker', 'serviceworker', 'embed', 'report'].map((dest) => ({
+        'Sec-Fetch-Site': 'same-origin',
+        'Sec-Fetch-Dest': dest,
+      })),
+      { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'empty' },
+      { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Dest': 'empty' },
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+    ];
+    const path = `${base}/apis/between/v1/things`;
+    for (const headers of refused) {
+      const call = request(`${server.url}${path}`, { headers: { ...cookie(), ...headers } });
+      expect(reason(await answerTo(call)), JSON.stringify(headers)).to.deep.equal([403, 'CrossSiteRequest']);
+    }
+    expect(between.received).to.deep.equal([]);
+    for (const headers of [{}, { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Dest': 'empty' }, { Origin: server.url }])
+      expect((await answerTo(request(`${server.url}${path}`, { headers: { ...cookie(), ...headers } }))).status).to.equal(200);
+    // A bearer is sent by no page that does not know it.
+    const bearer = { Authorization: `Bearer ${token}`, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' };
+    expect((await answerTo(request(`${server.url}${path}`, { headers: bearer }))).status).to.equal(200);
+  });
+
+  it('LIM-04 lets one caller have 100 watches and connections, and others theirs', async () => {
+    between.handle = (_request, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).write('{}\n');
+    const ends = new AbortController();
+    const watch = (as: 'alice' | 'bob') => server.request(`${base}/apis/between/v1/things?watch=1`, { as, signal: ends.signal });
+    // One that nobody holds is cancelled by the garbage collector.
+    const answers: Response[] = [];
+    await eventually(
+      async () => {
+        const answer = await watch('alice');
+        answers.push(answer);
+        return answer.status;
+      },
+      (status) => status === 429,
+    );
+    expect(answers.filter(({ status }) => status === 200)).to.have.lengthOf(100);
+    expect(await open({ Authorization: `Bearer ${token}` })).to.include({ status: 429 });
+    expect((await watch('bob')).status).to.equal(200);
+    ends.abort();
+    await eventually(
+      () => open({ Authorization: `Bearer ${token}` }),
+      ({ status }) => status === 101,
+    );
+  });
+});
+
+describe('connections in another protocol that end', () => {
+  it('cuts one that is silent, and all when the service stops', async () => {
+    const between = new ApiServerBetween();
+    let there: Duplex | undefined;
+    between.upgrade = (_request, socket) => {
+      there = socket;
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+      socket.resume();
+    };
+    for (const idleTimeout of ['300ms', '1h']) {
+      const server = await startServer({ between: between.start, config: { kubernetes: { proxy: { idleTimeout } } } });
+      const headers = { Connection: 'Upgrade', Upgrade: 'websocket', Authorization: `Bearer ${await server.token('alice')}` };
+      const call = request(`${server.url}${exec}`, { headers });
+      call.end();
+      const [, socket] = (await once(call, 'upgrade')) as [unknown, Socket];
+      socket.resume();
+      const ended = once(socket, 'close');
+      const upstreamEnded = once(there as Duplex, 'close');
+      if (idleTimeout === '1h') await server.stopFirst();
+      await ended;
+      await upstreamEnded;
+      await server.stop();
+    }
+  });
+});
