@@ -101,6 +101,16 @@ describe('kubectl through the service, with pods', () => {
     web.close();
   });
 
+  it('applies on the server, and describes a pod', async () => {
+    const file = join(suite.node.directory, 'map.yaml');
+    await writeFile(file, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied, namespace: default}\ndata: {a: "1"}\n');
+    expect(await output('apply', '--server-side', '-f', file)).to.equal('configmap/applied serverside-applied\n');
+    expect(await output('diff', '--server-side', '-f', file)).to.equal('');
+    expect(await output('describe', 'pod', 'shell')).to.match(/Status: +Running/);
+    expect(await output('get', 'pods', '--all-namespaces', '-o', 'wide')).to.match(/shell +1\/1 +Running/);
+    expect(await output('explain', 'pods.spec.nodeName')).to.match(/FIELD: nodeName <string>/);
+  });
+
   it('tells the refusal of the API server of an exec', async () => {
     const asViewer = { ...suite.target, token: await suite.server.token('viewer') };
     const { isDone, stderr } = await kubectl(asViewer, 'exec', 'shell', '--', 'id');

@@ -4,12 +4,12 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { Passwords } from '../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/accounts/passwords.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { freePort } from '../../support/free-port.ts';
+import { addLocalUser } from '../../support/local-user.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
 import { Browser } from '../identity/browser.ts';
-import { eventually } from '../support/cluster-admin.ts';
-import { freePort } from '../support/free-port.ts';
-import { addLocalUser } from '../support/local-user.ts';
-import { startServer, type TestServer } from '../support/server.ts';
 import { aUser } from '../users/a-user.ts';
 import { ApiServerBetween } from './api-server-between.ts';
 
