@@ -260,7 +260,7 @@ describe('what goes to the API server, and what comes back', () => {
     }
   });
 
-  it('LIM-09 holds back the API server while a client reads nothing', async () => {
+  it('LIM-04 holds back the API server while a client reads nothing', async () => {
     let written = 0;
     let isHeldBack = false;
     between.handle = (_request, response) => {

@@ -339,7 +339,7 @@ describe('connections in another protocol, through the service', () => {
     expect((await answerTo(request(`${server.url}${path}`, { headers: bearer }))).status).to.equal(200);
   });
 
-  it('LIM-04 lets one caller have 100 watches and connections, and others theirs', async () => {
+  it('LIM-11 lets one caller have 100 watches and connections, and others theirs', async () => {
     between.handle = (_request, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).write('{}\n');
     const ends = new AbortController();
     const watch = (as: 'alice' | 'bob') => server.request(`${base}/apis/between/v1/things?watch=1`, { as, signal: ends.signal });
