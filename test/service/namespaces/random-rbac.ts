@@ -2,6 +2,7 @@
 import type { Who } from '../../../src/kubernetes/rbac-grants.ts';
 import type { AccessQuestion } from '../../../src/kubernetes/rbac-rules.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
+import { randomNumbers } from '../../support/random-numbers.ts';
 import { aBinding, aNamespace, aRole, type Rule } from './objects.ts';
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'bind'];
@@ -21,17 +22,6 @@ const peopleGroups = [
 ];
 
 export const randomNamespaces = Array.from({ length: 8 }, (_, index) => `random-${index}`);
-
-/** Numbers from 0 to 1. @see https://en.wikipedia.org/wiki/Xorshift */
-function randomNumbers(seed: number): () => number {
-  let state = seed * 2_654_435_761 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
-}
 
 export class RandomRbac {
   readonly #random: () => number;

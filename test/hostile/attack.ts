@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { nameOf } from '../users/a-user.ts';
+import { bearerHeaders, Hand, openAtIssuer, openLocal } from './hand.ts';
+import { administrators, honest, honestPassword } from './people.ts';
+import { type ApiStep, type As, type KubectlStep, placeholder, type Step } from './steps.ts';
+import type { Call, World } from './world.ts';
+
+const madeToken = z.object({ token: z.string() });
+const renewed = z.object({ access_token: z.string().optional(), refresh_token: z.string().optional() });
+const stored = z.object({ metadata: z.object({ uid: z.string(), resourceVersion: z.string() }) });
+
+/** What the attacker has changed as the role allows: of these nothing is promised any more. */
+export interface Touched {
+  /** Names of records. */
+  readonly records: Set<string>;
+  hasGroups: boolean;
+  hasSessions: boolean;
+  hasTokens: boolean;
+}
+
+/** Does the steps in a world, and keeps what comes into the attacker's hand by it. */
+export class Attack {
+  readonly hand = new Hand();
+  readonly touched: Touched = { records: new Set(), hasGroups: false, hasSessions: false, hasTokens: false };
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** @returns what a person would note of it */
+  async perform(step: Step): Promise<string> {
+    switch (step.do) {
+      case 'kubectl':
+        return this.#kubectl(step);
+      case 'api':
+        return this.#api(step);
+      case 'login':
+        return this.#world.isEmbedded ? this.#keep(await openLocal(this.#world, step)) : 'no login by passwords';
+      case 'issuer':
+        return this.#keep(await openAtIssuer(this.#world, step));
+      case 'token':
+        return this.#makeToken(step.as);
+      case 'refresh':
+      case 'logout':
+        return this.#renew(step.do, step.as);
+      case 'wait':
+        await sleep(step.ms);
+        return '';
+      case 'clock':
+        this.#world.clock.advance(step.seconds);
+        return '';
+      case 'restore':
+        return this.#restore(step.email);
+      case 'race':
+        return (await Promise.all(step.steps.map((one) => this.perform(one)))).join(' | ');
+    }
+  }
+
+  #keep(credential: Awaited<ReturnType<typeof openLocal>>): string {
+    if (credential === undefined) return 'refused';
+    this.hand.add(credential);
+    return 'logged in';
+  }
+
+  async #kubectl({ method, path, body, type, impersonate }: KubectlStep): Promise<string> {
+    const headers = {
+      ...bearerHeaders(this.#world.token),
+      ...(type && { 'content-type': type }),
+      ...(impersonate && { 'impersonate-user': impersonate }),
+    };
+    return this.#send({ to: 'cluster', method, path, body, headers });
+  }
+
+  async #api({ as, method, path, body, type }: ApiStep): Promise<string> {
+    const headers = this.#headersOf(as);
+    return this.#send({ to: 'service', method, path, body, headers: { ...headers, ...(type && { 'content-type': type }) } });
+  }
+
+  async #send(call: Call): Promise<string> {
+    const body = await this.#filled(call.body);
+    const { status, body: answer } = await this.#world.call({ ...call, body });
+    if (status < 300 && call.method !== 'GET') this.#touch(call);
+    const message = typeof answer === 'object' && answer !== null && 'message' in answer ? ` ${String(answer.message).slice(0, 160)}` : '';
+    return `${status}${status < 300 ? '' : message}`;
+  }
+
+  async #makeToken(as: As): Promise<string> {
+    const headers = this.#headersOf(as);
+    const of = as === 'token' ? 'manager' : (this.hand.find(as)?.of ?? as);
+    const { status, body } = await this.#world.call({
+      to: 'service',
+      method: 'POST',
+      path: '/auth/v1/accesstoken',
+      headers,
+      body: { description: 'x' },
+    });
+    if (status === 201) this.hand.add({ kind: 'access token', of, headers: bearerHeaders(madeToken.parse(body).token) });
+    return String(status);
+  }
+
+  async #renew(what: 'refresh' | 'logout', as: As): Promise<string> {
+    const credential = this.hand.find(as);
+    if (credential?.refreshToken === undefined) return 'nothing to renew';
+    const query = new URLSearchParams({ refresh_token: credential.refreshToken });
+    const headers = credential.kind === 'cookie' ? credential.headers : {};
+    const { status, body } = await this.#world.call({ to: 'service', method: 'GET', path: `/api/v2/token/${what}?${query}`, headers });
+    if (status !== 200 || what === 'logout') return String(status);
+    const { access_token, refresh_token } = renewed.parse(body);
+    if (access_token !== undefined)
+      this.hand.add({
+        kind: 'bearer',
+        of: credential.of,
+        headers: bearerHeaders(access_token),
+        ...(refresh_token && { refreshToken: refresh_token }),
+      });
+    return String(status);
+  }
+
+  async #restore(email: string): Promise<string> {
+    this.touched.records.add(nameOf(email));
+    const path = `/apis/auth.platform.io/v1/users/${nameOf(email)}`;
+    const { status } = await this.#world.admin.call('DELETE', path);
+    if (status === 200) await this.#world.admin.call('PATCH', path, { metadata: { finalizers: null } }, mergePatch);
+    await this.#world.makeHonest(email, honestPassword);
+    return 'done';
+  }
+
+  #headersOf(as: As): Record<string, string> {
+    return as === 'token' ? bearerHeaders(this.#world.token) : (this.hand.find(as)?.headers ?? {});
+  }
+
+  async #filled(body: unknown): Promise<unknown> {
+    const text = JSON.stringify(body);
+    const found = [...(text ?? '').matchAll(placeholder)];
+    if (found.length === 0) return body;
+    let filled = text;
+    for (const [whole, what, name = ''] of found) {
+      const { status, body: object } = await this.#world.admin.call('GET', `/apis/auth.platform.io/v1/users/${name}`);
+      const { uid, resourceVersion } = status === 200 ? stored.parse(object).metadata : { uid: 'none', resourceVersion: '1' };
+      filled = filled.replaceAll(whole, what === 'uid' ? uid : resourceVersion);
+    }
+    return JSON.parse(filled);
+  }
+
+  #touch({ path, method }: Call): void {
+    if (path.includes('dryRun=All')) return;
+    const [, resource = '', name = ''] = /\/(users|groups|userbindings|sessions|accesstokens)(?:\/([^/?]+))?/.exec(path) ?? [];
+    if (resource === 'sessions') this.touched.hasSessions = true;
+    if (resource === 'accesstokens') this.touched.hasTokens = true;
+    if (resource === 'groups' || resource === 'userbindings') this.touched.hasGroups = true;
+    if (resource !== 'users') return;
+    if (name !== '') this.touched.records.add(name);
+    else if (method === 'DELETE') for (const { email } of honest) this.touched.records.add(nameOf(email));
+    for (const administrator of administrators) this.touched.records.delete(administrator);
+  }
+}
+
+const mergePatch = { 'content-type': 'application/merge-patch+json' };

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { Browser } from '../identity/browser.ts';
+import { logIn } from '../login/provider/browser.ts';
+import type { As } from './steps.ts';
+import type { World } from './world.ts';
+
+/** Something that makes a request somebody's. */
+export interface Credential {
+  kind: 'bearer' | 'cookie' | 'access token';
+  /** Whom the attacker meant to be. */
+  of: string;
+  headers: Record<string, string>;
+  refreshToken?: string;
+  isChecked: boolean;
+}
+
+const userInfo = z.looseObject({
+  ext: z.looseObject({ token: z.looseObject({ access_token: z.string().optional(), refresh_token: z.string().optional() }).optional() }),
+});
+const cookieName = 'atrium_session';
+
+export const bearerHeaders = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** What came into somebody's hand. */
+export class Hand {
+  readonly credentials: Credential[] = [];
+
+  add(credential: Omit<Credential, 'isChecked'>): void {
+    this.credentials.push({ ...credential, isChecked: false });
+  }
+
+  /** What was opened last as that person, else the last of all. */
+  find(as: As): Credential | undefined {
+    return this.credentials.findLast(({ of }) => of === as) ?? this.credentials.at(-1);
+  }
+}
+
+let addresses = 0;
+
+/** At the embedded issuer. @returns undefined if it was refused, or the password has to be changed */
+export async function openLocal(
+  { url }: World,
+  { email, password, storage }: { email: string; password: string; storage: 'local' | 'cookie' },
+): Promise<Omit<Credential, 'isChecked'> | undefined> {
+  addresses += 1;
+  const headers = { 'x-forwarded-for': `172.16.${(addresses >> 8) & 255}.${addresses & 255}` };
+  const browser = new Browser(url, [url], { headers });
+  const login = await browser.get(`${url}/api/v2/token/login?token_storage=${storage}`);
+  if (login.response.status !== 200) return undefined;
+  const { auth_url } = JSON.parse(login.body);
+  const { url: back } = await browser.submit(await browser.get(auth_url), { email, password });
+  if (!back.searchParams.has('code')) return undefined;
+  const { response, body } = await browser.get(`${url}/api/v2/token/callback${back.search}`);
+  if (response.status !== 200) return undefined;
+  const cookie = browser.cookies.find(({ name }) => name === cookieName)?.value;
+  return opened(email, JSON.parse(body), cookie);
+}
+
+/** At the issuer of the test. */
+export async function openAtIssuer(
+  { url, provider }: World,
+  { claims, storage }: { claims: Record<string, unknown>; storage: 'local' | 'cookie' | 'bearer' },
+): Promise<Omit<Credential, 'isChecked'> | undefined> {
+  if (provider === undefined) return undefined;
+  const of = String(claims.sub);
+  if (storage === 'bearer') return { kind: 'bearer', of, headers: bearerHeaders(provider.idToken({ claims: absent(claims) })) };
+  provider.person = Object.fromEntries(Object.entries(claims));
+  const { browser, callback } = await logIn({ url }, { storage });
+  if (callback.status !== 200) return undefined;
+  return opened(of, callback.body, browser.cookies.get(cookieName));
+}
+
+/** The provider's own person has claims that these are not to have. */
+const absent = (claims: Record<string, unknown>) => ({ email_verified: undefined, preferred_username: undefined, groups: [], ...claims });
+
+function opened(of: string, body: unknown, cookie: string | undefined): Omit<Credential, 'isChecked'> {
+  const { access_token, refresh_token } = userInfo.parse(body).ext.token ?? {};
+  const refreshToken = refresh_token === undefined ? {} : { refreshToken: refresh_token };
+  if (access_token !== undefined) return { kind: 'bearer', of, headers: bearerHeaders(access_token), ...refreshToken };
+  return { kind: 'cookie', of, headers: { cookie: `${cookieName}=${cookie}` }, ...refreshToken };
+}

@@ -1,0 +1,86 @@
+/** What the attacker does, as data: the same steps can be done again, fewer of them, and printed. */
+
+/** As whom: with the token at the API server, as the record of the attacker, or with what was last opened as that person. */
+export type As = 'token' | (string & {});
+
+export interface KubectlStep {
+  do: 'kubectl';
+  method: string;
+  path: string;
+  body?: unknown;
+  type?: string;
+  impersonate?: string;
+}
+
+export interface ApiStep {
+  do: 'api';
+  as: As;
+  method: string;
+  path: string;
+  body?: unknown;
+  type?: string;
+}
+
+interface LoginStep {
+  do: 'login';
+  email: string;
+  password: string;
+  storage: 'local' | 'cookie';
+}
+
+interface IssuerStep {
+  do: 'issuer';
+  claims: Record<string, unknown>;
+  storage: 'local' | 'cookie' | 'bearer';
+}
+
+export type Step =
+  | KubectlStep
+  | ApiStep
+  | LoginStep
+  | IssuerStep
+  | { do: 'token'; as: As }
+  | { do: 'refresh' | 'logout'; as: As }
+  | { do: 'wait'; ms: number }
+  | { do: 'clock'; seconds: number }
+  /** Of an honest administrator: the user is made anew, with the honest password. */
+  | { do: 'restore'; email: string }
+  | { do: 'race'; steps: Step[] };
+
+/** In bodies, replaced by what the record has then: `$uid(NAME)`, `$rv(NAME)`. */
+export const placeholder = /\$(uid|rv)\(([^)]*)\)/g;
+
+/** So many things a person would have typed. */
+export const countSteps = (steps: readonly Step[]): number =>
+  steps.reduce((sum, step) => sum + (step.do === 'race' ? countSteps(step.steps) : 1), 0);
+
+export function describeStep(step: Step): string {
+  switch (step.do) {
+    case 'kubectl': {
+      const as = step.impersonate ? ` --as=${step.impersonate}` : '';
+      return `kubectl${as}: ${step.method} ${step.path}${bodyText(step)}`;
+    }
+    case 'api':
+      return `API as ${step.as}: ${step.method} ${step.path}${bodyText(step)}`;
+    case 'login':
+      return `log in as ${step.email} with "${step.password}", storage ${step.storage}`;
+    case 'issuer':
+      return `log in at the issuer with ${JSON.stringify(step.claims)}, storage ${step.storage}`;
+    case 'token':
+      return `make an access token as ${step.as}`;
+    case 'refresh':
+    case 'logout':
+      return `${step.do} with the refresh token of ${step.as}`;
+    case 'wait':
+      return `wait ${step.ms} ms`;
+    case 'clock':
+      return `put the clock forward by ${step.seconds} s`;
+    case 'restore':
+      return `an administrator makes ${step.email} anew`;
+    case 'race':
+      return `at once: ${step.steps.map(describeStep).join(' | ')}`;
+  }
+}
+
+const bodyText = ({ body, type }: { body?: unknown; type?: string }): string =>
+  `${type === undefined ? '' : ` (${type})`}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`;

@@ -1,0 +1,209 @@
+import './cheap-passwords.ts';
+import { Agent, type Dispatcher, request } from 'undici';
+import { stringify } from 'yaml';
+import { Passwords } from '../../src/accounts/passwords.ts';
+import { App } from '../../src/app.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import { createLog } from '../../src/http/log.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { Clock } from '../login/support.ts';
+import { type ApiServer, apiServer, type OwnApiServer } from '../support/api-server.ts';
+import { type Answer, ClusterAdmin, eventually, serviceNamespace } from '../support/cluster-admin.ts';
+import { freePort } from '../support/free-port.ts';
+import { addLocalUser } from '../support/local-user.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+import { attacker, attackersPassword, honest, honestPassword, honestRecord, rights } from './people.ts';
+
+/** Where people log in, and which claim names them. */
+export type Variant = 'embedded email' | 'embedded sub' | 'external email' | 'external sub';
+
+export interface Call {
+  /** The API server, by kubectl, or the service. */
+  to: 'cluster' | 'service';
+  method: string;
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+interface Parts {
+  variant: Variant;
+  cluster: OwnApiServer;
+  admin: ClusterAdmin;
+  app: App;
+  url: string;
+  provider: TestProvider | undefined;
+  clock: Clock;
+  token: string;
+  logLines: string[];
+}
+
+/** Whatever the attacker does to groups and user bindings, rights are bound to these; a new record has another name where it has the uid in it. */
+const untouchable = ['chief', 'deputy', 'vic', 'gil', 'dir'].map((who) => `${who}@example.com`);
+const long = '60d';
+const users = '/apis/auth.platform.io/v1/users';
+
+/** A cluster with all that an installation applies, honest people in it, and the service before it. */
+export class World {
+  readonly variant: Variant;
+  readonly url: string;
+  readonly admin: ClusterAdmin;
+  readonly provider: TestProvider | undefined;
+  readonly clock: Clock;
+  /** Of the attacker, at the API server. */
+  readonly token: string;
+  readonly logLines: string[];
+  readonly #cluster: ApiServer;
+  readonly #app: App;
+  readonly #agent: Agent;
+  /** Subject names as Kubernetes sees them, by address. */
+  readonly #subjects = new Map<string, string>();
+  /** Addresses by uid. */
+  readonly #untouchable = new Map<string, string>();
+  #calls = 0;
+
+  private constructor({ variant, cluster, admin, app, url, provider, clock, token, logLines }: Parts) {
+    this.variant = variant;
+    this.url = url;
+    this.admin = admin;
+    this.provider = provider;
+    this.clock = clock;
+    this.token = token;
+    this.logLines = logLines;
+    this.#cluster = cluster;
+    this.#app = app;
+    this.#agent = new Agent({ connect: { ca: cluster.certificateAuthority } });
+  }
+
+  static async start(variant: Variant): Promise<World> {
+    const clock = new Clock();
+    const [cluster, provider, port] = await Promise.all([
+      apiServer({ now: clock.now }),
+      variant.startsWith('external') ? TestProvider.start({ now: clock.now }) : undefined,
+      freePort(),
+    ]);
+    if (provider) provider.tokenSeconds = 30 * 86_400;
+    const admin = new ClusterAdmin(cluster, await cluster.token('admin'));
+    await admin.install();
+    await admin.applyFile('impersonation.yaml');
+    const logLines: string[] = [];
+    const url = `http://127.0.0.1:${port}`;
+    const authorization = `Bearer ${await admin.serviceToken()}`;
+    const app = new App({
+      config: parseConfig({ yaml: stringify(settings({ variant, url, port, provider })) }),
+      connection: {
+        server: cluster.url,
+        tls: { ca: cluster.certificateAuthority },
+        namespace: serviceNamespace,
+        authorization: async () => authorization,
+        discardAuthorization() {},
+      },
+      environment: {},
+      now: clock.now,
+      log: createLog({ level: 'warn', format: 'json' }, { write: (line) => logLines.push(line) }),
+      writeAudit() {},
+    });
+    const token = await cluster.token(attacker);
+    const world = new World({ variant, cluster, admin, app, url, provider, clock, token, logLines });
+    await world.#populate();
+    await app.start();
+    await world.#settle();
+    return world;
+  }
+
+  get isEmbedded(): boolean {
+    return this.variant.startsWith('embedded');
+  }
+
+  /** How Kubernetes calls the user with that address, or would. */
+  subjectOf = (email: string): string => this.#subjects.get(email) ?? email;
+
+  /** The address of the honest user whose record that is, if nobody else can ever have got their password by the role. */
+  isUntouchable = (uid: string): string | undefined => this.#untouchable.get(uid);
+
+  /** Each from another address, as from behind a proxy, so that no limit of an address stops the run. */
+  async call({ to, method, path, body, headers = {} }: Call): Promise<Answer & { headers: Record<string, unknown> }> {
+    this.#calls += 1;
+    const from = `10.${(this.#calls >> 16) & 255}.${(this.#calls >> 8) & 255}.${this.#calls & 255}`;
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await request(`${to === 'cluster' ? this.#cluster.url : this.url}${path}`, {
+      method: method as Dispatcher.HttpMethod,
+      dispatcher: this.#agent,
+      headers: { 'x-forwarded-for': from, ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
+      body: text ?? null,
+    });
+    const answered = await answer.body.text();
+    return { status: answer.statusCode, headers: answer.headers, body: answered.startsWith('{') ? JSON.parse(answered) : answered };
+  }
+
+  /** Makes a user with that password anew, as an administrator would. */
+  async makeHonest(email: string, password: string): Promise<void> {
+    const found = honest.find((one) => one.email === email);
+    const record = found ? honestRecord(found) : aUser(email);
+    const status = { ...(record.status as object), ...(await this.#identity(email)) };
+    await addLocalUser(this.admin, { ...record, status }, await new Passwords().hash(password));
+    const { body } = await this.admin.call('GET', `${users}/${nameOf(email)}`);
+    const { uid } = (body as { metadata: { uid: string } }).metadata;
+    if (untouchable.includes(email) && (this.variant !== 'embedded sub' || !this.#subjects.has(email))) this.#untouchable.set(uid, email);
+    if (this.variant !== 'embedded sub') return;
+    this.#subjects.set(email, `${uid}.${nameOf(email)}`);
+    await this.admin.apply({ ...record, status: { subjectName: this.subjectOf(email) } });
+  }
+
+  /** The service keeps all that is there, and its controllers have looked at it. */
+  async #settle(): Promise<void> {
+    await eventually(
+      async () => (await request(`${this.url}/readyz?verbose`)).body.text(),
+      (report) => report.includes('readyz check passed') && !/^\[-\](?!identity-provider)/m.test(report),
+      60_000,
+    );
+    const isDone = async (path: string, phase: string) => {
+      const { body } = await this.admin.call('GET', path);
+      return (body as { items: { status?: { phase?: string } }[] }).items.every(({ status }) => status?.phase === phase);
+    };
+    await eventually(() => isDone('/apis/auth.platform.io/v1/userbindings', 'Synced'), Boolean, 60_000);
+    await eventually(() => isDone(users, 'Normal'), Boolean, 60_000);
+  }
+
+  async stop(): Promise<void> {
+    await this.#app.stop();
+    await this.provider?.stop();
+    await this.#agent.close();
+    await this.admin.close();
+    await (this.#cluster as OwnApiServer).stop();
+  }
+
+  async #populate(): Promise<void> {
+    for (const { email } of honest) await this.makeHonest(email, honestPassword);
+    await this.makeHonest(attacker, attackersPassword);
+    await this.admin.apply(...rights(this.subjectOf));
+  }
+
+  /** What a login has told, where one names people. */
+  async #identity(email: string): Promise<Record<string, unknown>> {
+    if (this.provider === undefined) return {};
+    const sub = `${email}-sub`;
+    this.#subjects.set(email, this.variant === 'external sub' ? sub : email);
+    return { subjectName: this.subjectOf(email), subjects: [{ issuer: this.provider.issuer, sub }] };
+  }
+}
+
+function settings({ variant, url, port, provider }: { variant: Variant; url: string; port: number; provider: TestProvider | undefined }) {
+  return {
+    server: { host: '127.0.0.1', port, metricsPort: 0, publicURL: url, trustedProxies: ['127.0.0.1'] },
+    kubernetes: { namespace: serviceNamespace, accessCache: '0s', credentials: 'impersonate' },
+    console: { static: { directory: 'web/public' } },
+    features: { openapi: false },
+    login: {
+      perMinute: 1_000_000,
+      session: { idle: long, absolute: long },
+      claims: { username: variant.endsWith('sub') ? 'sub' : 'email', usernamePrefix: '-' },
+      ...(provider && { issuer: provider.issuer, clientID: provider.clientID }),
+    },
+    users: {
+      lockout: { failures: 1_000 },
+      passwordPolicy: { changeAfterReset: false },
+    },
+    ...(!provider && { identity: { accessTokenTTL: long, idTokenTTL: long } }),
+  };
+}
