@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { nameOf } from '../users/a-user.ts';
+import { nameOf } from '../../service/users/a-user.ts';
 import { bearerHeaders, Hand, openAtIssuer, openLocal } from './hand.ts';
 import { administrators, honest, honestPassword } from './people.ts';
 import { type ApiStep, type As, type KubectlStep, placeholder, type Step } from './steps.ts';

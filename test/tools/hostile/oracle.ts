@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { Passwords } from '../../src/accounts/passwords.ts';
-import { eventually, serviceNamespace } from '../support/cluster-admin.ts';
-import { nameOf } from '../users/a-user.ts';
+import { Passwords } from '../../../src/accounts/passwords.ts';
+import { nameOf } from '../../service/users/a-user.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import type { Attack, Touched } from './attack.ts';
 import { bearerHeaders, type Credential, openAtIssuer, openLocal } from './hand.ts';
 import { administrators, attacker, attackersPassword, honest, honestPassword } from './people.ts';
@@ -60,6 +60,8 @@ interface Opened {
   name: string;
   credential: Omit<Credential, 'isChecked'>;
   identity: { name: string; groups: string[] };
+  /** Of the record that the service shows them as their own. */
+  uid: string;
 }
 
 /** Knows what was there at the start, and says whether it is still so. */
@@ -96,7 +98,7 @@ export class Oracle {
       const identity = credential && (await identityOf(world, credential));
       if (credential === undefined || identity === undefined) throw new Error(`${email} cannot log in (${world.variant})`);
       if (email === attacker) attack.hand.add(credential);
-      else opened.push({ name: nameOf(email), credential, identity });
+      else opened.push({ name: nameOf(email), credential, identity, uid: (await ownRecord(world, credential)) ?? '' });
     }
     const records = new Map<string, unknown>();
     for (const { email } of honest) records.set(nameOf(email), await snapshot(world, nameOf(email)));
@@ -148,8 +150,8 @@ export class Oracle {
 
   /** The record that the service takes for the caller's own. */
   async #requireOwnRecord({ headers }: Credential, who: string): Promise<void> {
-    const { status, body } = await this.#world.call({ to: 'service', method: 'GET', path: '/auth/v1/me', headers });
-    const found = status === 200 ? this.#world.isUntouchable(record.parse(body).metadata.uid) : undefined;
+    const uid = await ownRecord(this.#world, { headers });
+    const found = uid === undefined ? undefined : this.#world.isUntouchable(uid);
     if (found !== undefined) throw new Violation('another person’s record', `${who}, and has the record of ${found}`);
   }
 
@@ -183,11 +185,13 @@ export class Oracle {
     throw new Violation(kind, `${name}: ${differences(now, then)}`);
   }
 
-  async #lookAtOpened({ name, credential, identity }: Opened): Promise<void> {
+  async #lookAtOpened({ name, credential, identity, uid }: Opened): Promise<void> {
     const { touched } = this.#attack;
     if (touched.records.has(name) || touched.hasSessions) return;
     const now = await identityOf(this.#world, credential);
     if (now === undefined) throw new Violation('an honest login was ended', `the ${credential.kind} of ${identity.name}`);
+    const own = await ownRecord(this.#world, credential);
+    if (own !== uid) throw new Violation('an honest login was changed', `${identity.name} has the record ${own}, had ${uid}`);
     if (!isSame(now, identity, touched))
       throw new Violation('an honest login was changed', `${JSON.stringify(identity)}, is ${JSON.stringify(now)}`);
   }
@@ -201,6 +205,12 @@ function open(world: World, email: string, storage: 'local' | 'cookie') {
   if (world.isEmbedded) return openLocal(world, { email, password, storage });
   const groups = honest.find((one) => one.email === email)?.groups ?? [];
   return openAtIssuer(world, { claims: { sub: `${email}-sub`, email, email_verified: true, groups }, storage });
+}
+
+/** @returns the uid of the record that the service takes for the caller's own */
+async function ownRecord(world: World, { headers }: Pick<Credential, 'headers'>): Promise<string | undefined> {
+  const { status, body } = await world.call({ to: 'service', method: 'GET', path: '/auth/v1/me', headers });
+  return status === 200 ? record.parse(body).metadata.uid : undefined;
 }
 
 async function identityOf(world: World, { headers }: Pick<Credential, 'headers'>): Promise<Opened['identity'] | undefined> {

@@ -1,17 +1,17 @@
 import './cheap-passwords.ts';
 import { Agent, type Dispatcher, request } from 'undici';
 import { stringify } from 'yaml';
-import { Passwords } from '../../src/accounts/passwords.ts';
-import { App } from '../../src/app.ts';
-import { parseConfig } from '../../src/config/load.ts';
-import { createLog } from '../../src/http/log.ts';
-import { TestProvider } from '../login/provider/provider.ts';
-import { Clock } from '../login/support.ts';
-import { type ApiServer, apiServer, type OwnApiServer } from '../support/api-server.ts';
-import { type Answer, ClusterAdmin, eventually, serviceNamespace } from '../support/cluster-admin.ts';
-import { freePort } from '../support/free-port.ts';
-import { addLocalUser } from '../support/local-user.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
+import { Passwords } from '../../../src/accounts/passwords.ts';
+import { App } from '../../../src/app.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { createLog } from '../../../src/http/log.ts';
+import { TestProvider } from '../../service/login/provider/provider.ts';
+import { Clock } from '../../service/login/support.ts';
+import { aUser, nameOf } from '../../service/users/a-user.ts';
+import { type ApiServer, apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { type Answer, ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { freePort } from '../../support/free-port.ts';
+import { addLocalUser } from '../../support/local-user.ts';
 import { attacker, attackersPassword, honest, honestPassword, honestRecord, rights } from './people.ts';
 
 /** Where people log in, and which claim names them. */

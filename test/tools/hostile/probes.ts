@@ -1,4 +1,4 @@
-import { nameOf } from '../users/a-user.ts';
+import { nameOf } from '../../service/users/a-user.ts';
 import { markers } from './people.ts';
 
 interface Question {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Browser } from '../identity/browser.ts';
-import { logIn } from '../login/provider/browser.ts';
+import { Browser } from '../../service/identity/browser.ts';
+import { logIn } from '../../service/login/provider/browser.ts';
 import type { As } from './steps.ts';
 import type { World } from './world.ts';
 

@@ -1,6 +1,7 @@
 /** Who is there before the attacker comes, and what each may do. */
-import type { Manifest } from '../support/cluster-admin.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
+
+import { aUser, nameOf } from '../../service/users/a-user.ts';
+import type { Manifest } from '../../support/cluster-admin.ts';
 
 export const attacker = 'manager';
 export const attackersPassword = 'known to the attacker';

@@ -1,0 +1,38 @@
+import { randomNumbers } from '../../support/random-numbers.ts';
+
+/** Choices by chance, the same ones for the same seed. */
+export class Chance {
+  readonly #random: () => number;
+
+  constructor(seed: number) {
+    this.#random = randomNumbers(seed);
+    // Seeds that are close to each other begin alike.
+    for (let skipped = 0; skipped < 16; skipped += 1) this.#random();
+  }
+
+  /** From 0 to 1. */
+  protected number(): number {
+    return this.#random();
+  }
+
+  protected isOnce(chance: number): boolean {
+    return this.#random() < chance;
+  }
+
+  protected oneOf<T>(of: readonly T[]): T {
+    const one = of[Math.floor(this.#random() * of.length)];
+    if (one === undefined) throw new Error('nothing to choose from');
+    return one;
+  }
+
+  /** Each as often as its weight says. */
+  protected weighted<T>(choices: readonly (readonly [number, () => T])[]): T {
+    let left = this.#random() * choices.reduce((sum, [weight]) => sum + weight, 0);
+    const chosen = choices.find(([weight]) => {
+      left -= weight;
+      return left < 0;
+    });
+    if (chosen === undefined) throw new Error('nothing to choose from');
+    return chosen[1]();
+  }
+}
