@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,8 @@ import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
 import { Browser } from '../identity/browser.ts';
+
+const packageRoot = new URL('../../../', import.meta.url);
 
 const infoFile = z.object({
   url: z.string(),
@@ -358,5 +360,30 @@ describe('atrium sandbox, the demo', () => {
     const refused = await new Command(['sandbox', '--port', '0', '--origin', 'localhost:5173']).finished;
     expect(refused.code).to.equal(2);
     expect(refused.stderr).to.contain('server.corsOrigins[0]: must be an origin');
+  });
+
+  it('ends with the npm that runs it, and leaves nothing behind', async () => {
+    const npm = spawn('npm', ['run', 'demo', '--', '--port', '0', '--users', '0'], {
+      cwd: packageRoot,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let stdout = '';
+    npm.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString();
+    });
+    await eventually(
+      () => npm.exitCode !== null || stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+      60_000,
+    );
+    const kubeconfig = /--kubeconfig (\S+)/.exec(stdout)?.[1] ?? '';
+    expect(existsSync(kubeconfig)).to.equal(true);
+
+    npm.kill('SIGTERM');
+
+    await eventually(
+      () => existsSync(dirname(kubeconfig)),
+      (isThere) => !isThere,
+    );
   });
 });
