@@ -5,11 +5,15 @@ import { userResource } from '../accounts/user-resource.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
 import { parseFieldSelector } from '../http/selectors.ts';
+import { cutWhenStuck } from '../http/stuck-reader.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
 import { userName, userSchema } from './resource.ts';
 import { type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
+
+/** A client that takes nothing for so long, of what waits for it, is cut. */
+const stuckMs = 50_000;
 
 export interface NativeOperationsOptions extends WhileAllowedOptions {
   apiServer: ApiServer;
@@ -79,7 +83,11 @@ export function nativeUserOperations({ apiServer, ...guard }: NativeOperationsOp
       handle({ ctx, caller, signal }) {
         if (!isWatch(ctx)) return forwardTo(ctx, caller, { call: 'forward users', signal });
         const lasting = whileAllowed(ctx, { access: watchAccess(ctx), user: caller.user ?? '', signal }, guard);
-        ctx.res.once('close', lasting.end);
+        const reader = cutWhenStuck(ctx.req.socket, { stuckMs, over: lasting.signal });
+        ctx.res.once('close', () => {
+          lasting.end();
+          reader.end();
+        });
         return forwardTo(ctx, caller, { call: 'watch users', signal: lasting.signal, isLong: true });
       },
     }),
