@@ -1,0 +1,255 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { accountLookup } from '../../../src/accounts/lookup.ts';
+import { userLabels } from '../../../src/accounts/user-labels.ts';
+import { UserStates } from '../../../src/accounts/user-states.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { Metrics } from '../../../src/http/metrics.ts';
+import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
+import { watchUsers } from '../../../src/users/users.ts';
+import { clientOf, FakeApiServer, json, type SeenRequest, silentLog, status } from '../kubernetes/fake-api-server.ts';
+import { until } from '../kubernetes/watch-fixture.ts';
+import { nameOf } from '../users/a-user.ts';
+
+const userCount = 100_000;
+const usersPath = '/apis/auth.platform.io/v1/users';
+const emailOf = (index: number) => `p${index}@example.com`;
+const isSo = ['Ready', 'Enabled', 'Unlocked', 'SourceFound', 'PasswordSet', 'Canonical'];
+const since = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
+
+type User = KubernetesObject & { spec: Record<string, unknown>; status: Record<string, unknown> };
+
+/** Of whom nothing is to be written now, and whose phase changes when they have been idle for months. */
+function settledUser(index: number): User {
+  const email = emailOf(index);
+  const spec = { email, username: `p${index}`, connector_type: 'local', connector_id: 'local', connector_name: 'Local', is_admin: false };
+  const metadata = { name: nameOf(email), uid: `uid-${index}`, resourceVersion: '1', generation: 1, creationTimestamp: since };
+  const conditions = isSo.map((type) => ({ type, status: 'True', reason: 'AsExpected', message: '', lastTransitionTime: since }));
+  return {
+    apiVersion: 'auth.platform.io/v1',
+    kind: 'User',
+    metadata: { ...metadata, labels: userLabels(spec) },
+    spec,
+    status: { phase: 'Normal', observedGeneration: 1, subjectName: email, groups: [], passwordChangedTime: since, conditions },
+  };
+}
+
+/** An API server with nothing but users and one Lease, which another replica holds at first. */
+class UserServer extends FakeApiServer {
+  readonly users = new Map<string, User>();
+  /** Of users: `PATCH name/status`. */
+  readonly writes: string[] = [];
+  /** Answers of writes to come, by the name of the user. */
+  readonly refusals = new Map<string, number[]>();
+  lease: { metadata: { resourceVersion: string }; spec: Record<string, unknown> } = {
+    metadata: { resourceVersion: '1' },
+    spec: { holderIdentity: 'another' },
+  };
+  #version = 1;
+  #watch: ServerResponse | undefined;
+
+  override async start(): Promise<this> {
+    this.answer((request, response) => this.#answerTo(request, response));
+    return super.start();
+  }
+
+  /** As whoever writes the object. */
+  put(user: User): void {
+    this.#version += 1;
+    const written = { ...user, metadata: { ...user.metadata, resourceVersion: String(this.#version) } };
+    this.users.set(user.metadata.name, written);
+    this.#tell('MODIFIED', written);
+  }
+
+  remove(user: User): void {
+    this.#version += 1;
+    this.users.delete(user.metadata.name);
+    this.#tell('DELETED', { ...user, metadata: { ...user.metadata, resourceVersion: String(this.#version) } });
+  }
+
+  /** Another replica holds it no more, or, with a name, holds it from now on. */
+  writeLease(holderIdentity: string): void {
+    this.lease = { metadata: { resourceVersion: `${Number(this.lease.metadata.resourceVersion) + 1}` }, spec: { holderIdentity } };
+  }
+
+  #tell(type: string, object: User): void {
+    this.#watch?.write(`${JSON.stringify({ type, object })}\n`);
+  }
+
+  #answerTo(request: SeenRequest, response: ServerResponse): void {
+    const { method, path, query, body } = request;
+    const [, name] = path.split(`${usersPath}/`);
+    if (path.includes('/leases/')) this.#answerLease(method, body, response);
+    else if (name !== undefined) this.#write(`${method} ${name}`, JSON.parse(body), response);
+    else if (path !== usersPath) status(response, 404, 'NotFound');
+    else if (query.has('watch')) this.#follow(response);
+    else this.#list(query, response);
+  }
+
+  #follow(response: ServerResponse): void {
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.flushHeaders();
+    this.#watch = response;
+  }
+
+  #list(query: URLSearchParams, response: ServerResponse): void {
+    const from = Number(query.get('continue') ?? 0);
+    const items = [...this.users.values()].slice(from, from + 500);
+    const next = from + 500 < this.users.size ? { continue: String(from + 500) } : {};
+    json(response, 200, { kind: 'UserList', metadata: { resourceVersion: String(this.#version), ...next }, items });
+  }
+
+  /** @param write `PATCH name/status` */
+  #write(write: string, body: Partial<User>, response: ServerResponse): void {
+    const [, name = ''] = /^\w+ ([^/]+)/.exec(write) ?? [];
+    const user = this.users.get(name);
+    this.writes.push(write);
+    const refusal = this.refusals.get(name)?.shift() ?? (user === undefined ? 404 : undefined);
+    if (refusal === undefined && user !== undefined) this.put({ ...user, status: { ...user.status, ...body.status } });
+    if (refusal === undefined) json(response, 200, this.users.get(name));
+    else status(response, refusal, 'Refused');
+  }
+
+  #answerLease(method: string, body: string, response: ServerResponse): void {
+    const given = method === 'GET' ? undefined : (JSON.parse(body) as typeof this.lease);
+    const isOld = given !== undefined && given.metadata.resourceVersion !== this.lease.metadata.resourceVersion;
+    if (given !== undefined && !isOld) this.writeLease(String(given.spec.holderIdentity));
+    if (isOld) status(response, 409, 'Conflict');
+    else json(response, 200, this.lease);
+  }
+}
+
+describe(`${userCount} users and a change of leader`, () => {
+  let server: UserServer;
+  let client: ApiServer;
+  let watched: ReturnType<typeof watchUsers>;
+  let states: UserStates;
+  /** Names of the users that were looked at. */
+  let looks: string[] = [];
+
+  before(async function () {
+    this.timeout(300_000);
+    server = await new UserServer().start();
+    for (let index = 0; index < userCount; index += 1) {
+      const user = settledUser(index);
+      server.users.set(user.metadata.name, user);
+    }
+    client = clientOf(server, 10_000);
+    watched = watchUsers({ client: client.asService, log: silentLog, metrics: new Metrics() });
+    const config = parseConfig({ yaml: '{}' });
+    states = new UserStates({
+      client: client.asService,
+      namespace: 'atrium-system',
+      accounts: accountLookup(watched.cache),
+      records: {
+        ...watched.records,
+        get(name) {
+          looks.push(name);
+          return watched.records.get(name);
+        },
+      },
+      config,
+      naming: { claims: config.login.claims, embeddedIssuer: undefined },
+      log: silentLog,
+    });
+    watched.cache.start();
+    states.start();
+    await watched.cache.whenSynced();
+  });
+  after(async () => {
+    await states.stop();
+    await watched.cache.stop();
+    await client.close();
+    await server.stop();
+  });
+
+  const user = (index: number): User => {
+    const found = server.users.get(nameOf(emailOf(index)));
+    if (found === undefined) throw new Error(`no user ${index}`);
+    return found;
+  };
+  const phase = (index: number) => server.users.get(nameOf(emailOf(index)))?.status.phase;
+  const disable = (index: number) => {
+    const { metadata, spec, ...rest } = user(index);
+    server.put({ ...rest, metadata: { ...metadata, generation: 2 }, spec: { ...spec, is_disabled: true } });
+  };
+  /** Until nothing has been looked at for a second. */
+  const untilStill = async () => {
+    for (let seen = -1; seen !== looks.length; await sleep(1_000)) seen = looks.length;
+  };
+
+  it('LIM-12 has each looked at once, a few between two turns of the event loop, and writes nothing', async function () {
+    this.timeout(120_000);
+    expect(looks).to.deep.equal([]);
+    server.writeLease('');
+    let most = 0;
+    for (let seen = 0; looks.length < userCount; seen = looks.length) {
+      await turn();
+      most = Math.max(most, looks.length - seen);
+    }
+    await untilStill();
+
+    expect(new Set(looks).size).to.equal(userCount);
+    expect(looks).to.have.length(userCount);
+    expect(most).to.be.below(userCount / 50);
+    expect(server.writes).to.deep.equal([]);
+  });
+
+  it('LIM-12 looks at nobody while nothing changes, and only at the one that changes', async () => {
+    looks = [];
+    await sleep(1_500);
+    expect(looks).to.deep.equal([]);
+
+    const { metadata, ...rest } = user(70_000);
+    server.put({ ...rest, metadata: { ...metadata, annotations: { note: 'changed' } } });
+    await until(() => looks.length > 0);
+    await untilStill();
+    expect(looks).to.deep.equal([metadata.name]);
+    expect(server.writes).to.deep.equal([]);
+  });
+
+  it('writes what a change makes of a user once, and again after conflicts and failures', async () => {
+    const [smooth, contested, broken] = [1, 2, 3] as const;
+    server.refusals.set(user(contested).metadata.name, [409]);
+    server.refusals.set(user(broken).metadata.name, [500, 503]);
+    for (const index of [smooth, contested, broken]) disable(index);
+    await until(() => phase(smooth) === 'Disabled' && phase(contested) === 'Disabled' && phase(broken) === 'Disabled');
+    await untilStill();
+
+    const countOf = (index: number) => server.writes.filter((write) => write.includes(user(index).metadata.name)).length;
+    expect([smooth, contested, broken].map(countOf)).to.deep.equal([1, 2, 3]);
+  });
+
+  it('lets go of a user who is deleted while their status cannot be written', async () => {
+    const gone = user(4);
+    server.refusals.set(gone.metadata.name, new Array<number>(100).fill(500));
+    disable(4);
+    await until(() => server.writes.filter((write) => write.includes(gone.metadata.name)).length > 1);
+    server.remove(gone);
+    await untilStill();
+    server.writes.length = 0;
+    looks = [];
+    await sleep(2_500);
+
+    expect(looks).to.deep.equal([]);
+    expect(server.writes).to.deep.equal([]);
+  });
+
+  it('looks at nobody once another replica is the leader', async function () {
+    this.timeout(30_000);
+    server.writeLease('another');
+    const before = server.requests.length;
+    // The first one finds that it is held by another; then the replica asks as one that is not the leader.
+    const reads = () => server.requests.slice(before).filter(({ path, method }) => method === 'GET' && path.includes('/leases/'));
+    await until(() => reads().length > 1);
+    looks = [];
+    disable(5);
+    await sleep(1_500);
+
+    expect(looks).to.deep.equal([]);
+    expect(phase(5)).to.equal('Normal');
+  });
+});
