@@ -42,7 +42,33 @@ export class Generator extends Chance {
   }
 
   sequence(length: number): Step[] {
-    return Array.from({ length }, () => (this.isOnce(0.06) ? this.#race() : this.#step()));
+    const steps: Step[] = [];
+    while (steps.length < length) steps.push(...this.#next());
+    return steps.slice(0, length);
+  }
+
+  #next(): Step[] {
+    if (this.isOnce(0.06)) return [this.#race()];
+    return this.isOnce(0.04) ? this.#takeover() : [this.#step()];
+  }
+
+  /** What each takeover was made of: a record under a name, a password, a login, one right after the other. */
+  #takeover(): Step[] {
+    const email = this.oneOf(emails);
+    const name = this.isOnce(0.7) ? nameOf(email) : this.#name();
+    const password = this.#knownPassword();
+    const metadataOf = { name, ...(this.isOnce(0.3) && this.oneOf(metadata)) };
+    const spec = { email, username: '', ...this.oneOf(sources), is_admin: false };
+    const body = { apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: metadataOf, spec };
+    const steps: Step[] = [
+      { do: 'kubectl', method: 'DELETE', path: `${group}/users/${name}` },
+      { do: 'kubectl', method: 'POST', path: `${group}/users`, body },
+      { do: 'wait', ms: 1_300 },
+      { do: 'api', as: 'token', method: 'PATCH', path: `/auth/v1/users/${name}`, body: { spec: { password } } },
+      { do: 'login', email, password, storage: this.#storage() },
+      { do: 'kubectl', method: 'DELETE', path: `${group}/users/${name}` },
+    ];
+    return steps.filter(({ do: what }, index) => (index > 0 && index < 5 && what !== 'wait') || this.isOnce(0.4));
   }
 
   #race(): Step {
