@@ -144,8 +144,8 @@ describe('the queue of a controller', () => {
     queue.add('busy');
     queue.add('busy');
 
-    // Free workers wait for it without turning in circles.
-    expect(await madeDuring('Immediate', () => sleep(20))).to.equal(0);
+    // Free workers wait for it without turning in circles, which would make thousands; a library may make one.
+    expect(await madeDuring('Immediate', () => sleep(20))).to.be.below(10);
     expect(looks).to.deep.equal(['busy']);
     gate.resolve({ requeueAfterMs: dayMs });
     await until(() => looks.length === 2);
