@@ -8,7 +8,7 @@ const longestSentence = 30;
 const longestLine = 120;
 
 const pages = [
-  ...globSync('{README,CONTRIBUTING,SECURITY,CODE_OF_CONDUCT}.md'),
+  ...globSync('{README,CHANGELOG,CONTRIBUTING,SECURITY,CODE_OF_CONDUCT}.md'),
   ...globSync('docs/*.md'),
   ...globSync('docs/contract/*.md'),
   ...globSync('deploy/helm/atrium/README.md'),
