@@ -23,7 +23,8 @@ export interface SessionBoundOptions {
  * Keeps the number of sessions of a user within a bound: a new one ends the oldest, as a logout does.
  *
  * It counts when the watch has told of the new session, and so of each that was made before it, on whatever replica. Of several at the
- * same time the last one sees all, so that the number comes down to the bound however many there are.
+ * same time the last one sees all. All go by the same order, the new session among the others: so each of them ends only what the last
+ * one would, and the newest stay.
  */
 export class SessionBound {
   readonly #options: SessionBoundOptions;
@@ -51,11 +52,9 @@ export class SessionBound {
 
   #beyond(newest: SessionRow): SessionRow[] {
     const { store, maxPerUser } = this.#options;
-    const others = [...store.values()].filter(
-      (row) => row.name !== newest.name && isOfSame(row, newest) && store.get(row.name) !== undefined,
-    );
-    const surplus = others.length + 1 - maxPerUser;
-    return surplus <= 0 ? [] : others.sort(byAge).slice(0, Math.min(surplus, maxEnded));
+    const all = [...store.values()].filter((row) => isOfSame(row, newest) && store.get(row.name) !== undefined);
+    const surplus = Math.max(0, all.length - maxPerUser);
+    return all.sort(byAge).slice(0, Math.min(surplus, maxEnded));
   }
 }
 
