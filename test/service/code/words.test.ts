@@ -60,3 +60,16 @@ describe('the words of the documentation', () => {
     expect(texts.flatMap(tooLong)).to.deep.equal([]);
   });
 });
+
+describe('the pages of decisions', () => {
+  for (const file of globSync('docs/decisions/*.md'))
+    it(`of ${file} tell context, decision and consequences`, () => {
+      const text = readFileSync(file, 'utf8');
+      expect([...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).to.deep.equal(['Context', 'Decision', 'Consequences']);
+      expect(
+        withoutCode(text)
+          .split('\n')
+          .filter((line) => line.length > longestLine && !line.startsWith('|')),
+      ).to.deep.equal([]);
+    });
+});
