@@ -5,7 +5,14 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { type AuditEvent, isOwn, watches, what } from './audit-log.ts';
 import { type AuditedService, startAuditedService } from './audited-service.ts';
 import { type Way, ways } from './callers.ts';
-import { anonymousRequests, type CallerRequest, callerRequests, hostileHeaders, logInOperations } from './operations.ts';
+import {
+  anonymousRequests,
+  type CallerRequest,
+  callerRequests,
+  hostileHeaders,
+  hostilePassedHeaders,
+  logInOperations,
+} from './operations.ts';
 import { byItself, expectOwnAccount, forLogIns, forUsers, watched } from './own-account.ts';
 
 const description = z.object({ paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string() }))) });
@@ -51,10 +58,11 @@ function suite(way: Way): void {
 
   for (const asked of callerRequests) {
     it(`AUZ-04 has the caller's name at ${asked.id}, whomever they say they are`, async () => {
-      const { method = 'GET', path, body, codes = [200, 201] } = asked;
+      const { method = 'GET', path, body, codes = [200, 201], isPassed } = asked;
+      const hostile = isPassed ? hostilePassedHeaders : hostileHeaders;
       const headers = await way.headers(service, nameFor(asked.id));
       const before = await callsFor(asked);
-      const response = await service.server.request(path, { method, body, headers: { ...hostileHeaders, ...headers } });
+      const response = await service.server.request(path, { method, body, headers: { ...hostile, ...headers } });
       expect(response.status, await response.text()).to.be.oneOf([...codes]);
 
       // A call may be noted a moment after its answer.

@@ -3,7 +3,7 @@ import { recordName } from '../../../src/accounts/record-name.ts';
 export interface OperationRequest {
   /** Its operation id. */
   id: string;
-  method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   path: string;
   body?: unknown;
 }
@@ -15,6 +15,8 @@ export interface CallerRequest extends OperationRequest {
   isRepeated?: true;
   /** Default 200 and 201. */
   codes?: readonly number[];
+  /** It goes to the API server as it is, which then decides. */
+  isPassed?: true;
 }
 
 /** Of a user that is there. */
@@ -179,7 +181,35 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'HandleInfo', path: '/api/v1/token/info', asks: [] },
   { id: 'HandleInfoV2', path: '/api/v2/token/info', asks: [] },
   { id: 'Metrics', path: '/metrics', asks: [mayThey] },
+  ...passed('Get', '', ['list namespaces']),
+  ...passed('Post', '', ['create namespaces'], { metadata: { name: 'passed' } }),
+  ...passed('Put', '/passed', ['update namespaces'], { metadata: { name: 'passed' } }),
+  ...passed('Patch', '/passed', ['patch namespaces'], {}),
+  ...passed('Delete', '/passed', ['delete namespaces']),
+  ...passed('Options', '', [' namespaces']),
 ];
+
+/** Below `/api/kubernetes`, where the API server says no: what counts is whose name it has. */
+function passed(
+  verb: 'Get' | 'Post' | 'Put' | 'Patch' | 'Delete' | 'Options',
+  below: string,
+  asks: string[],
+  body?: unknown,
+): CallerRequest[] {
+  const method = verb === 'Get' ? undefined : (verb.toUpperCase() as 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS');
+  const path = `/api/kubernetes/api/v1/namespaces${below}`;
+  return [
+    {
+      id: `${verb}Kubernetes`,
+      ...(method && { method }),
+      path,
+      asks,
+      codes: [200, 403],
+      isPassed: true,
+      ...(body !== undefined && { body }),
+    },
+  ];
+}
 
 /** The operations that answer everybody, asked by nobody. */
 export const anonymousRequests: readonly OperationRequest[] = [
@@ -238,3 +268,10 @@ export const hostileHeaders = {
   'User-Agent': 'intruder',
   'Audit-ID': 'intruder',
 };
+
+/** The same for what is passed on: there `Impersonate-*` is refused, and the program may say its name, by which the log is searched. */
+export const hostilePassedHeaders = Object.fromEntries(
+  Object.entries(hostileHeaders).flatMap(([name, value]) =>
+    name.toLowerCase().startsWith('impersonate-') ? [] : [[name, name === 'User-Agent' ? 'atrium' : value]],
+  ),
+);
