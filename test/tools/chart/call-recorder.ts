@@ -75,6 +75,11 @@ export class CallRecorder {
 
 const impersonated = { 'impersonate-user': 'users', 'impersonate-group': 'groups', 'impersonate-uid': 'uids.authentication.k8s.io' };
 
+/** A JSON Patch that takes members out of a Group. */
+const takingOut = z
+  .array(z.looseObject({ path: z.string() }))
+  .refine((operations) => operations.some(({ path }) => path.startsWith('/spec/users')));
+
 /** What admission asks for besides, by the verb and resource of a call; undefined where this one does not come to that. */
 const besides: Readonly<Record<string, (body: unknown, need: Need) => Pick<Need, 'verb' | 'resource' | 'name'> | undefined>> = {
   'update certificatesigningrequests.certificates.k8s.io/approval': (body) => {
@@ -85,9 +90,7 @@ const besides: Readonly<Record<string, (body: unknown, need: Need) => Pick<Need,
   'create clusterrolebindings.rbac.authorization.k8s.io': bindOf,
   // The chart's own policy.
   'patch groups.auth.platform.io': (body, { name }) =>
-    z.object({ spec: z.object({ users: z.array(z.unknown()) }) }).safeParse(body).success
-      ? { verb: 'delete', resource: 'groups.auth.platform.io/members', name }
-      : undefined,
+    takingOut.safeParse(body).success ? { verb: 'delete', resource: 'groups.auth.platform.io/members', name } : undefined,
 };
 
 function bindOf(body: unknown) {
