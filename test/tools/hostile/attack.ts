@@ -14,6 +14,8 @@ const stored = z.object({ metadata: z.object({ uid: z.string(), resourceVersion:
 export interface Touched {
   /** Names of records. */
   readonly records: Set<string>;
+  /** Those of them that may be gone by it. */
+  readonly removed: Set<string>;
   hasGroups: boolean;
   hasSessions: boolean;
   hasTokens: boolean;
@@ -22,7 +24,7 @@ export interface Touched {
 /** Does the steps in a world, and keeps what comes into the attacker's hand by it. */
 export class Attack {
   readonly hand = new Hand();
-  readonly touched: Touched = { records: new Set(), hasGroups: false, hasSessions: false, hasTokens: false };
+  readonly touched: Touched = { records: new Set(), removed: new Set(), hasGroups: false, hasSessions: false, hasTokens: false };
   readonly #world: World;
 
   constructor(world: World) {
@@ -53,6 +55,8 @@ export class Attack {
         return '';
       case 'restore':
         return this.#restore(step.email);
+      case 'look':
+        return '';
       case 'race':
         return (await Promise.all(step.steps.map((one) => this.perform(one)))).join(' | ');
     }
@@ -120,6 +124,7 @@ export class Attack {
 
   async #restore(email: string): Promise<string> {
     this.touched.records.add(nameOf(email));
+    this.touched.removed.add(nameOf(email));
     const path = `/apis/auth.platform.io/v1/users/${nameOf(email)}`;
     const { status } = await this.#world.admin.call('DELETE', path);
     if (status === 200) await this.#world.admin.call('PATCH', path, { metadata: { finalizers: null } }, mergePatch);
@@ -144,16 +149,20 @@ export class Attack {
     return JSON.parse(filled);
   }
 
-  #touch({ path, method }: Call): void {
+  #touch({ path, method, body }: Call): void {
     if (path.includes('dryRun=All')) return;
     const [, resource = '', name = ''] = /\/(users|groups|userbindings|sessions|accesstokens)(?:\/([^/?]+))?/.exec(path) ?? [];
     if (resource === 'sessions') this.touched.hasSessions = true;
     if (resource === 'accesstokens') this.touched.hasTokens = true;
     if (resource === 'groups' || resource === 'userbindings') this.touched.hasGroups = true;
     if (resource !== 'users') return;
-    if (name !== '') this.touched.records.add(name);
-    else if (method === 'DELETE') for (const { email } of honest) this.touched.records.add(nameOf(email));
-    for (const administrator of administrators) this.touched.records.delete(administrator);
+    const names = name === '' && method === 'DELETE' ? honest.map(({ email }) => nameOf(email)) : [name];
+    // The garbage collector removes what has no owner left.
+    const isRemoval = method === 'DELETE' || JSON.stringify(body)?.includes('ownerReferences') === true;
+    for (const one of names.filter((some) => some !== '' && !administrators.includes(some))) {
+      this.touched.records.add(one);
+      if (isRemoval) this.touched.removed.add(one);
+    }
   }
 }
 

@@ -11,22 +11,22 @@ export class Chance {
   }
 
   /** From 0 to 1. */
-  protected number(): number {
+  number(): number {
     return this.#random();
   }
 
-  protected isOnce(chance: number): boolean {
+  isOnce(chance: number): boolean {
     return this.#random() < chance;
   }
 
-  protected oneOf<T>(of: readonly T[]): T {
+  oneOf<T>(of: readonly T[]): T {
     const one = of[Math.floor(this.#random() * of.length)];
     if (one === undefined) throw new Error('nothing to choose from');
     return one;
   }
 
   /** Each as often as its weight says. */
-  protected weighted<T>(choices: readonly (readonly [number, () => T])[]): T {
+  weighted<T>(choices: readonly (readonly [number, () => T])[]): T {
     let left = this.#random() * choices.reduce((sum, [weight]) => sum + weight, 0);
     const chosen = choices.find(([weight]) => {
       left -= weight;

@@ -1,11 +1,11 @@
 /** Steps by chance, the same ones for the same seed. */
 import { nameOf } from '../../service/users/a-user.ts';
-import { Chance } from './chance.ts';
+import { Choices, group } from './choices.ts';
+import { directSequence, opening } from './direct.ts';
 import { administrators, attacker } from './people.ts';
 import {
   bindingNames,
   bySub,
-  emails,
   forbidden,
   groupNames,
   mergePatch,
@@ -19,56 +19,19 @@ import {
   sources,
   specs,
   statuses,
-  unbound,
 } from './pools.ts';
-import type { As, Step } from './steps.ts';
-import type { Variant } from './world.ts';
+import type { Step } from './steps.ts';
 
-const group = '/apis/auth.platform.io/v1';
-export class Generator extends Chance {
-  readonly #variant: Variant;
-  readonly #isEmbedded: boolean;
-  /** Whether whole selections are deleted: afterwards nothing is promised of the users in them. */
-  readonly #isBroad: boolean;
-  /** A few people who get most of the attention, so that steps follow each other on one record. */
-  readonly #focus: readonly string[];
-
-  constructor(seed: number, variant: Variant) {
-    super(seed);
-    this.#variant = variant;
-    this.#isBroad = this.isOnce(0.25);
-    this.#isEmbedded = variant.startsWith('embedded');
-    this.#focus = [this.oneOf(emails), this.oneOf(emails), this.oneOf(unbound)];
-  }
-
+export class Generator extends Choices {
   sequence(length: number): Step[] {
-    const steps: Step[] = [];
+    const steps = opening(this);
     while (steps.length < length) steps.push(...this.#next());
     return steps.slice(0, length);
   }
 
   #next(): Step[] {
     if (this.isOnce(0.06)) return [this.#race()];
-    return this.isOnce(0.04) ? this.#takeover() : [this.#step()];
-  }
-
-  /** What each takeover was made of: a record under a name, a password, a login, one right after the other. */
-  #takeover(): Step[] {
-    const email = this.oneOf(emails);
-    const name = this.isOnce(0.7) ? nameOf(email) : this.#name();
-    const password = this.#knownPassword();
-    const metadataOf = { name, ...(this.isOnce(0.3) && this.oneOf(metadata)) };
-    const spec = { email, username: '', ...this.oneOf(sources), is_admin: false };
-    const body = { apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: metadataOf, spec };
-    const steps: Step[] = [
-      { do: 'kubectl', method: 'DELETE', path: `${group}/users/${name}` },
-      { do: 'kubectl', method: 'POST', path: `${group}/users`, body },
-      { do: 'wait', ms: 1_300 },
-      { do: 'api', as: 'token', method: 'PATCH', path: `/auth/v1/users/${name}`, body: { spec: { password } } },
-      { do: 'login', email, password, storage: this.#storage() },
-      { do: 'kubectl', method: 'DELETE', path: `${group}/users/${name}` },
-    ];
-    return steps.filter(({ do: what }, index) => (index > 0 && index < 5 && what !== 'wait') || this.isOnce(0.4));
+    return this.isOnce(0.1) ? directSequence(this) : [this.#step()];
   }
 
   #race(): Step {
@@ -87,7 +50,7 @@ export class Generator extends Chance {
     if (step.do !== 'kubectl' || step.impersonate !== undefined || !this.isOnce(0.15)) return step;
     const { method, path, body, type } = step;
     return {
-      ...{ do: 'api', as: this.#as(), method, path: `/api/kubernetes${path}` },
+      ...{ do: 'api', as: this.as(), method, path: `/api/kubernetes${path}` },
       ...(body !== undefined && { body }),
       ...(type !== undefined && { type }),
     };
@@ -97,10 +60,10 @@ export class Generator extends Chance {
     return this.weighted<Step>([
       [38, () => this.#user()],
       [12, () => this.#password()],
-      [this.#isEmbedded ? 16 : 4, () => this.#login()],
-      [this.#isEmbedded ? 0 : 14, () => this.#atIssuer()],
-      [5, () => ({ do: 'token', as: this.#as() })],
-      [3, () => ({ do: this.isOnce(0.7) ? 'refresh' : 'logout', as: this.#as() })],
+      [this.isEmbedded ? 16 : 4, () => this.#login()],
+      [this.isEmbedded ? 0 : 14, () => this.#atIssuer()],
+      [5, () => ({ do: 'token', as: this.as() })],
+      [3, () => ({ do: this.isOnce(0.7) ? 'refresh' : 'logout', as: this.as() })],
       [8, () => this.#group()],
       [7, () => this.#binding()],
       [4, () => ({ do: 'kubectl', ...this.oneOf(forbidden) })],
@@ -117,7 +80,7 @@ export class Generator extends Chance {
       [26, () => this.#kubectlPatch()],
       [14, () => this.#kubectlDelete()],
       [
-        this.#isBroad ? 2 : 0,
+        this.isBroad ? 2 : 0,
         () => ({
           do: 'kubectl',
           method: 'DELETE',
@@ -130,37 +93,37 @@ export class Generator extends Chance {
         () => ({
           do: 'kubectl',
           method: 'PATCH',
-          path: `${this.#record()}/status`,
+          path: `${this.record()}/status`,
           type: mergePatch,
           body: { status: this.oneOf(statuses) },
         }),
       ],
       [14, () => this.#apiCreate()],
       [10, () => this.#apiPatch()],
-      [10, () => ({ do: 'api', as: this.#as(), method: 'DELETE', path: `/auth/v1/users/${this.#name()}${this.#dry(0.05)}` })],
+      [10, () => ({ do: 'api', as: this.as(), method: 'DELETE', path: `/auth/v1/users/${this.name()}${this.dry(0.05)}` })],
       [
         3,
         () => ({
           do: 'api',
           as: 'token',
           method: 'DELETE',
-          path: `/auth/v1/users${this.#dry(0.2)}`,
-          body: !this.#isBroad || this.isOnce(0.7) ? { names: this.#someNames() } : { labelSelector: 'auth.platform.io/user.state=active' },
+          path: `/auth/v1/users${this.dry(0.2)}`,
+          body: !this.isBroad || this.isOnce(0.7) ? { names: this.someNames() } : { labelSelector: 'auth.platform.io/user.state=active' },
         }),
       ],
     ]);
   }
 
   #kubectlCreate(): Step {
-    const email = this.#email();
+    const email = this.email();
     const spec = {
       email,
-      username: this.#email(),
+      username: this.email(),
       ...this.oneOf(sources),
       is_admin: this.isOnce(0.08),
       ...(this.isOnce(0.2) && this.oneOf(specs)),
     };
-    const name = this.isOnce(0.65) ? nameOf(email) : this.#name();
+    const name = this.isOnce(0.65) ? nameOf(email) : this.name();
     const body = {
       apiVersion: 'auth.platform.io/v1',
       kind: 'User',
@@ -168,7 +131,7 @@ export class Generator extends Chance {
       spec: { ...spec, email },
       ...(this.isOnce(0.2) && { status: this.oneOf(statuses) }),
     };
-    return { do: 'kubectl', method: 'POST', path: `${group}/users${this.#dry(0.05)}`, body };
+    return { do: 'kubectl', method: 'POST', path: `${group}/users${this.dry(0.05)}`, body };
   }
 
   #kubectlPatch(): Step {
@@ -178,11 +141,11 @@ export class Generator extends Chance {
       [4, () => ({ spec: this.oneOf(specs) })],
       [1, () => ({ metadata: this.oneOf(metadata), spec: this.oneOf(specs), status: this.oneOf(statuses) })],
     ]);
-    return { do: 'kubectl', method: 'PATCH', path: `${this.#record()}${this.#dry(0.03)}`, type: mergePatch, body };
+    return { do: 'kubectl', method: 'PATCH', path: `${this.record()}${this.dry(0.03)}`, type: mergePatch, body };
   }
 
   #kubectlReplace(): Step {
-    const email = this.#email();
+    const email = this.email();
     const name = nameOf(email);
     const spec = { email, username: '', ...this.oneOf(sources), is_admin: false, ...(this.isOnce(0.5) && this.oneOf(specs)) };
     const body = { apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: { name, resourceVersion: `$rv(${name})` }, spec };
@@ -191,65 +154,65 @@ export class Generator extends Chance {
 
   #kubectlDelete(): Step {
     const body = this.isOnce(0.3) ? { body: { propagationPolicy: this.oneOf(['Foreground', 'Background', 'Orphan']) } } : {};
-    return { do: 'kubectl', method: 'DELETE', path: this.#record(), ...body };
+    return { do: 'kubectl', method: 'DELETE', path: this.record(), ...body };
   }
 
   #apiCreate(): Step {
-    const spec = { email: this.#email(), password: this.#knownPassword(), ...(this.isOnce(0.2) && this.oneOf(specs)) };
-    return { do: 'api', as: this.#as(), method: 'POST', path: `/auth/v1/users${this.#dry(0.05)}`, body: { spec } };
+    const spec = { email: this.email(), password: this.knownPassword(), ...(this.isOnce(0.2) && this.oneOf(specs)) };
+    return { do: 'api', as: this.as(), method: 'POST', path: `/auth/v1/users${this.dry(0.05)}`, body: { spec } };
   }
 
   #apiPatch(): Step {
     const body = this.isOnce(0.8) ? { spec: this.oneOf(specs) } : { metadata: this.oneOf(metadata) };
     return {
       do: 'api',
-      as: this.#as(),
+      as: this.as(),
       method: 'PATCH',
-      path: `/auth/v1/users/${this.#name()}${this.#dry(0.05)}`,
+      path: `/auth/v1/users/${this.name()}${this.dry(0.05)}`,
       type: this.oneOf(patchTypes),
       body,
     };
   }
 
   #password(): Step {
-    const password = this.#knownPassword();
+    const password = this.knownPassword();
     const old = this.isOnce(0.15) ? { old_password: this.oneOf(passwords) } : {};
-    return { do: 'api', as: this.#as(), method: 'PATCH', path: `/auth/v1/users/${this.#name()}`, body: { spec: { password, ...old } } };
+    return { do: 'api', as: this.as(), method: 'PATCH', path: `/auth/v1/users/${this.name()}`, body: { spec: { password, ...old } } };
   }
 
   #login(): Step {
-    const password = this.isOnce(0.98) ? this.#knownPassword() : this.oneOf(neverRight);
-    return { do: 'login', email: this.#email(), password, storage: this.#storage() };
+    const password = this.isOnce(0.98) ? this.knownPassword() : this.oneOf(neverRight);
+    return { do: 'login', email: this.email(), password, storage: this.storage() };
   }
 
   /** The issuer vouches for the attacker's own address; what else is in the claims the attacker has typed there. */
   #atIssuer(): Step {
     const isOwn = this.isOnce(0.2);
-    const email = isOwn ? 'mallory@example.com' : this.#email();
+    const email = isOwn ? 'mallory@example.com' : this.email();
     const claims = {
       sub: this.oneOf(bySub),
       email,
       ...this.#verified(email, isOwn),
-      ...(this.isOnce(0.5) && { preferred_username: this.#email() }),
-      ...(this.isOnce(0.3) && { name: this.#email() }),
+      ...(this.isOnce(0.5) && { preferred_username: this.email() }),
+      ...(this.isOnce(0.3) && { name: this.email() }),
       ...(this.isOnce(0.1) && { groups: ['local:crew', 'system:masters'] }),
     };
-    return { do: 'issuer', claims, storage: this.isOnce(0.3) ? 'bearer' : this.#storage() };
+    return { do: 'issuer', claims, storage: this.isOnce(0.3) ? 'bearer' : this.storage() };
   }
 
   /** Where the cluster knows people by the address that the issuer tells, the issuer tells no wrong one but of those with a record. */
   #verified(email: string, isOwn: boolean): { email_verified?: boolean } {
     if (isOwn) return { email_verified: true };
-    const isOfOther = this.#variant === 'external email' && !administrators.includes(nameOf(email));
+    const isOfOther = this.variant === 'external email' && !administrators.includes(nameOf(email));
     if (isOfOther || this.isOnce(0.6)) return { email_verified: false };
-    return this.#variant === 'external email' && this.isOnce(0.5) ? { email_verified: true } : {};
+    return this.variant === 'external email' && this.isOnce(0.5) ? { email_verified: true } : {};
   }
 
   #group(): Step {
     const name = this.oneOf(groupNames);
     const spec = {
       displayName: name,
-      ...(this.isOnce(0.6) && { users: this.#someNames().map((one) => ({ name: one })) }),
+      ...(this.isOnce(0.6) && { users: this.someNames().map((one) => ({ name: one })) }),
       ...(this.isOnce(0.1) && { refConnector: { id: 'corp-ldap', type: 'ldap' } }),
     };
     const body = {
@@ -262,18 +225,18 @@ export class Generator extends Chance {
       [4, () => ({ do: 'kubectl', method: 'POST', path: `${group}/groups`, body })],
       [3, () => ({ do: 'kubectl', method: 'PATCH', path: `${group}/groups/${name}`, type: mergePatch, body: { spec } })],
       [2, () => ({ do: 'kubectl', method: 'DELETE', path: `${group}/groups/${name}` })],
-      [2, () => ({ do: 'api', as: this.#as(), method: 'POST', path: '/auth/v1/groups', body: { metadata: { name }, spec } })],
+      [2, () => ({ do: 'api', as: this.as(), method: 'POST', path: '/auth/v1/groups', body: { metadata: { name }, spec } })],
       [
         3,
         () => ({
           do: 'api',
-          as: this.#as(),
+          as: this.as(),
           method: this.oneOf(['POST', 'DELETE']),
           path: `/auth/v1/groups/${name}/members`,
-          body: { names: this.#someNames() },
+          body: { names: this.someNames() },
         }),
       ],
-      [1, () => ({ do: 'api', as: this.#as(), method: 'DELETE', path: `/auth/v1/groups/${name}` })],
+      [1, () => ({ do: 'api', as: this.as(), method: 'DELETE', path: `/auth/v1/groups/${name}` })],
     ]);
   }
 
@@ -282,7 +245,7 @@ export class Generator extends Chance {
     const subjects = [
       {
         kind: this.oneOf(['User', 'Group']),
-        name: this.isOnce(0.5) ? this.#name() : this.oneOf(['team', 'crew', attacker, 'nova', 'dev']),
+        name: this.isOnce(0.5) ? this.name() : this.oneOf(['team', 'crew', attacker, 'nova', 'dev']),
       },
     ];
     const spec = { scope: 'platform', roleRef: this.oneOf(roles), subjects };
@@ -305,47 +268,29 @@ export class Generator extends Chance {
         }),
       ],
       [2, () => ({ do: 'kubectl', method: 'DELETE', path: `${group}/userbindings/${name}` })],
-      [2, () => ({ do: 'api', as: this.#as(), method: 'POST', path: '/auth/v2/userbindings', body })],
-      [1, () => ({ do: 'api', as: this.#as(), method: 'DELETE', path: `/auth/v2/userbindings/${name}` })],
+      [2, () => ({ do: 'api', as: this.as(), method: 'POST', path: '/auth/v2/userbindings', body })],
+      [1, () => ({ do: 'api', as: this.as(), method: 'DELETE', path: `/auth/v2/userbindings/${name}` })],
     ]);
   }
 
   #other(): Step {
     const api = (method: string, path: string, body?: unknown): Step => ({
       do: 'api',
-      as: this.#as(),
+      as: this.as(),
       method,
       path,
       ...(body !== undefined && { body }),
     });
     return this.weighted<Step>([
-      [2, () => api('POST', '/auth/v1/authorize', { spec: { user: this.#name(), ...(this.isOnce(0.3) && { groups: ['dev'] }) } })],
+      [2, () => api('POST', '/auth/v1/authorize', { spec: { user: this.name(), ...(this.isOnce(0.3) && { groups: ['dev'] }) } })],
       [1, () => api('POST', '/auth/v1/authorize', {})],
-      [2, () => api('DELETE', `/auth/v1/users/${this.#name()}/subjects`)],
-      [this.#isBroad ? 1 : 0, () => api('DELETE', `/auth/v1/sessions?user=${this.#name()}`)],
+      [2, () => api('DELETE', `/auth/v1/users/${this.name()}/subjects`)],
+      [this.isBroad ? 1 : 0, () => api('DELETE', `/auth/v1/sessions?user=${this.name()}`)],
       [1, () => api('PUT', '/auth/v1/users/sync', {})],
       [1, () => api('GET', '/auth/v1/kubeconfig?mode=token')],
-      [1, () => api('GET', `/auth/v1/usersroles?name=${this.#name()}`)],
-      [2, () => ({ do: 'kubectl', method: 'GET', path: `${group}/users`, impersonate: this.#email() })],
-      [this.#isBroad ? 1 : 0, () => ({ do: 'kubectl', method: 'DELETE', path: `${group}/namespaces/atrium-system/sessions` })],
+      [1, () => api('GET', `/auth/v1/usersroles?name=${this.name()}`)],
+      [2, () => ({ do: 'kubectl', method: 'GET', path: `${group}/users`, impersonate: this.email() })],
+      [this.isBroad ? 1 : 0, () => ({ do: 'kubectl', method: 'DELETE', path: `${group}/namespaces/atrium-system/sessions` })],
     ]);
-  }
-
-  #knownPassword = () => (this.isOnce(0.75) ? passwords[0] : passwords[1]) ?? '';
-  #storage = () => this.oneOf(['local', 'cookie'] as const);
-  #as = (): As => (this.isOnce(0.7) ? 'token' : this.oneOf([attacker, ...bySub, ...this.#focus]));
-  #target = () => (this.isOnce(0.7) ? this.oneOf(this.#focus) : this.oneOf(emails));
-  #record = () => `${group}/users/${this.#name()}`;
-  #dry = (chance: number) => (this.isOnce(chance) ? '?dryRun=All' : '');
-  #someNames = () => [...new Set(Array.from({ length: 1 + Math.floor(this.number() * 3) }, () => this.#name()))];
-
-  /** Of a record: by the rule, or another. */
-  #name = () => (this.isOnce(0.9) ? nameOf(this.#target()) : this.oneOf(['stray', 'nova', attacker, 'vic@example.com']));
-
-  /** As it is, or as somebody else writes it. */
-  #email(): string {
-    const email = this.#target();
-    if (this.isOnce(0.85)) return email;
-    return this.isOnce(0.5) ? email.toUpperCase() : `${email.charAt(0).toUpperCase()}${email.slice(1)}`;
   }
 }

@@ -6,12 +6,14 @@ import type { World } from './world.ts';
 
 /** Something that makes a request somebody's. */
 export interface Credential {
-  kind: 'bearer' | 'cookie' | 'access token';
+  kind: 'bearer' | 'cookie' | 'access token' | 'kubectl’s token';
   /** Whom the attacker meant to be. */
   of: string;
   headers: Record<string, string>;
   refreshToken?: string;
   isChecked: boolean;
+  /** Of the record that the service took for its owner's, when it was first asked. */
+  uid?: string | undefined;
 }
 
 const userInfo = z.looseObject({

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { attackAtRandom, play, type Sequence } from './run.ts';
 
-const { HOSTILE_STEPS = '4000', HOSTILE_SEED, HOSTILE_SCRIPT } = process.env;
+const { HOSTILE_STEPS = '3200', HOSTILE_SEED, HOSTILE_SCRIPT } = process.env;
 const seed = Number(HOSTILE_SEED ?? Math.floor(Math.random() * 1_000_000));
 
 describe('REC who may edit users', function () {

@@ -25,6 +25,8 @@ export const honest: readonly Honest[] = [
   { email: 'ivy@example.com' },
   { email: 'dir@example.com', connector: 'corp-ldap' },
   { email: 'ord@example.com' },
+  // So that the test's API servers have a token of theirs.
+  { email: 'alice' },
 ];
 
 /** Names that bindings of the cluster name, without a record. */
@@ -44,7 +46,7 @@ const rbac = 'rbac.authorization.k8s.io';
 /** A right that its one holder has, so that it tells who somebody is. */
 export const markerOf = (who: string) => `marker-${who.split('@')[0]}`;
 
-const marked = ['vic', 'gil', 'lou', 'una', 'ivy', 'ghost', 'nova', 'dir'];
+const marked = ['vic', 'gil', 'lou', 'una', 'ivy', 'ghost', 'nova', 'dir', 'alice'];
 export const markers = marked.map(markerOf);
 
 const markerRole = (name: string): Manifest => ({
@@ -108,5 +110,6 @@ export function rights(subjectOf: (email: string) => string): Manifest[] {
     userBinding('una', { kind: 'User', name: nameOf('una@example.com') }),
     userBinding('ivy', { kind: 'Group', name: 'team' }),
     userBinding('nova', { kind: 'User', name: 'nova' }),
+    userBinding('alice', { kind: 'User', name: 'alice' }),
   ];
 }

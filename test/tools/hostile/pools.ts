@@ -8,16 +8,11 @@ export const neverRight = [honestPassword.toUpperCase(), ''];
 
 /** Whom an honest administrator makes anew. */
 export const restored = honest.map(({ email }) => email).filter((email) => !administrators.includes(nameOf(email)));
+export const withoutRights = ['ord@example.com', 'new@example.com', 'mallory@example.com'];
 /** Of these the role allows the most. */
-export const unbound = [
-  'ord@example.com',
-  'new@example.com',
-  'mallory@example.com',
-  'lou@example.com',
-  'una@example.com',
-  'ivy@example.com',
-  'gil@example.com',
-];
+export const unbound = [...withoutRights, 'lou@example.com', 'una@example.com', 'ivy@example.com', 'gil@example.com'];
+/** Names of records that the rule gives to no address. */
+export const strays = ['stray', 'nova', 'alice', 'second'];
 /** Of the attacker, at the issuer. */
 export const bySub = ['mallory-sub', 'mallory-2-sub'];
 
@@ -51,6 +46,12 @@ export const metadata: readonly Patch[] = [
   { ownerReferences: [owner('mallory@example.com')] },
   { ownerReferences: [{ apiVersion: 'auth.platform.io/v1', kind: 'User', name: 'nothing', uid: 'nothing' }] },
 ];
+
+/** What once said, or might say, that a record was never finished. */
+export const marks: readonly Patch[] = ['unfinished', 'unfinished-since', 'created-by'].flatMap((name) => [
+  { labels: { [ours(name)]: 'true' } },
+  ...['', 'login', '2020-01-01T00:00:00Z'].map((value) => ({ annotations: { [ours(name)]: value } })),
+]);
 
 /** As merge patches only. */
 export const removals: readonly Patch[] = [

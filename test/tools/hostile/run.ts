@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Attack } from './attack.ts';
 import { Generator } from './generate.ts';
-import { Oracle, Violation } from './oracle.ts';
+import { Oracle } from './oracle.ts';
 import { shrink } from './shrink.ts';
 import { countSteps, describeStep, type Step } from './steps.ts';
+import { Violation } from './violation.ts';
 import { type Variant, World } from './world.ts';
 
 /** Of one world; then another is begun. */
@@ -47,7 +48,7 @@ export async function play({ variant, steps }: Sequence): Promise<Failure | unde
     const oracle = await Oracle.start(world, attack);
     for (const [index, step] of steps.entries()) {
       notes.push(`${describeStep(step)} -> ${await attack.perform(step)}`);
-      await oracle.look();
+      await oracle.look(step);
       if ((index + 1) % lookEvery === 0 || index + 1 === steps.length) await oracle.lookAtEverything();
     }
     return undefined;

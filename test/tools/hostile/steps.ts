@@ -45,6 +45,8 @@ export type Step =
   | { do: 'clock'; seconds: number }
   /** Of an honest administrator: the user is made anew, with the honest password. */
   | { do: 'restore'; email: string }
+  /** Of the honest users: each looks whether all is as it was. */
+  | { do: 'look' }
   | { do: 'race'; steps: Step[] };
 
 /** In bodies, replaced by what the record has then: `$uid(NAME)`, `$rv(NAME)`. */
@@ -77,6 +79,8 @@ export function describeStep(step: Step): string {
       return `put the clock forward by ${step.seconds} s`;
     case 'restore':
       return `an administrator makes ${step.email} anew`;
+    case 'look':
+      return 'the honest users look';
     case 'race':
       return `at once: ${step.steps.map(describeStep).join(' | ')}`;
   }

@@ -35,6 +35,7 @@ interface Parts {
   provider: TestProvider | undefined;
   clock: Clock;
   token: string;
+  tokenOfAlice: string;
   logLines: string[];
 }
 
@@ -52,6 +53,8 @@ export class World {
   readonly clock: Clock;
   /** Of the attacker, at the API server. */
   readonly token: string;
+  /** Of alice, there. */
+  readonly tokenOfAlice: string;
   readonly logLines: string[];
   readonly #cluster: ApiServer;
   readonly #app: App;
@@ -62,13 +65,14 @@ export class World {
   readonly #untouchable = new Map<string, string>();
   #calls = 0;
 
-  private constructor({ variant, cluster, admin, app, url, provider, clock, token, logLines }: Parts) {
+  private constructor({ variant, cluster, admin, app, url, provider, clock, token, tokenOfAlice, logLines }: Parts) {
     this.variant = variant;
     this.url = url;
     this.admin = admin;
     this.provider = provider;
     this.clock = clock;
     this.token = token;
+    this.tokenOfAlice = tokenOfAlice;
     this.logLines = logLines;
     this.#cluster = cluster;
     this.#app = app;
@@ -88,23 +92,26 @@ export class World {
     await admin.applyFile('impersonation.yaml');
     const logLines: string[] = [];
     const url = `http://127.0.0.1:${port}`;
-    const authorization = `Bearer ${await admin.serviceToken()}`;
+    let authorization: Promise<string> | undefined;
     const app = new App({
       config: parseConfig({ yaml: stringify(settings({ variant, url, port, provider })) }),
       connection: {
         server: cluster.url,
         tls: { ca: cluster.certificateAuthority },
         namespace: serviceNamespace,
-        authorization: async () => authorization,
-        discardAuthorization() {},
+        authorization: () => (authorization ??= admin.serviceToken().then((token) => `Bearer ${token}`)),
+        // The clock of the world goes past the hour of a token.
+        discardAuthorization() {
+          authorization = undefined;
+        },
       },
       environment: {},
       now: clock.now,
       log: createLog({ level: 'warn', format: 'json' }, { write: (line) => logLines.push(line) }),
       writeAudit() {},
     });
-    const token = await cluster.token(attacker);
-    const world = new World({ variant, cluster, admin, app, url, provider, clock, token, logLines });
+    const [token, tokenOfAlice] = await Promise.all([cluster.token(attacker), cluster.token('alice')]);
+    const world = new World({ variant, cluster, admin, app, url, provider, clock, token, tokenOfAlice, logLines });
     await world.#populate();
     await app.start();
     await world.#settle();

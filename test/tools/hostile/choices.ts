@@ -1,0 +1,42 @@
+import { nameOf } from '../../service/users/a-user.ts';
+import { Chance } from './chance.ts';
+import { attacker } from './people.ts';
+import { bySub, emails, passwords, unbound } from './pools.ts';
+import type { As } from './steps.ts';
+import type { Variant } from './world.ts';
+
+export const group = '/apis/auth.platform.io/v1';
+
+/** Whom a step is about and as whom it is done, by chance. */
+export class Choices extends Chance {
+  readonly variant: Variant;
+  readonly isEmbedded: boolean;
+  /** Whether whole selections are deleted: afterwards nothing is promised of the users in them. */
+  readonly isBroad: boolean;
+  /** A few people who get most of the attention, so that steps follow each other on one record. */
+  readonly #focus: readonly string[];
+
+  constructor(seed: number, variant: Variant) {
+    super(seed);
+    this.variant = variant;
+    this.isBroad = this.isOnce(0.25);
+    this.isEmbedded = variant.startsWith('embedded');
+    this.#focus = [this.oneOf(emails), this.oneOf(emails), this.oneOf(unbound)];
+  }
+
+  knownPassword = () => (this.isOnce(0.75) ? passwords[0] : passwords[1]) ?? '';
+  storage = () => this.oneOf(['local', 'cookie'] as const);
+  as = (): As => (this.isOnce(0.7) ? 'token' : this.oneOf([attacker, ...bySub, ...this.#focus]));
+  target = () => (this.isOnce(0.7) ? this.oneOf(this.#focus) : this.oneOf(emails));
+  record = () => `${group}/users/${this.name()}`;
+  dry = (chance: number) => (this.isOnce(chance) ? '?dryRun=All' : '');
+  someNames = () => [...new Set(Array.from({ length: 1 + Math.floor(this.number() * 3) }, () => this.name()))];
+
+  /** Of a record: by the rule, or another. */
+  name = () => (this.isOnce(0.9) ? nameOf(this.target()) : this.oneOf(['stray', 'nova', attacker, 'vic@example.com']));
+
+  /** As it is, or with other capital letters. */
+  email = () => (this.isOnce(0.85) ? this.target() : this.inOtherCase(this.target()));
+
+  inOtherCase = (email: string) => (this.isOnce(0.5) ? email.toUpperCase() : `${email.charAt(0).toUpperCase()}${email.slice(1)}`);
+}
