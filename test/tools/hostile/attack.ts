@@ -85,7 +85,9 @@ export class Attack {
   async #send(call: Call): Promise<string> {
     const body = await this.#filled(call.body);
     const { status, body: answer } = await this.#world.call({ ...call, body });
-    if (status < 300 && call.method !== 'GET') this.#touch(call);
+    // A selection is deleted one by one, until one is refused.
+    const isSelection = call.method === 'DELETE' && /\/users(\?|$)/.test(call.path);
+    if (isSelection || (status < 300 && call.method !== 'GET')) this.#touch(call);
     const message = typeof answer === 'object' && answer !== null && 'message' in answer ? ` ${String(answer.message).slice(0, 160)}` : '';
     return `${status}${status < 300 ? '' : message}`;
   }
