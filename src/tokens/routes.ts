@@ -75,7 +75,7 @@ const listOperation = ({ service }: AccessTokenOperationsOptions) =>
     query: accessTokenQuery,
     answers: {
       200: listAnswer(accessTokenList),
-      403: { description: 'Forbidden: sessions of another user were selected, and RBAC denies it.' },
+      403: { description: 'Forbidden: access tokens of another user were selected, and RBAC denies it.' },
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {
