@@ -10,7 +10,7 @@ import { passedHeaders } from './passed-headers.ts';
 import { type Agents, agentOptions, type Credential, destroyAll, type UpstreamResponse } from './transport.ts';
 import { callUpgrade, type UpgradeAnswer } from './upgrade-call.ts';
 
-/** Until the first byte of an answer, and then between bytes (api.md 7.11). */
+/** Until the first byte of an answer, and then between bytes (docs/contract/kubernetes.md). */
 const silenceMs = 60_000;
 const maxAttempts = 3;
 

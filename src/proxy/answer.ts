@@ -1,4 +1,4 @@
-/** What callers get to see of an answer of the API server (api.md 7.11). */
+/** What callers get to see of an answer of the API server (docs/contract/kubernetes.md). */
 import type { Context } from 'koa';
 import { serviceUnavailable } from '../http/status.ts';
 import type { PassedAnswer } from '../kubernetes/caller-passage.ts';

@@ -30,7 +30,7 @@ export interface KubernetesProxyOptions {
   own: string;
 }
 
-/** Passes requests on to the API server as those who sent them (api.md 7.11): bytes are neither parsed nor kept. */
+/** Passes requests on to the API server as those who sent them (docs/contract/kubernetes.md): bytes are neither parsed nor kept. */
 export class KubernetesProxy {
   readonly #options: KubernetesProxyOptions;
   readonly #long = new InFlight({ maxEach: maxLongOfCaller, what: 'watches, logs and connections of yours' });

@@ -1,4 +1,4 @@
-/** The Kubernetes API as its callers know it (api.md 7.11). What it takes and answers is the API server's to say. */
+/** The Kubernetes API as its callers know it (docs/contract/kubernetes.md). What it takes and answers is the API server's to say. */
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { safeHeaders } from './answer.ts';

@@ -146,7 +146,7 @@ export class AccessTokenVerifier {
 /** A record may have been written by others: a group that no header can carry would have each call refused. */
 const isUsable = (group: string) => !isReservedGroup(group) && !isLocalGroupName(group) && fitsHeader(group);
 
-/** A token keeps the subject that made it, and ends when the record belongs to it no longer (api.md 4.5). */
+/** A token keeps the subject that made it, and ends when the record belongs to it no longer (docs/contract/login.md). */
 const subjectCause = ({ subject }: AccessTokenRow, account: Account): StatusCause | undefined =>
   subject === undefined || isLinkedTo(account, subject) ? undefined : subjectDiffers;
 

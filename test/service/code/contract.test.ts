@@ -75,4 +75,9 @@ describe('docs/contract', () => {
     expect(rows).to.deep.equal([...new Set(rows)]);
     expect(rows.toSorted()).to.deep.equal([...tested].toSorted());
   });
+
+  it('is what comments point to, and no page that is not here', () => {
+    const sources = globSync('{src,test,bench,scripts}/**/*.ts').filter((file) => !file.endsWith('contract.test.ts'));
+    expect(sources.filter((file) => /\b(?:api|crds|security)\.md\b/.test(readFileSync(file, 'utf8')))).to.deep.equal([]);
+  });
 });

@@ -1,4 +1,4 @@
-/** Whose an access token is at an external issuer (api.md 4.5). */
+/** Whose an access token is at an external issuer (docs/contract/login.md). */
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** The way back of a user whose account was made again at the issuer (api.md 4.5). */
+/** The way back of a user whose account was made again at the issuer (docs/contract/users.md). */
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { z } from 'zod';
