@@ -90,7 +90,7 @@ async function attempt(work: Work): Promise<FirstAdminOutcome | undefined> {
   const before = await told.read(signal);
   if (before !== undefined && !isAbout(work, before.entries)) return 'another';
   const found = await records.read(name, signal);
-  if (found === 'not-installed')
+  if (found === 'notInstalled')
     throw new FirstAdminError('the resource users.auth.platform.io is not installed: apply its definition first');
   if (found === undefined && before !== undefined) return 'removed';
   const user = found ?? (await records.create(newAdmin(work), signal));

@@ -85,7 +85,7 @@ export class LoginRecorder {
   async #attempt(name: string, login: Login, signal: AbortSignal): Promise<Recorded | undefined> {
     const { config, now = () => new Date() } = this.#options;
     const found = await this.#records.read(name, signal);
-    if (found === 'not-installed') return { outcome: 'no-records' };
+    if (found === 'notInstalled') return { outcome: 'no-records' };
     const time = now();
     if (found !== undefined) return this.#refusal(found, login, time) ?? this.#update(found, login, time, signal);
     if (!config.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };

@@ -109,7 +109,7 @@ export class PasswordChange {
   ): Promise<KubernetesObject> {
     const written = await untilUncontested(async () => {
       const object = await this.#records.read(name, signal);
-      if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid)
+      if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid)
         throw conflict(userResource, name, 'the user was deleted meanwhile');
       if (!(await isWanted())) throw conflict(userResource, name, 'the password was changed meanwhile');
       const status = { ...(isRecord(object.status) && object.status), ...changes };
@@ -142,7 +142,7 @@ export class PasswordChange {
 
   async #accountOf({ name, uid }: ProvedPassword): Promise<Account | undefined> {
     const object = await this.#records.read(name, signal);
-    if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid) return undefined;
+    if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return undefined;
     const account = accountOf(object);
     const { phase } = phaseOf(account, this.#now(), this.#options.config.idleDays);
     return phase === 'Normal' ? account : undefined;

@@ -231,14 +231,14 @@ export class PasswordCheck {
   /** Undefined if another writer was faster. */
   async #takeBack({ name, uid }: Account, signal: AbortSignal): Promise<true | undefined> {
     const object = await this.#records.read(name, signal);
-    if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid) return true;
+    if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return true;
     return (await this.#writeStatus(object, withoutAttempt(statusOf(object)), signal)) && true;
   }
 
   /** Undefined if another writer was faster. */
   async #count(name: string, email: string, signal: AbortSignal): Promise<Counted | undefined> {
     const found = await this.#records.read(name, signal);
-    if (found === undefined || found === 'not-installed') return { refusal: 'UnknownUser' };
+    if (found === undefined || found === 'notInstalled') return { refusal: 'UnknownUser' };
     const isOver = this.#locks.hasEnded(accountOf(found));
     const object = isOver ? { ...found, status: { ...statusOf(found), ...noFailures } } : found;
     const account = accountOf(object);
@@ -260,7 +260,7 @@ export class PasswordCheck {
     signal: AbortSignal,
   ): Promise<PasswordVerdict | undefined> {
     const object = await this.#records.read(name, signal);
-    if (object === undefined || object === 'not-installed' || object.metadata.uid !== uid)
+    if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid)
       return { outcome: 'refused', reason: 'UnknownUser' };
     const account = accountOf({ ...object, status: { ...statusOf(object), ...noFailures } });
     const { phase } = phaseOf(account, this.#now(), this.#options.config.idleDays);

@@ -23,10 +23,16 @@ export class UserRecords {
     this.#users = new ServiceResource(client, userKind);
   }
 
-  /** @returns undefined if there is no such record, 'not-installed' if there are no records at all; @throws StatusError 503, 504 */
-  async read(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined | 'not-installed'> {
-    const found = await this.#users.find(name, signal);
-    return found === 'notInstalled' ? 'not-installed' : found;
+  /** @returns undefined if there is no such record, 'notInstalled' if there are no records at all; @throws StatusError 503, 504 */
+  read(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined | 'notInstalled'> {
+    return this.#users.find(name, signal);
+  }
+
+  /** The same, for what needs records. @throws StatusError 503 where the resource is not installed, too; 504 */
+  async readInstalled(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    const found = await this.read(name, signal);
+    if (found === 'notInstalled') throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed') });
+    return found;
   }
 
   /** @returns undefined if there is one of that name already; @throws StatusError 503, 504 */

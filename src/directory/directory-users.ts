@@ -64,7 +64,7 @@ export class DirectoryUsers {
     /** What the first write was: what follows after a conflict only completes it. */
     let begun: Outcome | undefined;
     const applied = await untilUncontested(async () => {
-      if (isFresh) seen = await this.#read(name, signal);
+      if (isFresh) seen = await this.#written.readInstalled(name, signal);
       isFresh = true;
       const change = changeOf(seen, membership, connector);
       if (change.outcome === 'failed') return change;
@@ -98,7 +98,7 @@ export class DirectoryUsers {
   /** Makes the record invalid, if it still is one of the connector's. @returns false if there was nothing to do; @throws StatusError 503, 504 */
   async invalidate(name: string, connector: Connector, signal: AbortSignal): Promise<boolean> {
     const done = await untilUncontested(async () => {
-      const object = await this.#read(name, signal);
+      const object = await this.#written.readInstalled(name, signal);
       if (object === undefined) return false;
       const account = accountOf(object);
       if (!isOf(connector, account) || !account.isValid) return false;
@@ -118,13 +118,6 @@ export class DirectoryUsers {
   #nameOf({ person: { email } }: Membership): string {
     return this.#options.accounts.find(email)?.name ?? recordName(email) ?? '';
   }
-
-  async #read(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const object = await this.#written.read(name, signal);
-    if (object === 'not-installed') throw serviceUnavailable('kubernetes', { cause: new Error('the resource User is not installed') });
-    return object;
-  }
-
   async #writeSpec(name: string, old: KubernetesObject | undefined, spec: Record<string, unknown>, signal: AbortSignal) {
     if (old === undefined) {
       const metadata = { name, labels: userLabels(spec), annotations: { [createdByAnnotation]: 'sync' } };

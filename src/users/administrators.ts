@@ -51,7 +51,7 @@ export class Administrators {
     for (const other of accounts.administrators()) {
       if (other.name === name) continue;
       const found = await this.#records.read(other.name, signal);
-      if (found === undefined || found === 'not-installed') continue;
+      if (found === undefined || found === 'notInstalled') continue;
       const account = accountOf(found);
       if (account.isAdmin && phaseOf(account, now(), idleDays).phase === 'Normal') return;
     }

@@ -138,7 +138,7 @@ export class UserCreator {
   /** Unless another request has given it a password meanwhile, or the user has logged in. */
   async #takeBack({ metadata: { name, uid } }: KubernetesObject, hash: string, signal: AbortSignal): Promise<void> {
     const found = await this.#records.read(name, signal);
-    if (found === undefined || found === 'not-installed' || found.metadata.uid !== uid) return;
+    if (found === undefined || found === 'notInstalled' || found.metadata.uid !== uid) return;
     const stored = await this.#secrets.read({ name, uid }, signal);
     if (stored !== undefined && stored.hash !== hash) return;
     if (isRecord(found.status) && found.status.lastLoginTime !== undefined) return;

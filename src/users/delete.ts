@@ -7,7 +7,7 @@ import { UserRecords } from '../accounts/user-records.ts';
 import { userKind, userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import { conflict, notFound, StatusError, serviceUnavailable } from '../http/status.ts';
+import { conflict, notFound, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -70,8 +70,7 @@ export class UserDeleter {
     const { access, accounts, rights, administrators } = this.#options;
     const { name } = deletion;
     if (deletion.asCaller) await access.require(caller, { ...userResource, verb: 'delete', name }, signal);
-    const object = await this.#records.read(name, signal);
-    if (object === 'not-installed') throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed') });
+    const object = await this.#records.readInstalled(name, signal);
     if (object === undefined) throw notFound(userResource, name);
     checkPreconditions(object, deletion);
     const account = accountOf(object);

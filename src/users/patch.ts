@@ -13,7 +13,7 @@ import { checkTests, mergePatchOf, type PatchTest } from '../http/json-patch.ts'
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import { type FieldValidation, readObject } from '../http/object-body.ts';
 import type { Caller } from '../http/operation.ts';
-import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, serviceUnavailable, tooManyRequests } from '../http/status.ts';
+import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, tooManyRequests } from '../http/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
@@ -102,8 +102,7 @@ export class UserPatcher {
     const { patch, tests } = isJsonPatch
       ? mergePatchOf(request.body, { group: userResource.group, kind: 'User' })
       : { patch: request.body, tests: [] };
-    const object = await this.#records.read(name, signal);
-    if (object === 'not-installed') throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed') });
+    const object = await this.#records.readInstalled(name, signal);
     const account = object && accountOf(object);
     const wish = wishOf(patch, account, caller);
     if (wish.setsPassword) requireNoAccessToken(caller, 'change passwords');
@@ -237,7 +236,7 @@ export class UserPatcher {
       } catch (error) {
         if (!isRefusal(error, 409)) throw error;
         const current = await this.#records.read(name, how.signal);
-        if (current === undefined || current === 'not-installed' || current.metadata.uid !== uid) throw error;
+        if (current === undefined || current === 'notInstalled' || current.metadata.uid !== uid) throw error;
         checkServed(current, tests);
         object = current;
         return undefined;
@@ -269,7 +268,7 @@ export class UserPatcher {
     const verdict = await passwordChange.change({ name, uid, passwordChangedAt }, password);
     if (verdict.outcome !== 'changed') throw conflict(userResource, name, 'another request changed the password at the same time');
     const changed = await this.#records.read(name, signal);
-    return changed === undefined || changed === 'not-installed' ? user : changed;
+    return changed === undefined || changed === 'notInstalled' ? user : changed;
   }
 }
 

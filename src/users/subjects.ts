@@ -5,7 +5,7 @@ import { UserRecords } from '../accounts/user-records.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { notFound, StatusError, serviceUnavailable } from '../http/status.ts';
+import { notFound, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord } from '../kubernetes/resource.ts';
@@ -42,8 +42,7 @@ export class UserSubjects {
     const { access, accounts, passwordChange, endAccessTokens } = this.#options;
     requireNoAccessToken(caller, 'take the accounts of the issuer from a user');
     await access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
-    const object = await this.#records.read(name, signal);
-    if (object === 'not-installed') throw serviceUnavailable('kubernetes', { cause: new Error('users are not installed') });
+    const object = await this.#records.readInstalled(name, signal);
     if (object === undefined) throw notFound(userResource, name);
     const account = accountOf(object);
     await this.#requireRights(account, caller, signal);
