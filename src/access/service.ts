@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { invalid, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { invalid, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { StatusError } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { KeySecret } from '../kubernetes/key-secret.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

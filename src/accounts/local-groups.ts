@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { Change, WatchCache, WatchState } from '../kubernetes/watch-cache.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import { serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import { serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';

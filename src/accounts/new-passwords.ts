@@ -1,5 +1,5 @@
+import { type FieldError, invalidValue } from '../api/field-error.ts';
 import type { Config } from '../config/schema.ts';
-import { type FieldError, invalidValue } from '../http/field-error.ts';
 import type { PasswordEnvelopes } from './password-envelope.ts';
 import { passwordProblems, problemText } from './password-policy.ts';
 import type { Passwords } from './passwords.ts';

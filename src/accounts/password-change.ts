@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { conflict, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import { conflict, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StatusError } from '../http/status.ts';
+import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';

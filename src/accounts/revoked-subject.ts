@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { StatusError, serviceUnavailable } from '../http/status.ts';
+import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, isRecord, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';

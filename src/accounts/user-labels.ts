@@ -1,4 +1,4 @@
-import { labelValueProblems } from '../http/label-syntax.ts';
+import { labelValueProblems } from '../api/label-syntax.ts';
 import { isRecord } from '../kubernetes/resource.ts';
 import { recordName, shortHash } from './record-name.ts';
 

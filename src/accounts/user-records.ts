@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';

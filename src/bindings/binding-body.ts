@@ -1,6 +1,6 @@
 /** The body that makes a UserBinding. A field that is named here and may not be set is refused, one that is not is unknown. */
 import { z } from 'zod';
-import { duplicate, type FieldError, forbidden, required } from '../http/field-error.ts';
+import { duplicate, type FieldError, forbidden, required } from '../api/field-error.ts';
 import { isRecord } from '../kubernetes/resource.ts';
 import { namePattern, userBindingApiVersion } from './resource.ts';
 

@@ -5,12 +5,12 @@
 import type { Logger } from 'pino';
 import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Operation } from '../http/operation.ts';
-import { serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KeyRing } from '../kubernetes/key-ring.ts';

@@ -1,8 +1,8 @@
 import { createdByAnnotation } from '../accounts/user-labels.ts';
-import { notFoundValue } from '../http/field-error.ts';
-import { type FieldValidation, readObject } from '../http/object-body.ts';
+import { notFoundValue } from '../api/field-error.ts';
+import { type FieldValidation, readObject } from '../api/object-body.ts';
+import { invalid } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { invalid } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type ResourceType } from '../kubernetes/resource.ts';

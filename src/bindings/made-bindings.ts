@@ -1,5 +1,5 @@
+import { StatusError } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { StatusError } from '../http/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';

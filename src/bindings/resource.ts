@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { conditions, objectMeta } from '../http/object-schemas.ts';
+import { conditions, objectMeta } from '../api/object-schemas.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 

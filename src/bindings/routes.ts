@@ -5,13 +5,13 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { notFound } from '../api/status.ts';
+import { warningHeaders } from '../api/warning.ts';
+import { deleteOptions, deletionOf, dryRun, writeQuery } from '../api/write-options.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../http/bulk-request.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
-import { notFound } from '../http/status.ts';
-import { warningHeaders } from '../http/warning.ts';
-import { deleteOptions, deletionOf, dryRun, writeQuery } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { BulkDeleter } from '../listing/bulk-delete.ts';

@@ -1,9 +1,9 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
+import { badParameter, StatusError } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { badParameter, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { Connection } from '../kubernetes/connection.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { badParameter, StatusError, serviceUnavailable, timedOut } from '../http/status.ts';
+import { badParameter, StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';

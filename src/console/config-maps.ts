@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
+import { serviceUnavailable } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
-import { serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';

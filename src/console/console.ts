@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
+import { type JsonText, jsonText, preparedJson } from '../api/json.ts';
 import type { Config } from '../config/schema.ts';
 import type { Check } from '../http/health.ts';
-import { type JsonText, jsonText, preparedJson } from '../http/json.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Operation } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { StatusError } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
-import { StatusError } from '../http/status.ts';
 import type { ConfigMap, ConfigMapContents, ConfigMaps, MapWithContents } from './config-maps.ts';
 import { imageType } from './image-type.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import { StatusError } from '../http/status.ts';
+import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { createEvent } from '../kubernetes/events.ts';
 import type { RefusedMap } from './plugin-map.ts';

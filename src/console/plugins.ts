@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type JsonText, jsonText } from '../http/json.ts';
+import { type JsonText, jsonText } from '../api/json.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';

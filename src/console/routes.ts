@@ -4,9 +4,9 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type JsonText, sendJsonText } from '../http/json.ts';
+import { type JsonText, sendJsonText } from '../api/json.ts';
+import { unknownPath } from '../api/status.ts';
 import { type AnswerDescription, bytes, type Caller, type Operation, operation } from '../http/operation.ts';
-import { unknownPath } from '../http/status.ts';
 import type { ConfigMapImages } from './images.ts';
 import { envVarsSchema, languagesSchema, modulesSchema, pluginFilesSchema } from './schema.ts';
 import { sendStaticFile } from './static-answer.ts';

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { StatusError, unknownPath } from '../api/status.ts';
 import { isNotModified } from '../http/conditional.ts';
-import { StatusError, unknownPath } from '../http/status.ts';
 import type { StaticContent } from './static-directory.ts';
 import type { Compression, StaticFile } from './static-set.ts';
 

@@ -1,5 +1,5 @@
+import { badRequest, unknownPath } from '../api/status.ts';
 import { reservedPath } from '../http/router.ts';
-import { badRequest, unknownPath } from '../http/status.ts';
 
 /** Segments that could still mean something else to a client that decodes once more: never a page. */
 const encodedTwice = /%[0-9a-f]{2}/i;

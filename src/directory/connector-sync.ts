@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { StatusError } from '../http/status.ts';
+import { StatusError } from '../api/status.ts';
 import type { Connector } from './connection.ts';
 import type { DirectoryUsers, Membership } from './directory-users.ts';
 import type { ConnectorResult, SyncError } from './schema.ts';

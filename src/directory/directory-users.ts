@@ -6,7 +6,7 @@ import { recordName } from '../accounts/record-name.ts';
 import { createdByAnnotation, labelsToChange, userLabels } from '../accounts/user-labels.ts';
 import { UserRecords, untilUncontested } from '../accounts/user-records.ts';
 import { userApiVersion } from '../accounts/user-resource.ts';
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';

@@ -4,7 +4,7 @@
  */
 import type { Context } from 'koa';
 import type { z } from 'zod';
-import { type JsonText, jsonText, sendJsonText } from '../http/json.ts';
+import { type JsonText, jsonText, sendJsonText } from '../api/json.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, type ServedResource } from './documents.ts';
 import { groupDiscoverySchema, groupListSchema, groupSchema, resourceListSchema } from './schema.ts';

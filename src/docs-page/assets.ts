@@ -5,7 +5,7 @@ import type { Context, Middleware } from 'koa';
 import mount from 'koa-mount';
 import serve from 'koa-static';
 import swaggerPackage from 'swagger-ui-dist/package.json' with { type: 'json' };
-import { unknownPath } from '../http/status.ts';
+import { unknownPath } from '../api/status.ts';
 import { pageScript, pageStyle } from './page.ts';
 
 export const assetNames = ['page.css', 'page.js', 'swagger-ui.css', 'swagger-ui-bundle.js'] as const;

@@ -2,12 +2,12 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { groupApiVersion } from '../accounts/local-groups.ts';
+import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
+import { badRequest } from '../api/status.ts';
+import { warningHeaders } from '../api/warning.ts';
+import { deleteOptions, deletionOf, dryRun, writeQuery } from '../api/write-options.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
-import { describedPatch, jsonPatchType, patchTypes } from '../http/json-patch.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
-import { badRequest } from '../http/status.ts';
-import { warningHeaders } from '../http/warning.ts';
-import { deleteOptions, deletionOf, dryRun, writeQuery } from '../http/write-options.ts';
 import { sendJson, sendPage } from '../listing/page.ts';
 import { listAnswer, listQuery, listSchema } from '../listing/schema.ts';
 import { groupProperties } from './list-properties.ts';

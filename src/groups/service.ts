@@ -1,6 +1,6 @@
 import { groupResource } from '../accounts/local-groups.ts';
+import { notFound } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { notFound } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Lister } from '../listing/lister.ts';

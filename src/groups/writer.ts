@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { groupApiVersion, groupResource } from '../accounts/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../http/field-error.ts';
-import { checkTests, mergePatchOf } from '../http/json-patch.ts';
-import { type FieldValidation, readObject } from '../http/object-body.ts';
+import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../api/field-error.ts';
+import { checkTests, mergePatchOf } from '../api/json-patch.ts';
+import { type FieldValidation, readObject } from '../api/object-body.ts';
+import { badRequest, conflict, invalid, notFound } from '../api/status.ts';
+import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
 import type { Caller } from '../http/operation.ts';
-import { badRequest, conflict, invalid, notFound } from '../http/status.ts';
-import { isOfOneVersion, isVersionAsked } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';

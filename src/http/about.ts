@@ -1,10 +1,10 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { type JsonText, jsonText, sendJsonText } from './json.ts';
+import { type JsonText, jsonText, sendJsonText } from '../api/json.ts';
+import { forbiddenPath } from '../api/status.ts';
 import type { Metrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { type Caller, type Operation, operation } from './operation.ts';
-import { forbiddenPath } from './status.ts';
 
 const versionInfo = z
   .object({

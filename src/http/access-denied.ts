@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import type { StatusError } from '../api/status.ts';
 import { type Audit, auditOrigin } from './audit.ts';
 import type { Caller } from './operation.ts';
-import type { StatusError } from './status.ts';
 
 /** What only we have decided: what the API server refuses is in its own audit log, and is no failure of ours where it is passed on. */
 const decidedHere = /^\/(auth|api\/(proxy|kubernetes))\//;

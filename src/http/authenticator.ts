@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import { unauthorized } from '../api/status.ts';
 import { readBearer } from './bearer.ts';
 import type { Bearer, Caller } from './operation.ts';
-import { unauthorized } from './status.ts';
 
 /** Who is calling (docs/contract/conventions.md), in two steps: what costs nothing is checked first, and always. */
 export interface Authenticator {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { unauthorized } from '../api/status.ts';
 import type { Bearer } from './operation.ts';
-import { unauthorized } from './status.ts';
 
 /** RFC 6750 section 2.1 (b64token), case-insensitive scheme (RFC 9110 section 11.1). */
 const bearerHeader = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { createScanner, type JSONScanner } from 'jsonc-parser';
 import type { Context } from 'koa';
 import bodyParser from 'koa-bodyparser';
-import { badRequest, entityTooLarge, unsupportedMediaType } from './status.ts';
+import { badRequest, entityTooLarge, unsupportedMediaType } from '../api/status.ts';
 
 const maxDepth = 100;
 

@@ -1,7 +1,7 @@
 /** Requests about many objects: which ones, and what became of each (docs/contract/users.md). */
 import { z } from 'zod';
-import { badParameter, badRequest, type StatusCause, StatusError } from './status.ts';
-import { dryRun } from './write-options.ts';
+import { badParameter, badRequest, type StatusCause, StatusError } from '../api/status.ts';
+import { dryRun } from '../api/write-options.ts';
 
 const maxNames = 500;
 

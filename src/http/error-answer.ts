@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import { internalError, StatusError } from './status.ts';
+import { internalError, StatusError } from '../api/status.ts';
 
 /**
  * Writes a failure: a StatusError as it is, anything else as a bare 500. What the caller does not get to see (cause, stack) is logged

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
+import { indentJson } from '../api/json.ts';
+import { headersTooLarge, methodNotAllowed, StatusError, timedOut, tooManyRequests, unknownPath } from '../api/status.ts';
 import { clientAddress } from './client-address.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { isNotModified } from './conditional.ts';
 import { answerError } from './error-answer.ts';
 import { checkHost } from './host.ts';
-import { indentJson } from './json.ts';
 import type { Metrics } from './metrics.ts';
 import { type Kind, RequestLifetime } from './request-lifetime.ts';
 import { type RequestState, stateOf } from './router.ts';
-import { headersTooLarge, methodNotAllowed, StatusError, timedOut, tooManyRequests, unknownPath } from './status.ts';
 import { UnfinishedBodies, type UnfinishedBody } from './unfinished-bodies.ts';
 
 export interface FrameOptions {

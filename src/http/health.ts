@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { notReady } from '../api/status.ts';
 import { type Operation, operation } from './operation.ts';
-import { notReady } from './status.ts';
 
 /** A named condition. `failure()` says what is wrong, undefined if nothing is. Only a `critical` one makes the replica unready. */
 export interface Check {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { badRequest } from './status.ts';
+import { badRequest } from '../api/status.ts';
 
 /** A name or an address, and a port (RFC 9110, 7.2), of what names and addresses are made of in practice. */
 const validHost = /^(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;

@@ -1,4 +1,4 @@
-import { tooManyRequests } from './status.ts';
+import { tooManyRequests } from '../api/status.ts';
 
 export interface InFlightOptions {
   /** Of one holder: a plugin, a caller. */

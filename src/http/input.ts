@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { badRequest, type StatusCause, type StatusError, unknownPath } from './status.ts';
-import { type Violation, validate } from './violations.ts';
+import { badRequest, type StatusCause, type StatusError, unknownPath } from '../api/status.ts';
+import { type Violation, validate } from '../api/violations.ts';
 
 /** 400 with a cause per violation. */
 export const badInput = (violations: readonly Violation[]): StatusError =>

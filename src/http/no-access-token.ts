@@ -1,5 +1,5 @@
+import { StatusError } from '../api/status.ts';
 import type { Bearer } from './operation.ts';
-import { StatusError } from './status.ts';
 
 /**
  * A thief of an access token must not be able to outlast it: it makes no further credential and changes no password

@@ -1,7 +1,6 @@
 /** What the OpenAPI document says of failures: one body, one example of it for each status, and which status any operation may give. */
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
-import type { CredentialRule } from './operation.ts';
 import {
   badParameter,
   conflict,
@@ -19,7 +18,8 @@ import {
   tooManyRequests,
   unauthorized,
   unsupportedMediaType,
-} from './status.ts';
+} from '../api/status.ts';
+import type { CredentialRule } from './operation.ts';
 
 const statusCause = z
   .object({ reason: z.string().optional(), message: z.string().optional(), field: z.string().optional() })

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { tooManyRequests } from '../api/status.ts';
 import { atMost } from './bound.ts';
 import { networkOf } from './network.ts';
-import { tooManyRequests } from './status.ts';
 
 /** The networks that are counted; those not seen for longest are forgotten first. */
 const maxNetworks = 20_000;

@@ -1,12 +1,12 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
+import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
+import { validate } from '../api/violations.ts';
 import type { Authenticator } from './authenticator.ts';
 import { checkLength, jsonReader } from './body.ts';
 import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
 import type { Bearer, Caller, Operation } from './operation.ts';
-import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from './status.ts';
 import { TokenGuard } from './token-guard.ts';
-import { validate } from './violations.ts';
 
 /** What the frame keeps of a request while it is under way. */
 export interface RequestState {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { StatusError } from '../api/status.ts';
 import { atMost } from './bound.ts';
 import type { Bearer } from './operation.ts';
 import { RateLimit } from './rate-limit.ts';
-import { StatusError } from './status.ts';
 
 const refusalsPerMinute = 600;
 const acceptedMs = 60_000;

@@ -1,4 +1,4 @@
-import { tooManyRequests } from './status.ts';
+import { tooManyRequests } from '../api/status.ts';
 
 export interface Bounds {
   /** How many run at one time. */

@@ -1,4 +1,4 @@
-import { StatusError } from './status.ts';
+import { StatusError } from '../api/status.ts';
 
 /** Costs no call. */
 const checkMs = 1_000;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { StatusError } from '../http/status.ts';
+import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
 import type { ServerClock } from '../kubernetes/server-clock.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { badParameter, badRequest, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import { badParameter, badRequest, serviceUnavailable } from '../http/status.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
 import type { KubeconfigQuery } from './schema.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { forbidden, serviceUnavailable } from '../api/status.ts';
 import { KeyedTurns } from '../http/keyed-turns.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
-import { forbidden, serviceUnavailable } from '../http/status.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { ApiServer } from './api-server.ts';
 import { callerKey } from './caller-key.ts';

@@ -1,5 +1,5 @@
+import { unauthorized } from '../api/status.ts';
 import type { Identity } from '../http/operation.ts';
-import { unauthorized } from '../http/status.ts';
 import { isRefusal } from './upstream-error.ts';
 
 /** Headers by lower-case name; a list is sent as one header line for each of its values. */

@@ -1,8 +1,8 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { KeySeal, type Seal, type SealKey, sealedWith } from '../http/seal.ts';
-import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ServiceClient } from './api-server.ts';
 import { KeySecret, type SecretContent } from './key-secret.ts';
 import { createPasswordKeys, type PasswordKeys, parsePasswordKeys } from './password-keys.ts';

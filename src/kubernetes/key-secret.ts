@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StatusError, serviceUnavailable } from '../http/status.ts';
+import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from './api-server.ts';
 import { type ResourceType, resourcePath } from './resource.ts';
 

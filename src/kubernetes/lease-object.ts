@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StatusError } from '../http/status.ts';
+import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from './api-server.ts';
 import { type ResourceType, resourcePath } from './resource.ts';
 

@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from './api-server.ts';
 import { JsonLines } from './json-lines.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';

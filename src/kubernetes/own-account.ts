@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { Connection } from './connection.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
+import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { StatusError, serviceUnavailable, timedOut } from '../http/status.ts';
 import { abortable } from './abortable.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';

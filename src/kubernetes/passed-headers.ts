@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { badRequest } from '../http/status.ts';
+import { badRequest } from '../api/status.ts';
 
 /**
  * What the API server may learn of a request that is passed on: what is wanted, never who wants it. Only the client of the API server

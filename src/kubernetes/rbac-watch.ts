@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import { type PolicyRule, policyRules } from './rbac-rules.ts';
 import type { KubernetesObject } from './resource.ts';
 import { BindingIndex, type BoundSubject, type RoleBinding, roleBindingOf } from './role-bindings.ts';

@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { ApiCall, CallerClient, ServiceClient } from './api-server.ts';
 import { listPages, type Selection } from './list-watch.ts';
 import { ourTrouble } from './own-account.ts';

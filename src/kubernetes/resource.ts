@@ -1,4 +1,4 @@
-import { type GroupResource, unknownPath } from '../http/status.ts';
+import { type GroupResource, unknownPath } from '../api/status.ts';
 
 /** A resource with the version it is spoken in, e.g. `users` in `auth.platform.io`, `v1`. The core group is ''. */
 export interface ResourceType extends GroupResource {

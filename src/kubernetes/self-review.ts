@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { CallerClient } from './api-server.ts';
 import { UpstreamError } from './upstream-error.ts';
 

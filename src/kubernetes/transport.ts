@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../http/status.ts';
 import { abortable } from './abortable.ts';
 import type { Connection, TlsOptions } from './connection.ts';
 import { Deadline } from './deadline.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Status, StatusError, type StatusReason } from '../http/status.ts';
+import { type Status, StatusError, type StatusReason } from '../api/status.ts';
 
 /** As much of an error body as is read: a Status is far smaller. */
 const errorBodyLimit = 64 * 1024;

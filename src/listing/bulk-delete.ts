@@ -1,6 +1,6 @@
+import { badRequest, type StatusError } from '../api/status.ts';
 import { type BulkItem, type BulkSelection, checkNames, checkSelected, failedItem } from '../http/bulk-request.ts';
 import type { Caller } from '../http/operation.ts';
-import { badRequest, type StatusError } from '../http/status.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';

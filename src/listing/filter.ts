@@ -1,4 +1,4 @@
-import { badParameter } from '../http/status.ts';
+import { badParameter } from '../api/status.ts';
 import type { ListProperties, Predicate } from './properties.ts';
 
 /** Each filter costs a look at every row: more than users type, and few enough for one turn of the event loop. */

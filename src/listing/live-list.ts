@@ -1,5 +1,5 @@
 import { setImmediate as letOthersGoOn } from 'node:timers/promises';
-import { expired, type StatusError } from '../http/status.ts';
+import { expired, type StatusError } from '../api/status.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ChangeLog, LoggedChange } from './change-log.ts';

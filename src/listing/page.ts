@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as letOthersGoOn } from 'node:timers/promises';
 import type { Context } from 'koa';
-import { warningHeaders } from '../http/warning.ts';
+import { warningHeaders } from '../api/warning.ts';
 
 /** More are never held as one text, but written as they are read. */
 const maxHeldItems = 1000;

@@ -1,5 +1,5 @@
-import { parseFieldSelector, parseLabelSelector } from '../http/selectors.ts';
-import { badParameter, StatusError } from '../http/status.ts';
+import { parseFieldSelector, parseLabelSelector } from '../api/selectors.ts';
+import { badParameter, StatusError } from '../api/status.ts';
 import type { ListProperties, ListRow, Predicate } from './properties.ts';
 
 /** Says which parameter it was that the grammar refused. */

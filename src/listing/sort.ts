@@ -1,5 +1,5 @@
 import { setImmediate as letOthersGoOn } from 'node:timers/promises';
-import { badParameter } from '../http/status.ts';
+import { badParameter } from '../api/status.ts';
 import type { ListProperties, ListRow, SortValue } from './properties.ts';
 
 export interface SortKey<Row> {

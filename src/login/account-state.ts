@@ -2,7 +2,7 @@ import { type Account, belongsToAnother } from '../accounts/account.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../accounts/refused-credential.ts';
 import { subjectOf } from '../accounts/subject-name.ts';
-import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
+import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ClaimRules } from './claims.ts';

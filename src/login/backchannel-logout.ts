@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { badParameter, StatusError } from '../api/status.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
-import { badParameter, StatusError } from '../http/status.ts';
 import { atATime } from './at-a-time.ts';
 import { type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';

@@ -7,10 +7,10 @@ import type { LoginRecorder } from '../accounts/login-recorder.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
 import { recordName } from '../accounts/record-name.ts';
+import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
-import { badParameter, StatusError, serviceUnavailable } from '../http/status.ts';
 import {
   authorizationRefused,
   idTokenRefused,

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Subject } from '../accounts/account.ts';
 import { isLocalGroupName } from '../accounts/local-groups.ts';
 import { recordName } from '../accounts/record-name.ts';
+import { type StatusError, unauthorized } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Identity } from '../http/operation.ts';
-import { type StatusError, unauthorized } from '../http/status.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import type { VerifiedClaims } from './types.ts';
 

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { StatusError } from '../http/status.ts';
+import { StatusError } from '../api/status.ts';
 import { upgradeOf } from '../http/upgrade.ts';
 
 /** What a request must show whose credential is the session cookie, which a browser sends along with the requests of any page (docs/contract/conventions.md). */

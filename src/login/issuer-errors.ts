@@ -1,5 +1,5 @@
 import * as client from 'openid-client';
-import { type StatusError, serviceUnavailable, unauthorized } from '../http/status.ts';
+import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 
 /** What was wrong with an answer of the issuer, in our words: they may be logged. */
 export class IssuerFault extends Error {

@@ -1,5 +1,5 @@
+import { StatusError, unauthorized } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import { StatusError, unauthorized } from '../http/status.ts';
 import { type ClaimRules, completed, isIncomplete, unfit, usedClaims } from './claims.ts';
 import type { IssuedTokens, Issuer } from './issuer.ts';
 import type { TokenVerifier } from './token-verifier.ts';

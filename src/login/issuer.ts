@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import * as client from 'openid-client';
 import { z } from 'zod';
-import { StatusError, unauthorized } from '../http/status.ts';
+import { StatusError, unauthorized } from '../api/status.ts';
 import { clientAuthentication, type SecretTransport } from '../oidc/client-authentication.ts';
 import { IssuerDiscovery, type IssuerMetadata } from './issuer-discovery.ts';
 import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './issuer-errors.ts';

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
+import { badParameter, StatusError } from '../api/status.ts';
 import { stateOf } from '../http/router.ts';
-import { badParameter, StatusError } from '../http/status.ts';
 import { sessionEnded } from './account-state.ts';
 import type { RefreshSeals, SealedLogin } from './refresh-seal.ts';
 import type { SessionCookie } from './session-cookie.ts';

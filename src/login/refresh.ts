@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import { StatusError } from '../api/status.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { stateOf } from '../http/router.ts';
-import { StatusError } from '../http/status.ts';
 import { type AccountState, sessionEnded } from './account-state.ts';
 import { type LoginProofOptions, type ProvenSession, proofOf } from './login-proof.ts';
 import type { LocalRenewal } from './refresh-local.ts';

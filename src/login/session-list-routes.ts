@@ -1,7 +1,7 @@
 /** The operations by which people see and end sessions (docs/contract/teams.md). */
 import { z } from 'zod';
+import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
 import { sendPage } from '../listing/page.ts';
 import { listAnswer, listQuery } from '../listing/schema.ts';
 import { sessionListSchema, sessionProperties } from './session-list.ts';

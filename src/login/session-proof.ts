@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
+import { badParameter } from '../api/status.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
-import { badParameter } from '../http/status.ts';
 import { sessionEnded } from './account-state.ts';
 import type { CrossSiteRule } from './cross-site.ts';
 import type { Session, Sessions } from './sessions.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
-import { StatusError, serviceUnavailable } from '../http/status.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { sessionEnded } from './account-state.ts';
 import { issuerTimeoutMs } from './issuer-fetch.ts';

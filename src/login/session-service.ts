@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { userResource } from '../accounts/user-resource.ts';
+import { notFound, StatusError } from '../api/status.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
-import { notFound, StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { RateLimit } from '../http/rate-limit.ts';
-import { StatusError, serviceUnavailable } from '../http/status.ts';
 import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { tooManyRequests } from '../api/status.ts';
 import { KeyedTurns } from '../http/keyed-turns.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
-import { tooManyRequests } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
 import { callerKey } from '../kubernetes/caller-key.ts';

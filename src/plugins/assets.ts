@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
+import { immutable, isHashedName } from '../api/hashed-name.ts';
+import { serviceUnavailable, unknownPath } from '../api/status.ts';
 import { isNotModified } from '../http/conditional.ts';
-import { immutable, isHashedName } from '../http/hashed-name.ts';
 import type { Caller } from '../http/operation.ts';
-import { serviceUnavailable, unknownPath } from '../http/status.ts';
 import { typeHeaders } from './asset-type.ts';
 import type { ServiceReference } from './console-plugin.ts';
 import type { ConsolePlugins } from './console-plugins.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { StatusError } from '../http/status.ts';
+import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { setCondition } from '../kubernetes/object-status.ts';

@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
+import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api/status.ts';
 import { hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
 import { requestBody } from '../http/request-body.ts';
 import { stateOf } from '../http/router.ts';
-import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../http/status.ts';
 import type { ProxyEntry } from './console-plugin.ts';
 import type { ConsolePlugins } from './console-plugins.ts';
 import { announcedLength, headersToPage, headersToService } from './headers.ts';

@@ -1,4 +1,4 @@
-import { badRequest } from '../http/status.ts';
+import { badRequest } from '../api/status.ts';
 
 const maxLength = 2048;
 

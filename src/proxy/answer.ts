@@ -1,6 +1,6 @@
 /** What callers get to see of an answer of the API server (docs/contract/kubernetes.md). */
 import type { Context } from 'koa';
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { PassedAnswer } from '../kubernetes/caller-passage.ts';
 
 type Headers = PassedAnswer['headers'];

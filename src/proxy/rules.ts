@@ -1,10 +1,10 @@
 /** What is not passed on for any caller (docs/contract/kubernetes.md). Beyond that the API server decides. */
 import type { Context } from 'koa';
+import { badRequest, StatusError, unknownPath } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import { hasBody } from '../http/body.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { badRequest, StatusError, unknownPath } from '../http/status.ts';
 import { upgradeOf } from '../http/upgrade.ts';
 import type { Target, TargetResource } from './target.ts';
 

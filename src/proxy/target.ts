@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { badRequest, unknownPath } from '../http/status.ts';
+import { badRequest, unknownPath } from '../api/status.ts';
 
 /** What a path of the API server is about, as its own RequestInfo reads it. */
 export interface TargetResource {

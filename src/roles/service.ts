@@ -3,9 +3,9 @@ import { type LocalGroupLookup, requireLocalGroups } from '../accounts/local-gro
 import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { recordName } from '../accounts/record-name.ts';
 import { userResource } from '../accounts/user-resource.ts';
+import { badRequest, notFound } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import { badRequest, notFound } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import type { RoleBinding, Subject } from '../kubernetes/role-bindings.ts';

@@ -6,8 +6,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { type FieldError, invalidValue } from '../http/field-error.ts';
-import { notImplemented, StatusError } from '../http/status.ts';
+import { type FieldError, invalidValue } from '../api/field-error.ts';
+import { notImplemented, StatusError } from '../api/status.ts';
 import { Authorizer, celValue, policyEnvironment } from './admission-expressions.ts';
 import type { Backend } from './backend.ts';
 import type { KubernetesObject, StoredObject } from './objects.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { badRequest, StatusError } from '../http/status.ts';
+import { badRequest, StatusError } from '../api/status.ts';
 import type { Backend } from './backend.ts';
 import { certificateUser } from './client-certificates.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';

@@ -1,6 +1,6 @@
 /** What every verb works on. */
 
-import { notFound } from '../http/status.ts';
+import { notFound } from '../api/status.ts';
 import type { FieldValidation } from './decode.ts';
 import { objectKey, type StoredObject } from './objects.ts';
 import type { Rbac } from './rbac.ts';

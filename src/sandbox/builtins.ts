@@ -1,7 +1,7 @@
 /** The built-in kinds: names, defaults and the checks that clients notice. */
 
-import { type FieldError, invalidValue } from '../http/field-error.ts';
-import { dnsLabelProblems, subdomainProblems } from '../http/label-syntax.ts';
+import { type FieldError, invalidValue } from '../api/field-error.ts';
+import { dnsLabelProblems, subdomainProblems } from '../api/label-syntax.ts';
 import { validatePolicy, validatePolicyBinding } from './admission.ts';
 import {
   admissionPolicyBindingSchema,

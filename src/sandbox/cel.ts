@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { EvaluationError, Optional } from '@marcbachmann/cel-js';
-import { type FieldError, invalidValue, valueText } from '../http/field-error.ts';
+import { type FieldError, invalidValue, valueText } from '../api/field-error.ts';
 import { type CelType, checkExpression, TypeRegistry } from './cel-types.ts';
 import { type Schema, unenforceable, type ValidationRule } from './schema-definition.ts';
 import { childPath, continuedItem, fieldOf, isObject } from './schema-values.ts';

@@ -5,8 +5,8 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { duplicate, type FieldError, forbidden, invalidValue, notSupported, required } from '../http/field-error.ts';
-import { StatusError } from '../http/status.ts';
+import { duplicate, type FieldError, forbidden, invalidValue, notSupported, required } from '../api/field-error.ts';
+import { StatusError } from '../api/status.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, timestamp, valueAt } from './objects.ts';
 import type { ResourceType, WriteRequest } from './resources.ts';
 import { parseSigningRequest, subjectNames } from './signing-request.ts';

@@ -4,7 +4,7 @@
  */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { badRequest } from '../http/status.ts';
+import { badRequest } from '../api/status.ts';
 import { type Backend, findObject, type WriteContext } from './backend.ts';
 import { bootstrapObjects } from './bootstrap.ts';
 import { builtinTypes } from './builtins.ts';

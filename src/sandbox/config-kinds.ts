@@ -1,8 +1,8 @@
 /** ConfigMap and Secret: what they hold, by key. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, forbidden, invalidValue, tooLong } from '../http/field-error.ts';
-import { badRequest } from '../http/status.ts';
+import { type FieldError, forbidden, invalidValue, tooLong } from '../api/field-error.ts';
+import { badRequest } from '../api/status.ts';
 import { isJsonObject, type KubernetesObject, type StoredObject } from './objects.ts';
 
 const maximumBytes = 1024 * 1024;

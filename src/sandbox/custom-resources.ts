@@ -6,9 +6,9 @@
  */
 
 import { z } from 'zod';
-import { type FieldError, invalidValue, notSupported, required } from '../http/field-error.ts';
-import { dnsLabelProblems, subdomainProblems } from '../http/label-syntax.ts';
-import { notImplemented } from '../http/status.ts';
+import { type FieldError, invalidValue, notSupported, required } from '../api/field-error.ts';
+import { dnsLabelProblems, subdomainProblems } from '../api/label-syntax.ts';
+import { notImplemented } from '../api/status.ts';
 import { ageColumn, definedColumn, dottedPath, isSupportedPath, nameColumn } from './columns.ts';
 import { isJsonObject, type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
 import { type ResourceRegistry, type ResourceType, storedVerbs } from './resources.ts';

@@ -5,8 +5,8 @@
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
  */
 
-import { invalidValue } from '../http/field-error.ts';
-import { badRequest, invalid, type StatusError } from '../http/status.ts';
+import { invalidValue } from '../api/field-error.ts';
+import { badRequest, invalid, type StatusError } from '../api/status.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type ObjectMeta, objectMeta, valueAt } from './objects.ts';
 import { apiVersionOf, type ResourceType } from './resources.ts';
 

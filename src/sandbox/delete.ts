@@ -5,8 +5,8 @@
  */
 
 import { z } from 'zod';
-import { type FieldError, notSupported } from '../http/field-error.ts';
-import { badRequest, conflict, invalid, type Status, StatusError } from '../http/status.ts';
+import { type FieldError, notSupported } from '../api/field-error.ts';
+import { badRequest, conflict, invalid, type Status, StatusError } from '../api/status.ts';
 import { admitByPolicies } from './admission.ts';
 import { type Backend, getObject, type Target } from './backend.ts';
 import { cleanupFinalizer } from './custom-resources.ts';

@@ -6,7 +6,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { StatusError } from '../http/status.ts';
+import { StatusError } from '../api/status.ts';
 import type { WriteContext } from './backend.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject } from './objects.ts';
 import type { AccessAttributes } from './rbac.ts';

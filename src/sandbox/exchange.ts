@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import getRawBody from 'raw-body';
-import { entityTooLarge, StatusError } from '../http/status.ts';
-import { warningHeaders } from '../http/warning.ts';
+import { entityTooLarge, StatusError } from '../api/status.ts';
+import { warningHeaders } from '../api/warning.ts';
 import type { Backend } from './backend.ts';
 import { parseJson } from './decode.ts';
 import type { JsonObject } from './objects.ts';

@@ -4,8 +4,8 @@
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#resourceversion-in-metadata
  */
 
-import { type FieldError, forbidden, notSupported } from '../http/field-error.ts';
-import { badRequest, invalid } from '../http/status.ts';
+import { type FieldError, forbidden, notSupported } from '../api/field-error.ts';
+import { badRequest, invalid } from '../api/status.ts';
 import { unclassified } from './refusals.ts';
 import { isTrue } from './request-info.ts';
 

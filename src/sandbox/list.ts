@@ -4,7 +4,7 @@
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 
-import { badRequest, expired, StatusError } from '../http/status.ts';
+import { badRequest, expired, StatusError } from '../api/status.ts';
 import type { Backend } from './backend.ts';
 import { checkOptions, limitOf, revisionOf } from './list-options.ts';
 import { keyOf, type StoredObject, valueAt } from './objects.ts';

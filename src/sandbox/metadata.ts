@@ -1,7 +1,7 @@
 /** The rules that hold for the metadata of every kind. */
 
-import { type FieldError, forbidden, invalidValue, required, tooLong } from '../http/field-error.ts';
-import { labelKeyProblems, labelValueProblems } from '../http/label-syntax.ts';
+import { type FieldError, forbidden, invalidValue, required, tooLong } from '../api/field-error.ts';
+import { labelKeyProblems, labelValueProblems } from '../api/label-syntax.ts';
 import type { KubernetesObject, ObjectMeta, StoredObject } from './objects.ts';
 import type { ResourceType } from './resources.ts';
 

@@ -4,7 +4,7 @@
 
 import { applyPatch, Pointer } from 'rfc6902';
 import { z } from 'zod';
-import { badRequest, entityTooLarge, notImplemented, StatusError } from '../http/status.ts';
+import { badRequest, entityTooLarge, notImplemented, StatusError } from '../api/status.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
 import { bodyFormatUnknown } from './refusals.ts';
 import type { ResourceType } from './resources.ts';

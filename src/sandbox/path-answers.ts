@@ -1,6 +1,6 @@
 /** What is asked of paths that are no resource: health, version, discovery, schemas. */
 
-import { notImplemented } from '../http/status.ts';
+import { notImplemented } from '../api/status.ts';
 import type { Backend } from './backend.ts';
 import { aggregatedDiscovery, coreVersions, groupList, groupOf, resourceList } from './discovery.ts';
 import { type Exchange, sendJson, sendText } from './exchange.ts';

@@ -7,7 +7,7 @@
 
 // The library's own messages compile themselves with `new Function`; its reader of the wire format does not.
 import { Reader } from 'protobufjs/minimal.js';
-import { badRequest } from '../http/status.ts';
+import { badRequest } from '../api/status.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
 import { type Field, type Message, messageOf, rawEnvelope, textsMessage, timeMessage, typeMetaEnvelope } from './protobuf-messages.ts';
 

@@ -1,7 +1,7 @@
 /** Roles and their bindings: what makes one acceptable. What they grant is decided in rbac.ts. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, invalidValue, notSupported, required } from '../http/field-error.ts';
+import { type FieldError, invalidValue, notSupported, required } from '../api/field-error.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject } from './objects.ts';
 
 const rbacGroup = 'rbac.authorization.k8s.io';

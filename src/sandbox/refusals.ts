@@ -1,6 +1,6 @@
 /** Refusals worded as the API server words them, where the service's own are worded otherwise. */
 
-import { type GroupResource, StatusError } from '../http/status.ts';
+import { type GroupResource, StatusError } from '../api/status.ts';
 
 export const pathUnknown = () => new StatusError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
 

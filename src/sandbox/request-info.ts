@@ -4,8 +4,8 @@
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
  */
 
-import { parseFieldSelector } from '../http/selectors.ts';
-import { badRequest } from '../http/status.ts';
+import { parseFieldSelector } from '../api/selectors.ts';
+import { badRequest } from '../api/status.ts';
 import { pathSegmentProblems } from './metadata.ts';
 import type { AccessAttributes } from './rbac.ts';
 

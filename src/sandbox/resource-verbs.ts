@@ -1,7 +1,7 @@
 /** What happens for each verb on a resource. */
 
-import { notSupported } from '../http/field-error.ts';
-import { badRequest, invalid, notFound, notImplemented } from '../http/status.ts';
+import { notSupported } from '../api/field-error.ts';
+import { badRequest, invalid, notFound, notImplemented } from '../api/status.ts';
 import { getObject, type Target, type WriteContext } from './backend.ts';
 import { deleteObject, deleteOptions, deletionAnswer } from './delete.ts';
 import { addWarning, bodyBytes, bodyObject, type Exchange, requiredObject, sendJson } from './exchange.ts';

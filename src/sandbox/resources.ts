@@ -1,7 +1,7 @@
 /** Which resources the API serves: the built-in ones, and those that CustomResourceDefinitions add while it runs. */
 
-import type { FieldError } from '../http/field-error.ts';
-import type { GroupResource } from '../http/status.ts';
+import type { FieldError } from '../api/field-error.ts';
+import type { GroupResource } from '../api/status.ts';
 import type { JsonObject, KubernetesObject, StoredObject } from './objects.ts';
 import type { AccessAttributes } from './rbac.ts';
 import type { CompiledSchema } from './schema.ts';

@@ -3,10 +3,10 @@
  * are checked and echoed, and one that cannot be used is named in `status.evaluationError`.
  */
 import { z } from 'zod';
-import { type FieldError, forbidden, invalidValue, required } from '../http/field-error.ts';
-import { labelKeyProblems, labelValueProblems } from '../http/label-syntax.ts';
-import { parseFieldSelector, parseLabelSelector } from '../http/selectors.ts';
-import { StatusError } from '../http/status.ts';
+import { type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
+import { labelKeyProblems, labelValueProblems } from '../api/label-syntax.ts';
+import { parseFieldSelector, parseLabelSelector } from '../api/selectors.ts';
+import { StatusError } from '../api/status.ts';
 
 const text = z.string().nullish();
 

@@ -5,8 +5,8 @@
  * @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import { z } from 'zod';
-import { type FieldError, invalidValue } from '../http/field-error.ts';
-import { badRequest, invalid } from '../http/status.ts';
+import { type FieldError, invalidValue } from '../api/field-error.ts';
+import { badRequest, invalid } from '../api/status.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
 import { ignoredSelectors, resourceAttributesSchema, validateResourceAttributes } from './review-attributes.ts';
 import type { TokenIdentity, UserInfo } from './tokens.ts';

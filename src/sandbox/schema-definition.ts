@@ -5,8 +5,8 @@
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 import { z } from 'zod';
-import { invalidValue } from '../http/field-error.ts';
-import { invalid } from '../http/status.ts';
+import { invalidValue } from '../api/field-error.ts';
+import { invalid } from '../api/status.ts';
 
 /** One of `x-kubernetes-validations`. */
 export interface ValidationRule {

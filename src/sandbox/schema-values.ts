@@ -6,7 +6,7 @@
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { duplicate, type FieldError, invalidValue, notSupported, required, tooLong, tooMany, typeInvalid } from '../http/field-error.ts';
+import { duplicate, type FieldError, invalidValue, notSupported, required, tooLong, tooMany, typeInvalid } from '../api/field-error.ts';
 import type { Schema } from './schema-definition.ts';
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

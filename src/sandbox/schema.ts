@@ -5,7 +5,7 @@
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 
-import { type FieldError, invalidValue } from '../http/field-error.ts';
+import { type FieldError, invalidValue } from '../api/field-error.ts';
 import { compileRules, runRules } from './cel.ts';
 import { parseSchema, type Schema, unenforceable } from './schema-definition.ts';
 import { childPath, isObject, validateUniqueness, validateValue } from './schema-values.ts';

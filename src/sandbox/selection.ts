@@ -1,7 +1,7 @@
 /** Which objects of a collection are meant: by namespace, by labels, by fields. */
 
-import { parseFieldSelector, parseLabelSelector } from '../http/selectors.ts';
-import { badRequest } from '../http/status.ts';
+import { parseFieldSelector, parseLabelSelector } from '../api/selectors.ts';
+import { badRequest } from '../api/status.ts';
 import { type KubernetesObject, valueAt } from './objects.ts';
 import type { ResourceType } from './resources.ts';
 

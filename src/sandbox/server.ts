@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { internalError, StatusError } from '../http/status.ts';
+import { internalError, StatusError } from '../api/status.ts';
 import { authenticate, forbiddenAccess, impersonate } from './authentication.ts';
 import type { Backend } from './backend.ts';
 import type { Authority } from './certificates.ts';

@@ -6,7 +6,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { badRequest, notImplemented } from '../http/status.ts';
+import { badRequest, notImplemented } from '../api/status.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
 
 /** By dotted path of a list: the field that tells its items apart, empty for a list of plain values. */

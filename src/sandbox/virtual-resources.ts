@@ -1,7 +1,7 @@
 /** Resources that are asked and not stored: reviews and token requests. */
 
-import { invalidValue } from '../http/field-error.ts';
-import { invalid, notImplemented } from '../http/status.ts';
+import { invalidValue } from '../api/field-error.ts';
+import { invalid, notImplemented } from '../api/status.ts';
 import { type Backend, getObject } from './backend.ts';
 import { timestamp, valueAt } from './objects.ts';
 import { createReview, createSelfSubjectReview, createTokenReview } from './reviews.ts';

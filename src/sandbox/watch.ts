@@ -7,7 +7,7 @@
 
 import { randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { expired, type StatusError } from '../http/status.ts';
+import { expired, type StatusError } from '../api/status.ts';
 import type { Backend } from './backend.ts';
 import { reached } from './list.ts';
 import { checkOptions, revisionOf, wantsInitialEvents } from './list-options.ts';

@@ -7,8 +7,8 @@
 
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { invalidValue } from '../http/field-error.ts';
-import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '../http/status.ts';
+import { invalidValue } from '../api/field-error.ts';
+import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '../api/status.ts';
 import { type Admission, admitByPolicies } from './admission.ts';
 import { type Backend, findObject, getObject, type Target, type WriteContext } from './backend.ts';
 import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';

@@ -4,15 +4,15 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { forbidden, unauthorized } from '../api/status.ts';
+import { validate } from '../api/violations.ts';
+import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { auditForbidden } from '../http/access-denied.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { badInput } from '../http/input.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
-import { forbidden, unauthorized } from '../http/status.ts';
-import { validate } from '../http/violations.ts';
-import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { sendPage } from '../listing/page.ts';
 import { listAnswer } from '../listing/schema.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { objectMeta } from '../http/object-schemas.ts';
+import { objectMeta } from '../api/object-schemas.ts';
 import type { ListProperties } from '../listing/properties.ts';
 import { listQuery, listSchema } from '../listing/schema.ts';
 import type { AccessTokenRow } from './row.ts';

@@ -1,6 +1,6 @@
 import type { Account, Subject } from '../accounts/account.ts';
 import { userApiVersion } from '../accounts/user-resource.ts';
-import { serviceUnavailable } from '../http/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';

@@ -5,7 +5,7 @@ import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { phaseOf } from '../accounts/phase.ts';
 import { UserRecords } from '../accounts/user-records.ts';
 import { userResource } from '../accounts/user-resource.ts';
-import { conflict, serviceUnavailable } from '../http/status.ts';
+import { conflict, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { type HeldLock, RunLock } from '../kubernetes/run-lock.ts';
 

@@ -8,11 +8,11 @@ import { localSubjectName, type SubjectNaming } from '../accounts/subject-name.t
 import { createdByAnnotation, userLabels } from '../accounts/user-labels.ts';
 import { UserRecords } from '../accounts/user-records.ts';
 import { userApiVersion, userKind, userResource } from '../accounts/user-resource.ts';
+import { type FieldError, invalidValue } from '../api/field-error.ts';
+import { type FieldValidation, readObject } from '../api/object-body.ts';
+import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import { type FieldError, invalidValue } from '../http/field-error.ts';
-import { type FieldValidation, readObject } from '../http/object-body.ts';
 import type { Caller } from '../http/operation.ts';
-import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';

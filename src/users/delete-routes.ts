@@ -1,11 +1,11 @@
 /** Deleting User records, one or many. */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../http/bulk-request.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
-import { deleteOptions, deletionOf, dryRun } from '../http/write-options.ts';
 import type { BulkDeleter } from '../listing/bulk-delete.ts';
 import type { UserDeleter } from './delete.ts';
 import { userName } from './resource.ts';

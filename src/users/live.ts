@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { userApiVersion, userResource } from '../accounts/user-resource.ts';
+import { badParameter, timedOut } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { badParameter, timedOut } from '../http/status.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { ChangeLog } from '../listing/change-log.ts';

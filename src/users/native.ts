@@ -2,9 +2,9 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { userResource } from '../accounts/user-resource.ts';
+import { parseFieldSelector } from '../api/selectors.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
-import { parseFieldSelector } from '../http/selectors.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';

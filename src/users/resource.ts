@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { userApiVersion } from '../accounts/user-resource.ts';
-import { conditions, objectMeta } from '../http/object-schemas.ts';
+import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { listSchema } from '../listing/schema.ts';
 
 /** RFC 1123: one or more DNS labels, at most 253 characters. */

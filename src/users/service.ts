@@ -1,7 +1,7 @@
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { userResource } from '../accounts/user-resource.ts';
+import { notFound, passwordDue } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { notFound, passwordDue } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Lister } from '../listing/lister.ts';

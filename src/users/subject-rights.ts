@@ -3,8 +3,8 @@ import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from '../ac
 import { recordName } from '../accounts/record-name.ts';
 import { isNamedByUID, localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
 import { userResource } from '../accounts/user-resource.ts';
+import { conflict, type StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { conflict, type StatusError } from '../http/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import type { RoleBinding, Subject } from '../kubernetes/role-bindings.ts';

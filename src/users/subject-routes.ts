@@ -1,8 +1,8 @@
 /** Which accounts of external issuers a User record belongs to. */
 import { z } from 'zod';
+import { dryRun } from '../api/write-options.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { dryRun } from '../http/write-options.ts';
 import { userName } from './resource.ts';
 import type { UserSubjects } from './subjects.ts';
 

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
+import { forbidden } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
-import { forbidden } from '../http/status.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 

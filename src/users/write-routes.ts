@@ -1,11 +1,11 @@
 /** Making and changing User records. */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
+import { warningHeaders } from '../api/warning.ts';
+import { writeQuery } from '../api/write-options.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
-import { describedPatch, jsonPatchType, patchTypes } from '../http/json-patch.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
-import { warningHeaders } from '../http/warning.ts';
-import { writeQuery } from '../http/write-options.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UserCreator } from './create.ts';
 import type { UserPatcher } from './patch.ts';

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { unauthorized } from '../../src/api/status.ts';
 import { tokensOnly } from '../../src/http/authenticator.ts';
 import { Frame, type FrameOptions } from '../../src/http/frame.ts';
 import { Listener } from '../../src/http/listener.ts';
@@ -7,7 +8,6 @@ import { Metrics } from '../../src/http/metrics.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { requestListener } from '../../src/http/request-listener.ts';
 import type { RouterOptions } from '../../src/http/router.ts';
-import { unauthorized } from '../../src/http/status.ts';
 
 export interface BareService {
   url: string;

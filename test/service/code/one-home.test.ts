@@ -53,7 +53,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     home: [
       'accounts/password-secret.ts',
       'accounts/revoked-subject.ts',
-      'http/json-patch.ts',
+      'api/json-patch.ts',
       'identity/records.ts',
       'kubernetes/resource-client.ts',
       'kubernetes/transport.ts',

@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from 'undici';
+import { preparedJson, sendJsonText } from '../../../src/api/json.ts';
+import { badRequest } from '../../../src/api/status.ts';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { preparedJson, sendJsonText } from '../../../src/http/json.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { operation } from '../../../src/http/operation.ts';
-import { badRequest } from '../../../src/http/status.ts';
 import { type BareService, startBareService } from '../../support/bare-service.ts';
 
 const answers = { 200: { description: 'done' } };

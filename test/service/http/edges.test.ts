@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { z } from 'zod';
+import { forbiddenPath } from '../../../src/api/status.ts';
 import { operation } from '../../../src/http/operation.ts';
-import { forbiddenPath } from '../../../src/http/status.ts';
 import { type BareService, startBareService } from '../../support/bare-service.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { rawGet, sendRaw } from '../../support/raw-http.ts';

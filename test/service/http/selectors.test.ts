@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { parseFieldSelector, parseLabelSelector } from '../../../src/http/selectors.ts';
-import { StatusError } from '../../../src/http/status.ts';
+import { parseFieldSelector, parseLabelSelector } from '../../../src/api/selectors.ts';
+import { StatusError } from '../../../src/api/status.ts';
 
 const refusal = (parse: () => unknown) => {
   try {

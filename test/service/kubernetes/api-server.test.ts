@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect } from 'chai';
+import { StatusError } from '../../../src/api/status.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { StatusError } from '../../../src/http/status.ts';
 import type { ApiCall } from '../../../src/kubernetes/api-server.ts';
 import { UpstreamError } from '../../../src/kubernetes/upstream-error.ts';
 import { type Answer, bearer, clientOf, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from './fake-api-server.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { CompactSign, compactVerify, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
+import { StatusError } from '../../../src/api/status.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { StatusError } from '../../../src/http/status.ts';
 import { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import { KeyRing } from '../../../src/kubernetes/key-ring.ts';
 import { apiServer } from '../../support/api-server.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { StatusError } from '../../../src/http/status.ts';
+import { StatusError } from '../../../src/api/status.ts';
 import { isResourcePath, resourcePath } from '../../../src/kubernetes/resource.ts';
 
 const configMaps = { group: '', version: 'v1', resource: 'configmaps' };

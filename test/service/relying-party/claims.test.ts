@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { StatusError } from '../../../src/http/status.ts';
+import type { StatusError } from '../../../src/api/status.ts';
 import { completed, identityOf, isIncomplete, loginOf, plainGroupsOf, usedClaims } from '../../../src/login/claims.ts';
 import { connectorOf } from '../../../src/login/connector.ts';
 import type { VerifiedClaims } from '../../../src/login/types.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { StatusError } from '../../../src/http/status.ts';
+import { StatusError } from '../../../src/api/status.ts';
 import { Cluster } from '../../../src/sandbox/cluster.ts';
 import { valueAt } from '../../../src/sandbox/objects.ts';
 import { type Api, administratorToken, apiOf } from './api.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Writer } from 'protobufjs/minimal.js';
 import { Agent, request } from 'undici';
-import { StatusError } from '../../../src/http/status.ts';
+import { StatusError } from '../../../src/api/status.ts';
 import { Cluster } from '../../../src/sandbox/cluster.ts';
 import { decodeProtobuf } from '../../../src/sandbox/protobuf.ts';
 import { samples } from './protobuf-samples.ts';

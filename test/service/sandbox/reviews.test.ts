@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { StatusError } from '../../../src/http/status.ts';
+import { StatusError } from '../../../src/api/status.ts';
 import { Rbac } from '../../../src/sandbox/rbac.ts';
 import { createReview, createSelfSubjectReview, createTokenReview } from '../../../src/sandbox/reviews.ts';
 import { TokenIssuer, type UserInfo } from '../../../src/sandbox/tokens.ts';

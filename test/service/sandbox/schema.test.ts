@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { StatusError } from '../../../src/http/status.ts';
+import { StatusError } from '../../../src/api/status.ts';
 import { compileSchema } from '../../../src/sandbox/schema.ts';
 import { gaugeSamples, gaugeSchema } from './schema-samples.ts';
 
