@@ -10,7 +10,7 @@ import { Audit } from '../src/http/audit.ts';
 import { createLog } from '../src/http/log.ts';
 import { Metrics } from '../src/http/metrics.ts';
 import { RateLimit } from '../src/http/rate-limit.ts';
-import { KeySeal } from '../src/http/seal.ts';
+import { KeySeal } from '../src/keys/seal.ts';
 import { AccessReviews } from '../src/kubernetes/access.ts';
 import { ApiServer } from '../src/kubernetes/api-server.ts';
 import { Issuer } from '../src/login/issuer.ts';

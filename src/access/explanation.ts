@@ -1,9 +1,9 @@
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus, ResourceAccess } from '../kubernetes/access.ts';
-import { grantOf, isMaster, rolesAllowing } from '../kubernetes/rbac-grants.ts';
-import type { AccessQuestion, PolicyRule } from '../kubernetes/rbac-rules.ts';
-import type { NamedRole, RbacWatch } from '../kubernetes/rbac-watch.ts';
-import type { BoundSubject } from '../kubernetes/role-bindings.ts';
+import { grantOf, isMaster, rolesAllowing } from '../rbac/grants.ts';
+import type { BoundSubject } from '../rbac/role-bindings.ts';
+import type { AccessQuestion, PolicyRule } from '../rbac/rules.ts';
+import type { NamedRole, RbacWatch } from '../rbac/watch.ts';
 import type { Explanation, ReviewSpec } from './schema.ts';
 
 /** Whether the caller may know of a role is asked for each of so many, the narrowest first. */

@@ -3,8 +3,8 @@ import { invalid, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
-import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
+import type { RbacWatch } from '../rbac/watch.ts';
 import { Explainer } from './explanation.ts';
 import {
   type AnsweredStatus,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { StatusError } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
+import { KeySecret } from '../keys/key-secret.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { KeySecret } from '../kubernetes/key-secret.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { accountOf } from './account.ts';

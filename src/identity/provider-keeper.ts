@@ -4,7 +4,7 @@ import type { Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import type { KeyRing } from '../kubernetes/key-ring.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 import { clientsOf } from './clients.ts';
 import { createProvider, nameFirstGrant, type ProviderParts } from './provider.ts';
 

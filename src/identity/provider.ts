@@ -1,7 +1,7 @@
 import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
-import type { SigningKeys } from '../kubernetes/signing-keys.ts';
+import type { SigningKeys } from '../keys/signing-keys.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
 import { type HandedOut, handedOut } from './record-ids.ts';
 import { devicePages, endSessionPages, type Views } from './views.ts';

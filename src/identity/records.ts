@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
-import type { Seal } from '../http/seal.ts';
+import type { Seal } from '../keys/seal.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isRecord, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 import { requestScope } from './request-scope.ts';

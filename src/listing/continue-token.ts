@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { badParameter, expired } from '../api/status.ts';
-import type { Seal } from '../http/seal.ts';
+import type { Seal } from '../keys/seal.ts';
 import type { Position } from './sort.ts';
 
 const lifetimeSeconds = 3600;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { badParameter, serviceUnavailable, timedOut } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
-import type { Seal } from '../http/seal.ts';
+import type { Seal } from '../keys/seal.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { ContinueTokens } from './continue-token.ts';
 import { ListIndex } from './list-index.ts';

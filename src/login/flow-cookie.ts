@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
-import type { Seal } from '../http/seal.ts';
+import type { Seal } from '../keys/seal.ts';
 import { type Flow, flowSeconds, isCurrent, readFlow, writeFlow } from './flow.ts';
 
 /** More logins at once than a person has tabs for, and less than what makes a request too large. */

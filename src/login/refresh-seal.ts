@@ -1,14 +1,14 @@
 import { decodeJwt } from 'jose';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Seal } from '../http/seal.ts';
+import type { Seal } from '../keys/seal.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
 import type { RenewedTokens, TokenSet } from './types.ts';
 
 /** What the operations take. */
 const maxSealLength = 8192;
-/** As `http/seal.ts` writes it: anything else costs nothing to refuse. */
+/** As `keys/seal.ts` writes it: anything else costs nothing to refuse. */
 const form = /^[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{40,}$/;
 /** Bearer tokens that are remembered until their end, the newest ones. */
 const maxRemembered = 4;

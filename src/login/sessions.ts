@@ -6,7 +6,7 @@ import { userApiVersion } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
-import type { Seal } from '../http/seal.ts';
+import type { Seal } from '../keys/seal.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { LoginFacts } from './login-facts.ts';
 import { isSecret, newSecret, type SessionCookie } from './session-cookie.ts';

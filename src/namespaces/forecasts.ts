@@ -5,9 +5,9 @@ import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
-import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../kubernetes/rbac-grants.ts';
-import type { ResourceQuestion } from '../kubernetes/rbac-rules.ts';
-import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
+import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
+import type { ResourceQuestion } from '../rbac/rules.ts';
+import type { RbacWatch } from '../rbac/watch.ts';
 
 /** A request, in whichever namespace it is allowed. */
 export type Question = Omit<ResourceQuestion, 'namespace' | 'name'>;

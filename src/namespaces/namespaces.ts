@@ -5,14 +5,14 @@
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import type { KeyRing } from '../kubernetes/key-ring.ts';
-import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import { Lister } from '../listing/lister.ts';
 import { sendPage } from '../listing/page.ts';
 import { listAnswer } from '../listing/schema.ts';
+import type { RbacWatch } from '../rbac/watch.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './row.ts';
 import { namespaceList, namespacesQuery } from './schema.ts';
 import { NamespacesService } from './service.ts';

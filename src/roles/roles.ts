@@ -7,7 +7,7 @@ import type { AccountLookup } from '../accounts/lookup.ts';
 import type { Config } from '../config/schema.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
+import type { RbacWatch } from '../rbac/watch.ts';
 import { rolesQuery, userRoleList } from './schema.ts';
 import { RolesService } from './service.ts';
 

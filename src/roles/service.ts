@@ -7,8 +7,8 @@ import { badRequest, notFound } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
-import type { RoleBinding, Subject } from '../kubernetes/role-bindings.ts';
+import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
+import type { RbacWatch } from '../rbac/watch.ts';
 import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
 
 export interface RolesServiceOptions {

@@ -6,8 +6,8 @@ import { userResource } from '../accounts/user-resource.ts';
 import { conflict, type StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import type { RbacWatch } from '../kubernetes/rbac-watch.ts';
-import type { RoleBinding, Subject } from '../kubernetes/role-bindings.ts';
+import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
+import type { RbacWatch } from '../rbac/watch.ts';
 
 export interface SubjectRightsOptions {
   access: AccessReviews;

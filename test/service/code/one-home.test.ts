@@ -31,7 +31,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
       'identity/records.ts',
       'identity/sweep.ts',
       'kubernetes/events.ts',
-      'kubernetes/key-secret.ts',
+      'keys/key-secret.ts',
       'kubernetes/lease-object.ts',
       'kubernetes/list-watch.ts',
       'kubernetes/resource-client.ts',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KeySeal } from '../../../src/http/seal.ts';
+import { KeySeal } from '../../../src/keys/seal.ts';
 
 const key = (kid: string, byte: number) => ({ kid, secret: new Uint8Array(32).fill(byte) });
 

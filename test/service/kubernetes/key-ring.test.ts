@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { StatusError } from '../../../src/api/status.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
+import { KeyRing } from '../../../src/keys/key-ring.ts';
 import { ApiServer } from '../../../src/kubernetes/api-server.ts';
-import { KeyRing } from '../../../src/kubernetes/key-ring.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { StatusError } from '../../../src/api/status.ts';
-import { KeySeal, type Seal } from '../../../src/http/seal.ts';
+import { KeySeal, type Seal } from '../../../src/keys/seal.ts';
 import { ContinueTokens } from '../../../src/listing/continue-token.ts';
 
 const sealWith = (byte: number): Seal => {

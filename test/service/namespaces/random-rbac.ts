@@ -1,6 +1,6 @@
 /** Roles, bindings, people and questions by chance, the same ones for the same seed; small enough a world that every second answer is yes. */
-import type { Who } from '../../../src/kubernetes/rbac-grants.ts';
-import type { AccessQuestion } from '../../../src/kubernetes/rbac-rules.ts';
+import type { Who } from '../../../src/rbac/grants.ts';
+import type { AccessQuestion } from '../../../src/rbac/rules.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';
 import { aBinding, aNamespace, aRole, type Rule } from './objects.ts';

@@ -1,5 +1,5 @@
-import { isRecord, type KubernetesObject } from './resource.ts';
-import type { Change } from './watch-cache.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { Change } from '../kubernetes/watch-cache.ts';
 
 const userBindingLabel = 'auth.platform.io/userbinding';
 

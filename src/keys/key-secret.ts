@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from './api-server.ts';
-import { type ResourceType, resourcePath } from './resource.ts';
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 
 const secrets: ResourceType = { group: '', version: 'v1', resource: 'secrets' };
 const secretObject = z.looseObject({ data: z.record(z.string(), z.base64()).default({}) });

@@ -1,8 +1,8 @@
 import { serviceUnavailable } from '../api/status.ts';
-import { type PolicyRule, policyRules } from './rbac-rules.ts';
-import type { KubernetesObject } from './resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import { BindingIndex, type BoundSubject, type RoleBinding, roleBindingOf } from './role-bindings.ts';
-import { WatchCache, type WatchCacheParts } from './watch-cache.ts';
+import { type PolicyRule, policyRules } from './rules.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const version = 'v1';

@@ -3,9 +3,9 @@
  * spares asking, and it explains; it never decides.
  */
 import type { Identity } from '../http/operation.ts';
-import { type AccessQuestion, isAboutResource, type PolicyRule, type ResourceQuestion, ruleAllows } from './rbac-rules.ts';
-import type { NamedRole, RbacWatch } from './rbac-watch.ts';
 import type { BoundSubject, RoleBinding } from './role-bindings.ts';
+import { type AccessQuestion, isAboutResource, type PolicyRule, type ResourceQuestion, ruleAllows } from './rules.ts';
+import type { NamedRole, RbacWatch } from './watch.ts';
 
 /** One binding that allows something, its subject, and by which rule of its role. */
 export interface Grant {

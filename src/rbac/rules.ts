@@ -4,7 +4,7 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#role-and-clusterrole
  */
-import { isRecord } from './resource.ts';
+import { isRecord } from '../kubernetes/resource.ts';
 
 /** A rule of a Role or ClusterRole; what is not given is empty. */
 export interface PolicyRule {
