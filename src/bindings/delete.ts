@@ -1,9 +1,9 @@
+import type { Deletion } from '../collection/bulk-delete.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import type { Deletion } from '../listing/bulk-delete.ts';
 import { userBindingKind, userBindingResource } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
 

@@ -1,4 +1,4 @@
-import type { ListProperties } from '../listing/properties.ts';
+import type { ListProperties } from '../collection/properties.ts';
 import type { UserBindingRow } from './row.ts';
 
 const lower = (texts: readonly string[]): string[] => texts.map((text) => text.toLowerCase());

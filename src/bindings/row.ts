@@ -1,5 +1,5 @@
+import type { ListRow } from '../collection/properties.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import type { ListRow } from '../listing/properties.ts';
 import { userBindingApiVersion } from './resource.ts';
 
 /** Whom a UserBinding names: a record or Group of the service, or a name as Kubernetes sees it. */

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import { groupApiVersion, groupResource, LocalGroups } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
+import { Lister } from '../collection/lister.ts';
 import type { Audit } from '../http/audit.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -13,7 +14,6 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
-import { Lister } from '../listing/lister.ts';
 import { groupProperties } from './list-properties.ts';
 import { GroupMembers } from './members.ts';
 import { groupOperations } from './routes.ts';

@@ -1,4 +1,4 @@
-import type { ListProperties } from '../listing/properties.ts';
+import type { ListProperties } from '../collection/properties.ts';
 import type { GroupRow } from './row.ts';
 
 /** By what groups are selected, filtered and sorted. */

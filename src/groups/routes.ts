@@ -6,10 +6,10 @@ import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts'
 import { badRequest } from '../api/status.ts';
 import { warningHeaders } from '../api/warning.ts';
 import { deleteOptions, deletionOf, dryRun, writeQuery } from '../api/write-options.ts';
+import { sendJson, sendPage } from '../collection/page.ts';
+import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
-import { sendJson, sendPage } from '../listing/page.ts';
-import { listAnswer, listQuery, listSchema } from '../listing/schema.ts';
 import { groupProperties } from './list-properties.ts';
 import type { GroupMembers } from './members.ts';
 import { servedGroup } from './row.ts';

@@ -1,11 +1,11 @@
 import { groupResource } from '../accounts/local-groups.ts';
 import { notFound } from '../api/status.ts';
+import type { Lister } from '../collection/lister.ts';
+import type { Page } from '../collection/page.ts';
+import type { ListParameters } from '../collection/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import type { Lister } from '../listing/lister.ts';
-import type { Page } from '../listing/page.ts';
-import type { ListParameters } from '../listing/schema.ts';
 import { requireGroupRight } from './rights.ts';
 import type { GroupRow } from './row.ts';
 

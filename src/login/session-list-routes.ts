@@ -1,9 +1,9 @@
 /** The operations by which people see and end sessions (docs/contract/teams.md). */
 import { z } from 'zod';
 import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
+import { sendPage } from '../collection/page.ts';
+import { listAnswer, listQuery } from '../collection/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { sendPage } from '../listing/page.ts';
-import { listAnswer, listQuery } from '../listing/schema.ts';
 import { sessionListSchema, sessionProperties } from './session-list.ts';
 import type { SessionService } from './session-service.ts';
 

@@ -1,9 +1,9 @@
 /** How sessions are shown to people, and by what lists of them go (docs/contract/users.md and docs/contract/teams.md). Nothing that is sealed is among it. */
 import { z } from 'zod';
 import { objectMeta } from '../api/object-schemas.ts';
-import type { Page } from '../listing/page.ts';
-import type { ListProperties } from '../listing/properties.ts';
-import { listSchema } from '../listing/schema.ts';
+import type { Page } from '../collection/page.ts';
+import type { ListProperties } from '../collection/properties.ts';
+import { listSchema } from '../collection/schema.ts';
 import type { SessionRow } from './session-record.ts';
 
 export const sessionApiVersion = 'auth.platform.io/v1';

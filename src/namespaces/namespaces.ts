@@ -2,6 +2,10 @@
  * In which namespaces a caller may do something: for people who may not list namespaces, and for every page that offers a choice of them.
  * Whether they may, the API server says; the roles and namespaces that the service watches only spare asking about each.
  */
+
+import { Lister } from '../collection/lister.ts';
+import { sendPage } from '../collection/page.ts';
+import { listAnswer } from '../collection/schema.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type Operation, operation } from '../http/operation.ts';
@@ -9,9 +13,6 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
-import { Lister } from '../listing/lister.ts';
-import { sendPage } from '../listing/page.ts';
-import { listAnswer } from '../listing/schema.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './row.ts';
 import { namespaceList, namespacesQuery } from './schema.ts';

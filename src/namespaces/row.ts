@@ -1,5 +1,5 @@
+import type { ListProperties, ListRow } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { ListProperties, ListRow } from '../listing/properties.ts';
 
 /** What is kept of a namespace: what lists select and sort by, and the JSON text that is served. */
 export interface NamespaceRow extends ListRow {

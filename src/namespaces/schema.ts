@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listQuery, listSchema } from '../listing/schema.ts';
+import { listQuery, listSchema } from '../collection/schema.ts';
 import { namespaceProperties } from './row.ts';
 
 /** As in the rules of roles; `*` asks for the right to all. */

@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto';
 import { tooManyRequests } from '../api/status.ts';
+import type { Lister } from '../collection/lister.ts';
+import type { Page } from '../collection/page.ts';
+import type { Scope } from '../collection/query.ts';
 import { KeyedTurns } from '../http/keyed-turns.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
@@ -7,9 +10,6 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
 import { callerKey } from '../kubernetes/caller-key.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import type { Lister } from '../listing/lister.ts';
-import type { Page } from '../listing/page.ts';
-import type { Scope } from '../listing/query.ts';
 import { inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import { type Forecast, Forecasts, isIn, type Question, questionKey } from './forecasts.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { objectMeta } from '../api/object-schemas.ts';
-import type { ListProperties } from '../listing/properties.ts';
-import { listQuery, listSchema } from '../listing/schema.ts';
+import type { ListProperties } from '../collection/properties.ts';
+import { listQuery, listSchema } from '../collection/schema.ts';
 import type { AccessTokenRow } from './row.ts';
 
 /** By what access tokens are selected, filtered and sorted. */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { LocalGroupLookup } from '../accounts/local-groups.ts';
 import type { AccountLookup } from '../accounts/lookup.ts';
+import { Lister } from '../collection/lister.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
 import type { Authenticator, JudgeAccessToken } from '../http/authenticator.ts';
@@ -12,7 +13,6 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
-import { Lister } from '../listing/lister.ts';
 import { LastUse } from './last-use.ts';
 import { accessTokenOperations } from './routes.ts';
 import { type AccessTokenRow, accessTokenApiVersion, accessTokenResource, accessTokenRow } from './row.ts';

@@ -2,11 +2,11 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
+import type { BulkDeleter } from '../collection/bulk-delete.ts';
+import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-request.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
-import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../http/bulk-request.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
-import type { BulkDeleter } from '../listing/bulk-delete.ts';
 import type { UserDeleter } from './delete.ts';
 import { userName } from './resource.ts';
 import type { UserRow } from './row.ts';

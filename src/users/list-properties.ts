@@ -1,4 +1,4 @@
-import type { ListProperties } from '../listing/properties.ts';
+import type { ListProperties } from '../collection/properties.ts';
 import type { UserRow } from './row.ts';
 
 /** By what users are selected, filtered and sorted. Selectable also on API servers that do not know of selectable fields yet. */

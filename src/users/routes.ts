@@ -4,11 +4,11 @@
  * decides. What a user is, the custom resource definition says; logging in is the business of `login`.
  */
 import { z } from 'zod';
+import { sendJson, sendPage } from '../collection/page.ts';
+import { listAnswer, listQuery } from '../collection/schema.ts';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { shownAsBoolean, wholeNumber } from '../http/parameters.ts';
-import { sendJson, sendPage } from '../listing/page.ts';
-import { listAnswer, listQuery } from '../listing/schema.ts';
 import { type DeleteOperationsOptions, deleteOperations } from './delete-routes.ts';
 import { userProperties } from './list-properties.ts';
 import { isLive, type LiveUsers } from './live.ts';

@@ -1,12 +1,12 @@
 import type { AccountLookup } from '../accounts/lookup.ts';
 import { userResource } from '../accounts/user-resource.ts';
 import { notFound, passwordDue } from '../api/status.ts';
+import type { Lister } from '../collection/lister.ts';
+import type { Page } from '../collection/page.ts';
+import type { ListParameters } from '../collection/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import type { Lister } from '../listing/lister.ts';
-import type { Page } from '../listing/page.ts';
-import type { ListParameters } from '../listing/schema.ts';
 import type { UserRow } from './row.ts';
 
 export interface UserServiceOptions {

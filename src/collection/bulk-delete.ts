@@ -1,9 +1,9 @@
 import { badRequest, type StatusError } from '../api/status.ts';
-import { type BulkItem, type BulkSelection, checkNames, checkSelected, failedItem } from '../http/bulk-request.ts';
 import type { Caller } from '../http/operation.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
+import { type BulkItem, type BulkSelection, checkNames, checkSelected, failedItem } from './bulk-request.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { selectionPredicate } from './selection.ts';
 

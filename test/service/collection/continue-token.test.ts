@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { StatusError } from '../../../src/api/status.ts';
+import { ContinueTokens } from '../../../src/collection/continue-token.ts';
 import { KeySeal, type Seal } from '../../../src/keys/seal.ts';
-import { ContinueTokens } from '../../../src/listing/continue-token.ts';
 
 const sealWith = (byte: number): Seal => {
   const seal = new KeySeal({ kid: 'k1', secret: new Uint8Array(32).fill(byte) }, 'continue');

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import { Page } from '../../../src/listing/page.ts';
+import { Page } from '../../../src/collection/page.ts';
 
 const pageOf = (items: readonly { name: string; text: string }[]) =>
   new Page({

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { ListIndex } from '../../../src/listing/list-index.ts';
-import type { QueryParameters } from '../../../src/listing/query.ts';
+import { ListIndex } from '../../../src/collection/list-index.ts';
+import type { QueryParameters } from '../../../src/collection/query.ts';
 import { userProperties } from '../../../src/users/list-properties.ts';
 import { type UserRow, userRow } from '../../../src/users/row.ts';
 import { aStoredUser, type UserParts } from '../users/a-user.ts';
