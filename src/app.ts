@@ -3,10 +3,7 @@ import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseConfig } from './config/load.ts';
 import { basePathOf, type Config } from './config/schema.ts';
-import { discoveryOperations } from './discovery/discovery.ts';
-import { docsPageOperations } from './docs-page/docs-page.ts';
 import { createFeatures, type Features, type FeaturesOptions } from './features.ts';
-import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './http/about.ts';
 import { auditForbidden } from './http/access-denied.ts';
 import { Frame } from './http/frame.ts';
 import { Health } from './http/health.ts';
@@ -20,6 +17,9 @@ import { shadowedPaths } from './http/shadowed-paths.ts';
 import { upgradeOffers } from './http/upgrade.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
+import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './meta/about.ts';
+import { discoveryOperations } from './meta/discovery.ts';
+import { docsPageOperations } from './meta/docs-page.ts';
 
 export type AppOptions = Omit<FeaturesOptions, 'metrics'>;
 

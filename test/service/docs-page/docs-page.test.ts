@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from 'undici';
-import { docsPageOperations } from '../../../src/docs-page/docs-page.ts';
+import { docsPageOperations } from '../../../src/meta/docs-page.ts';
 import { startBareService } from '../../support/bare-service.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 

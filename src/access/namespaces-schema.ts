@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listQuery, listSchema } from '../collection/schema.ts';
-import { namespaceProperties } from './row.ts';
+import { namespaceProperties } from './namespace-row.ts';
 
 /** As in the rules of roles; `*` asks for the right to all. */
 const word = (what: string, example: string) =>

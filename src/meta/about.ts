@@ -2,9 +2,9 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { type JsonText, jsonText, sendJsonText } from '../api/json.ts';
 import { forbiddenPath } from '../api/status.ts';
-import type { Metrics } from './metrics.ts';
-import { openApiDocument } from './openapi.ts';
-import { type Caller, type Operation, operation } from './operation.ts';
+import type { Metrics } from '../http/metrics.ts';
+import { openApiDocument } from '../http/openapi.ts';
+import { type Caller, type Operation, operation } from '../http/operation.ts';
 
 const versionInfo = z
   .object({

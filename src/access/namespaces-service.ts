@@ -13,8 +13,8 @@ import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import { type Forecast, Forecasts, isIn, type Question, questionKey } from './forecasts.ts';
-import type { NamespaceRow } from './row.ts';
-import type { NamespacesQuery } from './schema.ts';
+import type { NamespaceRow } from './namespace-row.ts';
+import type { NamespacesQuery } from './namespaces-schema.ts';
 
 /** So many are reviewed at once, so that `total` counts what the API server allows and not what the roles seem to. */
 const maxReviewedAtOnce = 100;

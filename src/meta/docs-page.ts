@@ -6,8 +6,8 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { bytes, type Operation, operation } from '../http/operation.ts';
-import { assetNames, assetSender } from './assets.ts';
-import { pageHtml } from './page.ts';
+import { assetNames, assetSender } from './docs-assets.ts';
+import { pageHtml } from './docs-html.ts';
 
 /** Its pictures are data URIs in the style sheet. Nothing is inline, nothing comes from or goes to another host. */
 const policy =

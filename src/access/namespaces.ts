@@ -14,9 +14,9 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
-import { type NamespaceRow, namespaceProperties, namespaceRow } from './row.ts';
-import { namespaceList, namespacesQuery } from './schema.ts';
-import { NamespacesService } from './service.ts';
+import { type NamespaceRow, namespaceProperties, namespaceRow } from './namespace-row.ts';
+import { namespaceList, namespacesQuery } from './namespaces-schema.ts';
+import { NamespacesService } from './namespaces-service.ts';
 
 export interface NamespacesOptions {
   client: ServiceClient;

@@ -6,7 +6,7 @@ import mount from 'koa-mount';
 import serve from 'koa-static';
 import swaggerPackage from 'swagger-ui-dist/package.json' with { type: 'json' };
 import { unknownPath } from '../api/status.ts';
-import { pageScript, pageStyle } from './page.ts';
+import { pageScript, pageStyle } from './docs-html.ts';
 
 export const assetNames = ['page.css', 'page.js', 'swagger-ui.css', 'swagger-ui-bundle.js'] as const;
 type AssetName = (typeof assetNames)[number];

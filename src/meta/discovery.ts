@@ -6,8 +6,8 @@ import type { Context } from 'koa';
 import type { z } from 'zod';
 import { type JsonText, jsonText, sendJsonText } from '../api/json.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import { groupDiscoverySchema, groupListSchema, groupSchema, resourceListSchema } from './discovery-schema.ts';
 import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, type ServedResource } from './documents.ts';
-import { groupDiscoverySchema, groupListSchema, groupSchema, resourceListSchema } from './schema.ts';
 
 const users: ServedResource = {
   group: 'auth.platform.io',

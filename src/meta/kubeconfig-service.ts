@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
-import type { KubeconfigQuery } from './schema.ts';
+import type { KubeconfigQuery } from './kubeconfig-schema.ts';
 
 export interface KubeconfigServiceOptions {
   config: Pick<Config, 'kubernetes' | 'login' | 'features'>;

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { kubeconfigText } from '../kubernetes/kubeconfig-file.ts';
-import { kubeconfigQuery } from './schema.ts';
-import { credentialPlugin, KubeconfigService, type KubeconfigServiceOptions } from './service.ts';
+import { kubeconfigQuery } from './kubeconfig-schema.ts';
+import { credentialPlugin, KubeconfigService, type KubeconfigServiceOptions } from './kubeconfig-service.ts';
 
 const example = kubeconfigText({
   server: 'https://api.example.com:6443',
