@@ -10,11 +10,11 @@ import { setPriority } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { userLabels } from '../src/accounts/user-labels.ts';
 import { App } from '../src/app.ts';
 import { parseConfig } from '../src/config/load.ts';
 import { createLog } from '../src/http/log.ts';
 import { Cluster } from '../src/sandbox/cluster.ts';
+import { userLabels } from '../src/users/record/labels.ts';
 import { nameOf } from '../test/service/users/a-user.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../test/support/cluster-admin.ts';
 

@@ -4,7 +4,7 @@
  *
  * Service, provider, cluster and browsers share one process here, so the first number is the least to be had. Run: node bench/log-ins.ts
  */
-import { Passwords } from '../src/accounts/passwords.ts';
+import { Passwords } from '../src/users/passwords/passwords.ts';
 import { startEmbeddedLogin } from '../test/support/embedded-login.ts';
 
 const rounds = 5;

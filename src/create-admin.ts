@@ -1,10 +1,11 @@
 /** `atrium create-admin`: the first administrator of an installation, made once. */
-import { createFirstAdmin } from './accounts/first-admin.ts';
+
 import { ConfigError } from './config/load.ts';
 import { type Config, embeddedIssuerOf, identityURLOf } from './config/schema.ts';
 import { Metrics } from './http/metrics.ts';
 import { ApiServer } from './kubernetes/api-server.ts';
 import type { Connection } from './kubernetes/connection.ts';
+import { createFirstAdmin } from './users/passwords/first-admin.ts';
 
 interface CreateAdminOptions {
   config: Config;

@@ -8,8 +8,6 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { passwordSecret } from './accounts/password-secret.ts';
-import { Passwords } from './accounts/passwords.ts';
 import { App } from './app.ts';
 import { parseConfig } from './config/load.ts';
 import { type Config, issuerOf } from './config/schema.ts';
@@ -18,6 +16,8 @@ import { type Demo, startDemo } from './sandbox/demo.ts';
 import { demoEnvironment, demoNamespace } from './sandbox/demo-objects.ts';
 import type { DemoRole } from './sandbox/demo-people.ts';
 import { demoConnector } from './sandbox/directory/demo-directory.ts';
+import { Passwords } from './users/passwords/passwords.ts';
+import { passwordSecret } from './users/passwords/secret.ts';
 
 export interface SandboxOptions {
   port: number;

@@ -3,13 +3,6 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { createAccess } from './access/access.ts';
 import { createNamespaces } from './access/namespaces.ts';
-import { KnownBrowsers } from './accounts/known-browsers.ts';
-import { noLocalGroups } from './accounts/local-groups.ts';
-import { LoginRecorder } from './accounts/login-recorder.ts';
-import { PasswordChange } from './accounts/password-change.ts';
-import { PasswordCheck } from './accounts/password-check.ts';
-import { Passwords } from './accounts/passwords.ts';
-import { UserEvents } from './accounts/user-events.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
 import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } from './config/schema.ts';
@@ -34,6 +27,13 @@ import { createProxy } from './proxy/proxy.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import { createRoles } from './roles/roles.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
+import { KnownBrowsers } from './users/logins/known-browsers.ts';
+import { LoginRecorder } from './users/logins/recorder.ts';
+import { PasswordChange } from './users/passwords/change.ts';
+import { PasswordCheck } from './users/passwords/check.ts';
+import { Passwords } from './users/passwords/passwords.ts';
+import { UserEvents } from './users/record/events.ts';
+import { noLocalGroups } from './users/record/local-groups.ts';
 import { createUsers, watchUsers } from './users/users.ts';
 
 export interface FeaturesOptions {

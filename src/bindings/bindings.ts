@@ -3,8 +3,6 @@
  * controller that makes them RBAC.
  */
 import type { Logger } from 'pino';
-import type { LocalGroupLookup } from '../accounts/local-groups.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
 import { serviceUnavailable } from '../api/status.ts';
 import { BulkDeleter } from '../collection/bulk-delete.ts';
 import { Lister } from '../collection/lister.ts';
@@ -18,6 +16,8 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
+import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { type BindingsControllerOptions, bindingsController } from './controller.ts';
 import { UserBindingCreator } from './create.ts';
 import { UserBindingDeleter } from './delete.ts';

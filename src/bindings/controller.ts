@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type LocalGroupLookup, localGroupOf } from '../accounts/local-groups.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import { type LocalGroupLookup, localGroupOf } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { madeName } from './made-binding.ts';
 import { MadeBindings } from './made-bindings.ts';
 import { type NamespaceRow, namespaceResource, namespaceRow, placesOf } from './places.ts';

@@ -1,4 +1,3 @@
-import { createdByAnnotation } from '../accounts/user-labels.ts';
 import { notFoundValue } from '../api/field-error.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { invalid } from '../api/status.ts';
@@ -9,6 +8,7 @@ import { isRecord, type ResourceType } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { createdByAnnotation } from '../users/record/labels.ts';
 import { bindingErrors, type NewBinding, newBindingBody } from './binding-body.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind, userBindingResource } from './resource.ts';
 import type { UserBindingRow } from './row.ts';

@@ -1,6 +1,6 @@
 /** Whom a UserBinding binds, as Kubernetes sees them. */
-import { localGroupName } from '../accounts/local-groups.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
+import { localGroupName } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import type { Subject } from './made-binding.ts';
 import type { BindingSubject } from './row.ts';
 

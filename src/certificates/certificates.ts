@@ -1,7 +1,8 @@
 /** Certificates of authorization: client certificates for the Kubernetes API, for those who may have them. */
-import type { Account } from '../accounts/account.ts';
+
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import type { Account } from '../users/record/account.ts';
 import { certificateBody, userCertificate } from './schema.ts';
 import { CertificateService, type CertificateServiceOptions } from './service.ts';
 

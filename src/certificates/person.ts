@@ -1,13 +1,13 @@
-import type { Account } from '../accounts/account.ts';
-import { isLocalGroupName } from '../accounts/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { phaseOf } from '../accounts/phase.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { isReservedGroup } from '../kubernetes/impersonation.ts';
+import type { Account } from '../users/record/account.ts';
+import { isLocalGroupName } from '../users/record/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { phaseOf } from '../users/record/phase.ts';
+import { userResource } from '../users/record/resource.ts';
 import type { CertificateRequest } from './schema.ts';
 
 /** Whose certificate it is to be. */

@@ -1,5 +1,3 @@
-import type { Account } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
 import { badParameter, StatusError } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
@@ -9,6 +7,8 @@ import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import type { Account } from '../users/record/account.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { type Person, personOf, refused } from './person.ts';
 import type { CertificateRequest, UserCertificate } from './schema.ts';
 import { sign } from './signer.ts';

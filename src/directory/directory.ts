@@ -3,15 +3,15 @@
  * a user may, and what becomes of the record otherwise, others know.
  */
 import type { Logger } from 'pino';
-import type { DirectoryPasswords } from '../accounts/directory-passwords.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import type { Config } from '../config/schema.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { RunLock } from '../kubernetes/run-lock.ts';
+import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import { userResource } from '../users/record/resource.ts';
 import { DirectoryUsers, type SeenRecords } from './directory-users.ts';
 import { directoryPasswords } from './passwords.ts';
 import { syncBody, syncQuery, syncResult } from './schema.ts';

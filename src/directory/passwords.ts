@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { DirectoryPasswords } from '../accounts/directory-passwords.ts';
-import { recordName } from '../accounts/record-name.ts';
 import { serviceUnavailable } from '../api/status.ts';
+import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
+import { recordName } from '../users/record/name.ts';
 import type { Connector } from './connection.ts';
 import type { DirectoryUsers, Membership } from './directory-users.ts';
 import type { DirectorySession } from './session.ts';

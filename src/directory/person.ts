@@ -1,6 +1,6 @@
 import type { Entry } from 'ldapts';
-import { displayName } from '../accounts/record-bounds.ts';
-import { recordName } from '../accounts/record-name.ts';
+import { displayName } from '../users/record/bounds.ts';
+import { recordName } from '../users/record/name.ts';
 import type { Connector } from './connection.ts';
 
 /** What a directory says of a user. */

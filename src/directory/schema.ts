@@ -1,7 +1,7 @@
 /** What `PUT /auth/v1/users/sync` takes and answers. */
 import { z } from 'zod';
-import { userApiVersion } from '../accounts/user-resource.ts';
 import { wholeNumber } from '../http/parameters.ts';
+import { userApiVersion } from '../users/record/resource.ts';
 
 export const syncBody = z
   .strictObject({

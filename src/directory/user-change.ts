@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { accountOf } from '../accounts/account.ts';
-import { linkedIDs, recordedGroups } from '../accounts/record-bounds.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { accountOf } from '../users/record/account.ts';
+import { linkedIDs, recordedGroups } from '../users/record/bounds.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 

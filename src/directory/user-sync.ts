@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import { conflict, notFound, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit, AuditEvent } from '../http/audit.ts';
 import { HeldLock, type RunLock } from '../kubernetes/run-lock.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { userApiVersion, userResource } from '../users/record/resource.ts';
 import type { Connector } from './connection.ts';
 import { ConnectorSync, emptyResult, failed } from './connector-sync.ts';
 import type { DirectoryUsers } from './directory-users.ts';

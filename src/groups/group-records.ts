@@ -1,6 +1,6 @@
-import { groupResource } from '../accounts/local-groups.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
+import { groupResource } from '../users/record/local-groups.ts';
 
 export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
 

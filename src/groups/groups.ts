@@ -3,8 +3,6 @@
  * the cluster say: a local group is the group `local:NAME` there.
  */
 import type { Logger } from 'pino';
-import { groupApiVersion, groupResource, LocalGroups } from '../accounts/local-groups.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
 import { Lister } from '../collection/lister.ts';
 import type { Audit } from '../http/audit.ts';
 import type { Check } from '../http/health.ts';
@@ -14,6 +12,8 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
+import { groupApiVersion, groupResource, LocalGroups } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { groupProperties } from './list-properties.ts';
 import { GroupMembers } from './members.ts';
 import { groupOperations } from './routes.ts';

@@ -1,7 +1,3 @@
-import { groupResource } from '../accounts/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { untilUncontested } from '../accounts/user-records.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { forbidden as forbiddenField, tooMany } from '../api/field-error.ts';
 import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
@@ -13,6 +9,10 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { groupResource } from '../users/record/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { untilUncontested } from '../users/record/records.ts';
+import { userResource } from '../users/record/resource.ts';
 import { groupKind, isLocalGroup, type Member, membersOf } from './group-records.ts';
 import { requireGroupRight, requireMembersRight } from './rights.ts';
 import type { GroupRow } from './row.ts';

@@ -1,6 +1,6 @@
-import { groupResource, localGroupName } from '../accounts/local-groups.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
+import { groupResource, localGroupName } from '../users/record/local-groups.ts';
 
 /** @throws StatusError 403, 503 */
 export const requireGroupRight = (access: AccessReviews, caller: Caller, verb: string, name: string | undefined, signal: AbortSignal) =>

@@ -1,7 +1,6 @@
 /** The operations on Groups. Who may see and change them, the API server decides; changes are made with the caller's rights. */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { groupApiVersion } from '../accounts/local-groups.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { badRequest } from '../api/status.ts';
 import { warningHeaders } from '../api/warning.ts';
@@ -10,6 +9,7 @@ import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { groupApiVersion } from '../users/record/local-groups.ts';
 import { groupProperties } from './list-properties.ts';
 import type { GroupMembers } from './members.ts';
 import { servedGroup } from './row.ts';

@@ -1,5 +1,5 @@
-import { groupApiVersion } from '../accounts/local-groups.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { groupApiVersion } from '../users/record/local-groups.ts';
 import { isLocalGroup, membersOf } from './group-records.ts';
 
 /** What is kept of a Group: what lists select, filter and sort by, who is in it, and the JSON text that is served. */

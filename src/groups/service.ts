@@ -1,4 +1,3 @@
-import { groupResource } from '../accounts/local-groups.ts';
 import { notFound } from '../api/status.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
@@ -6,6 +5,7 @@ import type { ListParameters } from '../collection/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { groupResource } from '../users/record/local-groups.ts';
 import { requireGroupRight } from './rights.ts';
 import type { GroupRow } from './row.ts';
 

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import { type LocalGroups, maxLeaving } from '../accounts/local-groups.ts';
-import type { AccountChange, AccountLookup } from '../accounts/lookup.ts';
-import { UserRecords } from '../accounts/user-records.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import { type LocalGroups, maxLeaving } from '../users/record/local-groups.ts';
+import type { AccountChange, AccountLookup } from '../users/record/lookup.ts';
+import { UserRecords } from '../users/record/records.ts';
 import { groupKind, type Member, membersOf } from './group-records.ts';
 import { groupStatus } from './group-status.ts';
 import type { GroupRow } from './row.ts';

@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { groupApiVersion, groupResource } from '../accounts/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
 import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../api/field-error.ts';
 import { checkTests, mergePatchOf } from '../api/json-patch.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
@@ -14,6 +12,8 @@ import { CallerResource, ServiceResource } from '../kubernetes/resource-client.t
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { groupKind } from './group-records.ts';
 import { requireGroupRight, requireMembersRight } from './rights.ts';
 import { type GroupRow, servedGroup } from './row.ts';

@@ -1,9 +1,9 @@
 import type { FindAccount } from 'oidc-provider';
-import type { Account } from '../accounts/account.ts';
-import { type LocalGroupLookup, requireLocalGroups } from '../accounts/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { phaseOf } from '../accounts/phase.ts';
-import { subjectOf } from '../accounts/subject-name.ts';
+import type { Account } from '../users/record/account.ts';
+import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { phaseOf } from '../users/record/phase.ts';
+import { subjectOf } from '../users/record/subject-name.ts';
 import { unavailable } from './adapter.ts';
 
 interface AccountRules {

@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import { StatusError } from '../api/status.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
+import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { BrowserRecords } from './browser-records.ts';
 import { errors } from './oidc-provider.ts';
 import { type HandedOut, handedOut, type RecordIds } from './record-ids.ts';

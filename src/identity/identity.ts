@@ -5,11 +5,6 @@
  */
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
-import type { KnownBrowsers } from '../accounts/known-browsers.ts';
-import type { LocalGroupLookup } from '../accounts/local-groups.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import type { PasswordChange } from '../accounts/password-change.ts';
-import type { PasswordCheck } from '../accounts/password-check.ts';
 import { StatusError, unknownPath } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
@@ -18,6 +13,11 @@ import { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
+import type { PasswordChange } from '../users/passwords/change.ts';
+import type { PasswordCheck } from '../users/passwords/check.ts';
+import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { accountFinder } from './account.ts';
 import { adapterFor, unavailable } from './adapter.ts';
 import { asBehindFrame, useProviderCookies } from './behind-frame.ts';

@@ -1,4 +1,4 @@
-import type { PasswordProblem } from '../accounts/password-policy.ts';
+import type { PasswordProblem } from '../users/passwords/policy.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
 import type { Page } from './page.ts';

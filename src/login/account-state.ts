@@ -1,10 +1,10 @@
-import { type Account, belongsToAnother } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../accounts/refused-credential.ts';
-import { subjectOf } from '../accounts/subject-name.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { type Account, belongsToAnother } from '../users/record/account.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
+import { subjectOf } from '../users/record/subject-name.ts';
 import type { ClaimRules } from './claims.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';

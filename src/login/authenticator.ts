@@ -1,11 +1,11 @@
 import type { Context } from 'koa';
-import type { Account, Subject } from '../accounts/account.ts';
-import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { readBearer } from '../http/bearer.ts';
 import type { Bearer, Caller, Identity } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
+import type { Account, Subject } from '../users/record/account.ts';
+import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { type AccountState, sessionEnded } from './account-state.ts';
 import type { CrossSiteRule } from './cross-site.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';

@@ -1,6 +1,6 @@
-import type { AccountPhase } from '../accounts/phase.ts';
-import { subjectDiffers } from '../accounts/refused-credential.ts';
 import { badRequest, type StatusCause, StatusError, unauthorized } from '../api/status.ts';
+import type { AccountPhase } from '../users/record/phase.ts';
+import { subjectDiffers } from '../users/record/refused-credential.ts';
 import { UnfitClaims } from './claims.ts';
 
 /** The codes of the authorization endpoint that mean that the user was refused; after all others no user was asked. */

@@ -2,15 +2,15 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { type Account, isOf, type LinkingSubject } from '../accounts/account.ts';
-import type { LoginRecorder } from '../accounts/login-recorder.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import { phaseOf } from '../accounts/phase.ts';
-import { recordName } from '../accounts/record-name.ts';
 import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
+import type { LoginRecorder } from '../users/logins/recorder.ts';
+import { type Account, isOf, type LinkingSubject } from '../users/record/account.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import { recordName } from '../users/record/name.ts';
+import { phaseOf } from '../users/record/phase.ts';
 import {
   authorizationRefused,
   idTokenRefused,

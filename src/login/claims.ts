@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Subject } from '../accounts/account.ts';
-import { isLocalGroupName } from '../accounts/local-groups.ts';
-import { recordName } from '../accounts/record-name.ts';
 import { type StatusError, unauthorized } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Identity } from '../http/operation.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
+import type { Subject } from '../users/record/account.ts';
+import { isLocalGroupName } from '../users/record/local-groups.ts';
+import { recordName } from '../users/record/name.ts';
 import type { VerifiedClaims } from './types.ts';
 
 /** How claims become a user. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Login } from '../accounts/login-recorder.ts';
+import type { Login } from '../users/logins/recorder.ts';
 import type { VerifiedClaims } from './types.ts';
 
 /** As Dex tells where a person came from: one of several sources behind one issuer. */

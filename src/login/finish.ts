@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
-import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Audit, type AuditEvent, auditOrigin } from '../http/audit.ts';
+import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Callback, LoggedIn } from './callback.ts';
 import { newLogin } from './login-facts.ts';
 import type { RefreshSeals } from './refresh-seal.ts';

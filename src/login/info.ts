@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { AccountLookup } from '../accounts/lookup.ts';
 import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { type ClaimRules, completed, identityOf, isIncomplete } from './claims.ts';
 import type { Issuer } from './issuer.ts';
 import type { Sessions } from './sessions.ts';

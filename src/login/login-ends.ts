@@ -1,4 +1,4 @@
-import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
+import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { ownSession } from './issuer-login.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { HandedOut, RevokedTokens } from './revoked-tokens.ts';

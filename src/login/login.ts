@@ -1,7 +1,4 @@
 import type { Logger } from 'pino';
-import type { KnownBrowsers } from '../accounts/known-browsers.ts';
-import type { LoginRecorder } from '../accounts/login-recorder.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
 import { badRequest } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
@@ -14,6 +11,9 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { IdentityCache } from '../kubernetes/identity.ts';
 import { homeOf, redirectURLsOf } from '../oidc/redirect-urls.ts';
+import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
+import type { LoginRecorder } from '../users/logins/recorder.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { backchannelOperation, type ReceiveLogout } from './backchannel-routes.ts';
 import { Info } from './info.ts';
 import { createRelyingParty } from './relying-party.ts';

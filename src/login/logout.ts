@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
-import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import { StatusError } from '../api/status.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/bearer.ts';
+import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { type AccountState, whoseLogin } from './account-state.ts';
 import type { IssuerFarewell } from './issuer-farewell.ts';
 import type { LoginEnds } from './login-ends.ts';

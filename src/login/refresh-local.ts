@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { noLongerCounts, revoked } from '../accounts/refused-credential.ts';
 import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
 import { abortable } from '../kubernetes/abortable.ts';
+import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { type AccountState, whoseLogin } from './account-state.ts';
 import { issuerTimeoutMs } from './issuer-fetch.ts';
 import type { TokenOwner } from './issuer-tokens.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../accounts/revoked-subject.ts';
 import { serviceUnavailable } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
@@ -9,6 +8,7 @@ import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
+import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../users/record/revoked-subject.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
 import type { VerifiedClaims } from './types.ts';
 

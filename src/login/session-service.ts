@@ -1,6 +1,4 @@
 import type { Context } from 'koa';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
@@ -12,6 +10,8 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import { userResource } from '../users/record/resource.ts';
 import type { AccountState } from './account-state.ts';
 import { atATime } from './at-a-time.ts';
 import type { IssuerRevocation } from './issuer-revocation.ts';

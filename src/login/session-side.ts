@@ -1,6 +1,5 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import type { AccountLookup } from '../accounts/lookup.ts';
 import { Lister } from '../collection/lister.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
@@ -12,6 +11,7 @@ import { RateLimit } from '../http/rate-limit.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccountState } from './account-state.ts';
 import { LoginAuthenticator } from './authenticator.ts';
 import { BackchannelLogout } from './backchannel-logout.ts';

@@ -1,7 +1,7 @@
-import type { Account } from '../accounts/account.ts';
-import { phaseOf } from '../accounts/phase.ts';
-import { recordName } from '../accounts/record-name.ts';
 import type { Identity } from '../http/operation.ts';
+import type { Account } from '../users/record/account.ts';
+import { recordName } from '../users/record/name.ts';
+import { phaseOf } from '../users/record/phase.ts';
 import { type ClaimRules, emailOf, loginOf } from './claims.ts';
 import { type RenewPayload, timeText } from './renew-payload.ts';
 import type { UserInfo } from './schema.ts';

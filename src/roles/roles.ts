@@ -2,12 +2,13 @@
  * Which roles a user has: the bindings of the cluster that name them or a group of theirs, from what the service watches anyway. What
  * the roles allow, the API server says to an access review.
  */
-import type { LocalGroupLookup } from '../accounts/local-groups.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
+
 import type { Config } from '../config/schema.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
+import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { rolesQuery, userRoleList } from './schema.ts';
 import { RolesService } from './service.ts';
 

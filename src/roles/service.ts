@@ -1,14 +1,14 @@
-import type { Account } from '../accounts/account.ts';
-import { type LocalGroupLookup, requireLocalGroups } from '../accounts/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { recordName } from '../accounts/record-name.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { badRequest, notFound } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
+import type { Account } from '../users/record/account.ts';
+import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { recordName } from '../users/record/name.ts';
+import { userResource } from '../users/record/resource.ts';
 import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
 
 export interface RolesServiceOptions {

@@ -1,6 +1,6 @@
-import type { Subject } from '../accounts/account.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
+import type { Subject } from '../users/record/account.ts';
+import { userResource } from '../users/record/resource.ts';
 
 /** The custom resource AccessToken; deploy/manifests holds its definition. */
 export const accessTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accesstokens' };

@@ -1,7 +1,3 @@
-import { type Account, isLinkedTo, type Subject } from '../accounts/account.ts';
-import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { phaseCause } from '../accounts/refused-credential.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { parseFieldSelector } from '../api/selectors.ts';
 import { badParameter, conflict, forbidden, notFound, StatusError } from '../api/status.ts';
 import type { Lister } from '../collection/lister.ts';
@@ -15,6 +11,10 @@ import type { ApiServer } from '../kubernetes/api-server.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { type Account, isLinkedTo, type Subject } from '../users/record/account.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { phaseCause } from '../users/record/refused-credential.ts';
+import { userResource } from '../users/record/resource.ts';
 import { type AccessTokenRow, accessTokenResource } from './row.ts';
 import type { MadeAccessToken, NewAccessToken } from './schema.ts';
 import { accessTokenKind, removeToken, storeToken } from './store.ts';

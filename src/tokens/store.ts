@@ -1,10 +1,10 @@
-import type { Account, Subject } from '../accounts/account.ts';
-import { userApiVersion } from '../accounts/user-resource.ts';
 import { serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import type { Account, Subject } from '../users/record/account.ts';
+import { userApiVersion } from '../users/record/resource.ts';
 import { type AccessTokenRow, accessTokenApiVersion, accessTokenResource } from './row.ts';
 
 export const accessTokenKind: ResourceKind = { type: accessTokenResource, kind: 'AccessToken' };

@@ -1,6 +1,4 @@
 import type { Logger } from 'pino';
-import type { LocalGroupLookup } from '../accounts/local-groups.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
 import { Lister } from '../collection/lister.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
@@ -13,6 +11,8 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
 import { LastUse } from './last-use.ts';
 import { accessTokenOperations } from './routes.ts';
 import { type AccessTokenRow, accessTokenApiVersion, accessTokenResource, accessTokenRow } from './row.ts';

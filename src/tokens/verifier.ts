@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type Account, isLinkedTo } from '../accounts/account.ts';
-import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../accounts/local-groups.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../accounts/refused-credential.ts';
 import { type StatusCause, serviceUnavailable, unauthorized } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { type Account, isLinkedTo } from '../users/record/account.ts';
+import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import type { AccessTokenRow } from './row.ts';
 import { isHashOf, readToken } from './token-text.ts';
 

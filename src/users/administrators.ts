@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Account, accountOf } from '../accounts/account.ts';
-import { type AccountLookup, requireAccounts } from '../accounts/lookup.ts';
-import { phaseOf } from '../accounts/phase.ts';
-import { UserRecords } from '../accounts/user-records.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { conflict, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { type HeldLock, RunLock } from '../kubernetes/run-lock.ts';
+import { type Account, accountOf } from './record/account.ts';
+import { type AccountLookup, requireAccounts } from './record/lookup.ts';
+import { phaseOf } from './record/phase.ts';
+import { UserRecords } from './record/records.ts';
+import { userResource } from './record/resource.ts';
 
 export interface AdministratorsOptions {
   client: ServiceClient;

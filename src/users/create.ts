@@ -1,13 +1,3 @@
-import { type Account, accountOf } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import type { NewPasswords } from '../accounts/new-passwords.ts';
-import type { PasswordChange } from '../accounts/password-change.ts';
-import { PasswordSecrets } from '../accounts/password-secret.ts';
-import { recordName } from '../accounts/record-name.ts';
-import { localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
-import { createdByAnnotation, userLabels } from '../accounts/user-labels.ts';
-import { UserRecords } from '../accounts/user-records.ts';
-import { userApiVersion, userKind, userResource } from '../accounts/user-resource.ts';
 import { type FieldError, invalidValue } from '../api/field-error.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
@@ -20,6 +10,16 @@ import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
+import type { PasswordChange } from './passwords/change.ts';
+import type { NewPasswords } from './passwords/new-passwords.ts';
+import { PasswordSecrets } from './passwords/secret.ts';
+import { type Account, accountOf } from './record/account.ts';
+import { createdByAnnotation, userLabels } from './record/labels.ts';
+import type { AccountLookup } from './record/lookup.ts';
+import { recordName } from './record/name.ts';
+import { UserRecords } from './record/records.ts';
+import { userApiVersion, userKind, userResource } from './record/resource.ts';
+import { localSubjectName, type SubjectNaming } from './record/subject-name.ts';
 import type { SubjectRights } from './subject-rights.ts';
 import { type NewUser, newUserBody } from './user-body.ts';
 

@@ -1,10 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Account, accountOf } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import { revocationEnd, revokeSubject } from '../accounts/revoked-subject.ts';
-import { localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
-import { UserRecords } from '../accounts/user-records.ts';
-import { userKind, userResource } from '../accounts/user-resource.ts';
 import { conflict, notFound, StatusError } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
@@ -15,6 +9,12 @@ import { CallerResource, ServiceResource } from '../kubernetes/resource-client.t
 import { nextSecond } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Administrators } from './administrators.ts';
+import { type Account, accountOf } from './record/account.ts';
+import type { AccountLookup } from './record/lookup.ts';
+import { UserRecords } from './record/records.ts';
+import { userKind, userResource } from './record/resource.ts';
+import { revocationEnd, revokeSubject } from './record/revoked-subject.ts';
+import { localSubjectName, type SubjectNaming } from './record/subject-name.ts';
 import { References } from './references.ts';
 import type { SubjectRights } from './subject-rights.ts';
 

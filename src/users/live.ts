@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import { userApiVersion, userResource } from '../accounts/user-resource.ts';
 import { badParameter, timedOut } from '../api/status.ts';
 import { ChangeLog } from '../collection/change-log.ts';
 import { freshnessTimeoutMs, type Lister } from '../collection/lister.ts';
@@ -11,6 +10,7 @@ import type { Caller } from '../http/operation.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { userProperties } from './list-properties.ts';
+import { userApiVersion, userResource } from './record/resource.ts';
 import type { UserRow } from './row.ts';
 import { type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
 

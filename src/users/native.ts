@@ -1,7 +1,6 @@
 /** The Kubernetes list, watch and get of users, as kubectl expects them: between caller and API server, unchanged. */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { userResource } from '../accounts/user-resource.ts';
 import { parseFieldSelector } from '../api/selectors.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
@@ -9,6 +8,7 @@ import { cutWhenStuck } from '../http/stuck-reader.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
+import { userResource } from './record/resource.ts';
 import { userName, userSchema } from './resource.ts';
 import { type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
 

@@ -1,8 +1,8 @@
 /** What a caller asks about oneself, and the key for passwords. */
 import { z } from 'zod';
-import type { PasswordEnvelopes } from '../accounts/password-envelope.ts';
 import type { Config } from '../config/schema.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import type { PasswordEnvelopes } from './passwords/envelope.ts';
 import { userSchema } from './resource.ts';
 import type { UserService } from './service.ts';
 

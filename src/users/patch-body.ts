@@ -1,6 +1,6 @@
 /** What a PATCH of a User may say, in any of the forms of a patch, as one merge patch (RFC 7396). */
 import { z } from 'zod';
-import { userApiVersion } from '../accounts/user-resource.ts';
+import { userApiVersion } from './record/resource.ts';
 import { account, displayName, expired, kept, keptMembers, mail, mobile, password } from './user-body.ts';
 
 const never = 'cannot be changed';

@@ -1,9 +1,9 @@
-import { maxLeaving } from '../accounts/local-groups.ts';
-import { untilUncontested } from '../accounts/user-records.ts';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { maxLeaving } from './record/local-groups.ts';
+import { untilUncontested } from './record/records.ts';
 
 const group = 'auth.platform.io';
 const version = 'v1';

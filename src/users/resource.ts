@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { userApiVersion } from '../accounts/user-resource.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { listSchema } from '../collection/schema.ts';
+import { userApiVersion } from './record/resource.ts';
 
 /** RFC 1123: one or more DNS labels, at most 253 characters. */
 export const userName = z

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { type Account, accountOf } from '../accounts/account.ts';
-import { userApiVersion } from '../accounts/user-resource.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { type Account, accountOf } from './record/account.ts';
+import { userApiVersion } from './record/resource.ts';
 
 /** What many users have in common; users with equal traits share one object. */
 interface Traits {

@@ -1,5 +1,3 @@
-import type { AccountLookup } from '../accounts/lookup.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { notFound, passwordDue } from '../api/status.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
@@ -7,6 +5,8 @@ import type { ListParameters } from '../collection/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { AccountLookup } from './record/lookup.ts';
+import { userResource } from './record/resource.ts';
 import type { UserRow } from './row.ts';
 
 export interface UserServiceOptions {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { labelsToChange } from '../accounts/user-labels.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import type { UserPatch } from './patch-body.ts';
+import { labelsToChange } from './record/labels.ts';
 
 export const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
 

@@ -1,13 +1,13 @@
-import type { Account } from '../accounts/account.ts';
-import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from '../accounts/local-groups.ts';
-import { recordName } from '../accounts/record-name.ts';
-import { isNamedByUID, localSubjectName, type SubjectNaming } from '../accounts/subject-name.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { conflict, type StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
+import type { Account } from './record/account.ts';
+import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from './record/local-groups.ts';
+import { recordName } from './record/name.ts';
+import { userResource } from './record/resource.ts';
+import { isNamedByUID, localSubjectName, type SubjectNaming } from './record/subject-name.ts';
 
 export interface SubjectRightsOptions {
   access: AccessReviews;

@@ -1,8 +1,3 @@
-import { type Account, accountOf } from '../accounts/account.ts';
-import type { AccountLookup } from '../accounts/lookup.ts';
-import type { PasswordChange } from '../accounts/password-change.ts';
-import { UserRecords } from '../accounts/user-records.ts';
-import { userResource } from '../accounts/user-resource.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
@@ -10,6 +5,11 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import type { PasswordChange } from './passwords/change.ts';
+import { type Account, accountOf } from './record/account.ts';
+import type { AccountLookup } from './record/lookup.ts';
+import { UserRecords } from './record/records.ts';
+import { userResource } from './record/resource.ts';
 import type { SubjectRights } from './subject-rights.ts';
 
 export interface UserSubjectsOptions {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { passwordSecret } from '../../src/accounts/password-secret.ts';
+import { passwordSecret } from '../../src/users/passwords/secret.ts';
 import { type ClusterAdmin, type Manifest, serviceNamespace } from './cluster-admin.ts';
 
 const created = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) });

@@ -1,4 +1,4 @@
-import { recordName } from '../../../src/accounts/record-name.ts';
+import { recordName } from '../../../src/users/record/name.ts';
 
 export interface OperationRequest {
   /** Its operation id. */

@@ -1,6 +1,6 @@
-import { passwordSecret } from '../../../src/accounts/password-secret.ts';
-import { Passwords } from '../../../src/accounts/passwords.ts';
 import { isKubernetesObject } from '../../../src/kubernetes/resource.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { serviceNamespace as namespace } from '../../support/cluster-admin.ts';

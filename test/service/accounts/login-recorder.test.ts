@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
-import type { Login, Recorded } from '../../../src/accounts/login-recorder.ts';
 import { isRecord } from '../../../src/kubernetes/resource.ts';
+import type { Login, Recorded } from '../../../src/users/logins/recorder.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { phaseOf } from '../../../src/accounts/phase.ts';
+import { phaseOf } from '../../../src/users/record/phase.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { type Replica, Replicas } from './replicas.ts';

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 

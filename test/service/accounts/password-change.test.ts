@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { ProvedPassword } from '../../../src/accounts/password-change.ts';
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import type { ProvedPassword } from '../../../src/users/passwords/change.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 

@@ -8,9 +8,9 @@ const source = fileURLToPath(new URL('../../../src/', import.meta.url));
 /** Imports point down only. A folder may always import itself; `types` marks what may be imported as types alone. */
 const allowed: Record<string, { values: string[]; types: string[] }> = {
   'main.ts': { values: ['app.ts', 'create-admin.ts', 'demo.ts', 'cli', 'config', 'api', 'http', 'kubernetes', 'keys', 'rbac'], types: [] },
-  'create-admin.ts': { values: ['config', 'api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts'], types: [] },
+  'create-admin.ts': { values: ['config', 'api', 'http', 'kubernetes', 'users'], types: [] },
   'kubectl-atrium.ts': { values: ['cli'], types: [] },
-  'demo.ts': { values: ['app.ts', 'config', 'api', 'http', 'sandbox', 'accounts'], types: [] },
+  'demo.ts': { values: ['app.ts', 'config', 'api', 'http', 'sandbox', 'users'], types: [] },
   'app.ts': { values: ['features.ts', 'config', 'api', 'http', 'meta'], types: ['kubernetes'] },
   'features.ts': {
     values: [
@@ -20,7 +20,6 @@ const allowed: Record<string, { values: string[]; types: string[] }> = {
       'kubernetes',
       'keys',
       'rbac',
-      'accounts',
       'console',
       'plugins',
       'proxy',
@@ -41,18 +40,17 @@ const allowed: Record<string, { values: string[]; types: string[] }> = {
   console: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac'], types: ['config'] },
   plugins: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac'], types: ['config'] },
   proxy: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac'], types: ['config'] },
-  login: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts', 'collection', 'oidc'], types: ['config'] },
-  users: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts', 'collection'], types: ['config'] },
+  login: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'collection', 'oidc', 'users'], types: ['config'] },
+  users: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'collection'], types: ['config'] },
   meta: { values: ['api', 'http', 'kubernetes'], types: ['config'] },
-  directory: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts'], types: ['config'] },
-  bindings: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts', 'collection'], types: ['config'] },
-  groups: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts', 'collection'], types: ['config'] },
-  roles: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts'], types: ['config'] },
-  certificates: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts'], types: ['config'] },
-  tokens: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts', 'collection'], types: ['config'] },
+  directory: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'users'], types: ['config'] },
+  bindings: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'collection', 'users'], types: ['config'] },
+  groups: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'collection', 'users'], types: ['config'] },
+  roles: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'users'], types: ['config'] },
+  certificates: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'users'], types: ['config'] },
+  tokens: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'collection', 'users'], types: ['config'] },
   access: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'collection'], types: ['config'] },
-  identity: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'accounts', 'oidc'], types: ['config'] },
-  accounts: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac'], types: ['config'] },
+  identity: { values: ['api', 'http', 'kubernetes', 'keys', 'rbac', 'oidc', 'users'], types: ['config'] },
   collection: { values: ['api', 'http', 'kubernetes', 'keys'], types: [] },
   keys: { values: ['api', 'kubernetes'], types: [] },
   rbac: { values: ['api', 'kubernetes'], types: ['http'] },
@@ -106,9 +104,9 @@ describe('the import table', () => {
   });
 
   it('keeps a feature closed but for the door that the wiring uses', () => {
-    const below = ['accounts', 'config', 'api', 'http', 'kubernetes', 'keys', 'rbac'];
+    const below = ['config', 'api', 'http', 'kubernetes', 'keys', 'rbac'];
     const doors = ['app.ts', 'features.ts']
-      .flatMap((file) => [...readFileSync(join(source, file), 'utf8').matchAll(/from '\.\/([\w-]+)\/([^']+)'/g)])
+      .flatMap((file) => [...readFileSync(join(source, file), 'utf8').matchAll(/from '\.\/([\w-]+)\/([^'/]+)'/g)])
       .filter(([, folder = '']) => !below.includes(folder))
       .map(([, folder, file]) => `${folder}/${file}`);
 

@@ -24,8 +24,8 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     what: 'the path of a resource: kubernetes/resource-client.ts',
     pattern: /\bresourcePath\(/,
     home: [
-      'accounts/password-secret.ts',
-      'accounts/revoked-subject.ts',
+      'users/passwords/secret.ts',
+      'users/record/revoked-subject.ts',
       'certificates/signer.ts',
       'console/config-maps.ts',
       'identity/records.ts',
@@ -51,8 +51,8 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     what: 'merge patches: kubernetes/resource-client.ts',
     pattern: /application\/merge-patch/,
     home: [
-      'accounts/password-secret.ts',
-      'accounts/revoked-subject.ts',
+      'users/passwords/secret.ts',
+      'users/record/revoked-subject.ts',
       'api/json-patch.ts',
       'identity/records.ts',
       'kubernetes/resource-client.ts',

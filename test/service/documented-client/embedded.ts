@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Agent, type Dispatcher, fetch } from 'undici';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recordName } from '../../../src/accounts/record-name.ts';
+import { recordName } from '../../../src/users/record/name.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { causesOf, expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { Browser, logIn, userInfoOf } from './provider/browser.ts';

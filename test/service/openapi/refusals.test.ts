@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import { recordName } from '../../../src/accounts/record-name.ts';
+import { recordName } from '../../../src/users/record/name.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { Described, type DescribedOperation } from './described.ts';
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { addLocalUser } from '../../support/local-user.ts';

@@ -1,7 +1,7 @@
 import { constants, createHash, publicEncrypt } from 'node:crypto';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer, type TestServer } from '../../support/server.ts';

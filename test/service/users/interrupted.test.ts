@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { z } from 'zod';
-import { passwordSecret } from '../../../src/accounts/password-secret.ts';
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { FaultProxy, loseAnswer, type ProxiedRequest, reset } from '../../cluster/faults/fault-proxy.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';

@@ -1,8 +1,8 @@
 /** What stands where managers of users may write decides nothing. */
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { passwordSecret } from '../../../src/accounts/password-secret.ts';
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { asService, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { Clock } from '../login/support.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { passwordSecret } from '../../../src/accounts/password-secret.ts';
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { grant } from '../../support/grants.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import { recordName } from '../../../src/accounts/record-name.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { runCreateAdmin } from '../../../src/create-admin.ts';
+import { recordName } from '../../../src/users/record/name.ts';
 import { namespace, render } from './chart.ts';
 import { RecordedAccount } from './recorded-account.ts';
 import { itIsGrantedJust } from './rights.ts';

@@ -1,8 +1,8 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { passwordSecret } from '../../../src/accounts/password-secret.ts';
-import { formatHash } from '../../../src/accounts/phc.ts';
+import { formatHash } from '../../../src/users/passwords/phc.ts';
+import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { configMap, mayGetConfigMap } from '../../service/console/objects.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { RelyingParty } from '../../service/identity/relying-party.ts';

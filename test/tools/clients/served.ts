@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { recordName } from '../../../src/accounts/record-name.ts';
+import { recordName } from '../../../src/users/record/name.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 
 const email = 'jane@example.com';

@@ -1,4 +1,4 @@
-import { Passwords } from '../../../src/accounts/passwords.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 import type { Attack } from './attack.ts';

@@ -1,10 +1,10 @@
 import './cheap-passwords.ts';
 import { Agent, type Dispatcher, request } from 'undici';
 import { stringify } from 'yaml';
-import { Passwords } from '../../../src/accounts/passwords.ts';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
+import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
 import { Clock } from '../../service/login/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';

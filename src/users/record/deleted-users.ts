@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Config } from '../config/schema.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { Config } from '../../config/schema.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
 import type { Account } from './account.ts';
 import { revocationEnd, revokeSubject } from './revoked-subject.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type HostCookie, hostCookie } from '../http/host-cookie.ts';
-import type { RateExceeded, RateLimit } from '../http/rate-limit.ts';
-import { stateOf } from '../http/router.ts';
-import type { Seal } from '../keys/seal.ts';
+import { type HostCookie, hostCookie } from '../../http/host-cookie.ts';
+import type { RateExceeded, RateLimit } from '../../http/rate-limit.ts';
+import { stateOf } from '../../http/router.ts';
+import type { Seal } from '../../keys/seal.ts';
 
 /** Since the last login. */
 const lifeSeconds = 90 * 86_400;

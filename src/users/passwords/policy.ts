@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../../config/schema.ts';
 import { isCommonPassword } from './common-passwords.ts';
 
 /** `users.passwordPolicy`, as far as it is about the password itself. */

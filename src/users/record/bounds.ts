@@ -1,6 +1,6 @@
 /** What others tell of a user, within the bounds of the custom resource definition. */
-import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
-import { isRecord } from '../kubernetes/resource.ts';
+import { fitsHeader, isReservedGroup } from '../../kubernetes/impersonation.ts';
+import { isRecord } from '../../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 
 const maxDisplayName = 128;

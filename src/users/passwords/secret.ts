@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { StatusError } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
-import { userApiVersion } from './user-resource.ts';
+import { StatusError } from '../../api/status.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import { type ResourceType, resourcePath } from '../../kubernetes/resource.ts';
+import { timestamp } from '../../kubernetes/timestamp.ts';
+import { userApiVersion } from '../record/resource.ts';
 
 const secrets: ResourceType = { group: '', version: 'v1', resource: 'secrets' };
 const secretType = 'auth.platform.io/password';

@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Account } from './account.ts';
 
 /** What decides how Kubernetes calls a local user. */

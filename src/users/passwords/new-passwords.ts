@@ -1,8 +1,8 @@
-import { type FieldError, invalidValue } from '../api/field-error.ts';
-import type { Config } from '../config/schema.ts';
-import type { PasswordEnvelopes } from './password-envelope.ts';
-import { passwordProblems, problemText } from './password-policy.ts';
+import { type FieldError, invalidValue } from '../../api/field-error.ts';
+import type { Config } from '../../config/schema.ts';
+import type { PasswordEnvelopes } from './envelope.ts';
 import type { Passwords } from './passwords.ts';
+import { passwordProblems, problemText } from './policy.ts';
 
 export interface NewPasswordsOptions {
   envelopes: PasswordEnvelopes;

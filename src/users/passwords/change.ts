@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { conflict, StatusError, serviceUnavailable } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
-import { type Account, accountOf } from './account.ts';
-import { type PasswordProblem, passwordProblems } from './password-policy.ts';
-import { PasswordSecrets } from './password-secret.ts';
+import { conflict, StatusError, serviceUnavailable } from '../../api/status.ts';
+import type { Config } from '../../config/schema.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
+import { type Account, accountOf } from '../record/account.ts';
+import { phaseOf, phaseStatus } from '../record/phase.ts';
+import { UserRecords, untilUncontested } from '../record/records.ts';
+import { userResource } from '../record/resource.ts';
 import type { Passwords } from './passwords.ts';
-import { phaseOf, phaseStatus } from './phase.ts';
-import { UserRecords, untilUncontested } from './user-records.ts';
-import { userResource } from './user-resource.ts';
+import { type PasswordProblem, passwordProblems } from './policy.ts';
+import { PasswordSecrets } from './secret.ts';
 
 /** Which password a user has proved to know: what a `PasswordVerdict` says of it. */
 export interface ProvedPassword {

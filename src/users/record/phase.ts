@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
 
 /** Whether a user may log in, and why not. */

@@ -1,5 +1,5 @@
-import type { Config } from '../config/schema.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
+import type { Config } from '../../config/schema.ts';
+import { timestamp } from '../../kubernetes/timestamp.ts';
 
 type Lockout = Config['users']['lockout'];
 

@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { serviceUnavailable } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
-import { type Account, accountOf, isOf, type LinkingSubject, type Subject } from './account.ts';
-import type { AccountLookup } from './lookup.ts';
-import { type AccountPhase, phaseOf, phaseStatus } from './phase.ts';
-import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from './record-bounds.ts';
-import { recordName, shortHash } from './record-name.ts';
-import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from './user-labels.ts';
-import { UserRecords, untilUncontested } from './user-records.ts';
-import { userApiVersion } from './user-resource.ts';
+import { serviceUnavailable } from '../../api/status.ts';
+import type { Config } from '../../config/schema.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import { timestamp } from '../../kubernetes/timestamp.ts';
+import { seenWithinMs } from '../../kubernetes/until.ts';
+import { type Account, accountOf, isOf, type LinkingSubject, type Subject } from '../record/account.ts';
+import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from '../record/bounds.ts';
+import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
+import type { AccountLookup } from '../record/lookup.ts';
+import { recordName, shortHash } from '../record/name.ts';
+import { type AccountPhase, phaseOf, phaseStatus } from '../record/phase.ts';
+import { UserRecords, untilUncontested } from '../record/records.ts';
+import { userApiVersion } from '../record/resource.ts';
 
 /** Who has logged in, as the issuer told. */
 export interface Login {

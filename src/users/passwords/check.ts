@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Config } from '../config/schema.ts';
-import type { Audit, AuditOrigin } from '../http/audit.ts';
-import { KeyedTurns } from '../http/keyed-turns.ts';
-import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
-import { Turns } from '../http/turns.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import { type Account, accountOf } from './account.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Audit, AuditOrigin } from '../../http/audit.ts';
+import { KeyedTurns } from '../../http/keyed-turns.ts';
+import { type RateExceeded, RateLimit } from '../../http/rate-limit.ts';
+import { Turns } from '../../http/turns.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { KnownBrowser } from '../logins/known-browsers.ts';
+import { LockEnds } from '../logins/lock-ends.ts';
+import { countAttempt, noFailures, withoutAttempt } from '../logins/lockout.ts';
+import { Newcomers } from '../logins/newcomers.ts';
+import { type Account, accountOf } from '../record/account.ts';
+import type { AccountLookup } from '../record/lookup.ts';
+import { recordName, shortHash } from '../record/name.ts';
+import { phaseOf, phaseStatus } from '../record/phase.ts';
+import { UserRecords, untilUncontested } from '../record/records.ts';
 import type { DirectoryPasswords } from './directory-passwords.ts';
-import type { KnownBrowser } from './known-browsers.ts';
-import { LockEnds } from './lock-ends.ts';
-import { countAttempt, noFailures, withoutAttempt } from './lockout.ts';
-import type { AccountLookup } from './lookup.ts';
-import { Newcomers } from './newcomers.ts';
-import { PasswordSecrets, type StoredHash } from './password-secret.ts';
 import type { Passwords } from './passwords.ts';
-import { phaseOf, phaseStatus } from './phase.ts';
-import { recordName, shortHash } from './record-name.ts';
-import { UserRecords, untilUncontested } from './user-records.ts';
+import { PasswordSecrets, type StoredHash } from './secret.ts';
 
 /** What a caller claims to know; the rest of the origin is for the audit trail. */
 export interface PasswordAttempt extends Partial<AuditOrigin> {

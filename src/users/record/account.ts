@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { isReservedGroup } from '../kubernetes/impersonation.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { isReservedGroup } from '../../kubernetes/impersonation.ts';
+import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
-import { recordName } from './record-name.ts';
+import { recordName } from './name.ts';
 
 /** Who a user is at an issuer (OpenID Connect Core 2). */
 export interface Subject {

@@ -1,8 +1,8 @@
-import { type Condition, setCondition } from '../kubernetes/object-status.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { type Condition, setCondition } from '../../kubernetes/object-status.ts';
+import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Account } from './account.ts';
+import { recordName } from './name.ts';
 import type { AccountPhase } from './phase.ts';
-import { recordName } from './record-name.ts';
 
 /** What is observed of a user, as `status.conditions` tells it. */
 export function conditionsOf(object: KubernetesObject, account: Account, { phase, reason }: AccountPhase, now: Date): Condition[] {

@@ -1,4 +1,4 @@
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
 
 /** The caller of the API has given up by then. */
 const unfinishedMs = 120_000;

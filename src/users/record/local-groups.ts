@@ -1,6 +1,6 @@
-import { serviceUnavailable } from '../api/status.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
-import type { Change, WatchCache, WatchState } from '../kubernetes/watch-cache.ts';
+import { serviceUnavailable } from '../../api/status.ts';
+import type { ResourceType } from '../../kubernetes/resource.ts';
+import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
 
 /** The custom resource Group; deploy/manifests holds its definition. */
 export const groupResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'groups' };

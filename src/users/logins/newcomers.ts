@@ -1,5 +1,5 @@
-import type { RateLimit } from '../http/rate-limit.ts';
-import type { DirectoryPasswords } from './directory-passwords.ts';
+import type { RateLimit } from '../../http/rate-limit.ts';
+import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 
 interface NewcomersOptions {
   directories: Pick<DirectoryPasswords, 'provision'>;

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { StatusError, serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, isRecord, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
-import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
+import { StatusError, serviceUnavailable } from '../../api/status.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import { isKubernetesObject, isRecord, type ResourceType, resourcePath } from '../../kubernetes/resource.ts';
+import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
 
 /** The custom resource RevokedToken; deploy/manifests holds its definition. */
 export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };

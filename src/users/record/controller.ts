@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Config } from '../config/schema.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { Controller, type Term } from '../kubernetes/controller.ts';
-import { createEvent } from '../kubernetes/events.ts';
-import { changedStatus } from '../kubernetes/object-status.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import type { Outcome } from '../kubernetes/work-queue.ts';
+import type { Config } from '../../config/schema.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import { Controller, type Term } from '../../kubernetes/controller.ts';
+import { createEvent } from '../../kubernetes/events.ts';
+import { changedStatus } from '../../kubernetes/object-status.ts';
+import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { Outcome } from '../../kubernetes/work-queue.ts';
 import { type Account, accountOf } from './account.ts';
 import { conditionsOf } from './conditions.ts';
 import { DeletedUsers } from './deleted-users.ts';
+import { labelsToChange } from './labels.ts';
 import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, nextChangeOf, phaseOf } from './phase.ts';
+import { UserRecords } from './records.ts';
+import { userApiVersion } from './resource.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 import { unfinishedEnd } from './unfinished.ts';
-import { labelsToChange } from './user-labels.ts';
-import { UserRecords } from './user-records.ts';
-import { userApiVersion } from './user-resource.ts';
 
 /** The API server keeps Events about objects without a namespace nowhere else. */
 const eventNamespace = 'default';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { AuditEvent } from '../http/audit.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { createEvent } from '../kubernetes/events.ts';
-import { userApiVersion } from './user-resource.ts';
+import type { AuditEvent } from '../../http/audit.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import { createEvent } from '../../kubernetes/events.ts';
+import { userApiVersion } from './resource.ts';
 
 export interface UserEventsOptions {
   client: ServiceClient;

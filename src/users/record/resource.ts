@@ -1,5 +1,5 @@
-import type { ResourceType } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
+import type { ResourceType } from '../../kubernetes/resource.ts';
+import type { ResourceKind } from '../../kubernetes/resource-client.ts';
 
 /** The custom resource User; deploy/manifests holds its definition. */
 export const userResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'users' };

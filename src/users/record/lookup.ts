@@ -1,7 +1,7 @@
-import { serviceUnavailable } from '../api/status.ts';
-import type { Change, WatchCache, WatchState } from '../kubernetes/watch-cache.ts';
+import { serviceUnavailable } from '../../api/status.ts';
+import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
 import type { Account } from './account.ts';
-import { recordName } from './record-name.ts';
+import { recordName } from './name.ts';
 
 /** Of one that came, changed or went. */
 export interface AccountChange {

@@ -1,6 +1,6 @@
 import { constants, createPrivateKey, createPublicKey, type KeyObject, privateDecrypt } from 'node:crypto';
 import { z } from 'zod';
-import type { KeyRing } from '../keys/key-ring.ts';
+import type { KeyRing } from '../../keys/key-ring.ts';
 
 /** Of the key: what decodes to so many bytes is an envelope, as no password is that long. */
 const envelopeBytes = 256;

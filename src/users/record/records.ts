@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
-import { type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
-import { userKind } from './user-resource.ts';
+import { serviceUnavailable } from '../../api/status.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import { isKubernetesObject, type KubernetesObject } from '../../kubernetes/resource.ts';
+import { type NewObject, ServiceResource } from '../../kubernetes/resource-client.ts';
+import { userKind } from './resource.ts';
 
 /** More than any run of conflicts that ends: the lock of an account ends those of guesses, and people log in one after the other. */
 const maxAttempts = 16;

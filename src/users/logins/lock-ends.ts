@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../http/bound.ts';
-import type { Account } from './account.ts';
+import { atMost } from '../../http/bound.ts';
+import type { Account } from '../record/account.ts';
 
 const maxLocks = 10_000;
 

@@ -1,4 +1,4 @@
-import { type StatusCause, type StatusError, unauthorized } from '../api/status.ts';
+import { type StatusCause, type StatusError, unauthorized } from '../../api/status.ts';
 import type { Account } from './account.ts';
 import { phaseOf } from './phase.ts';
 

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type Bounds, Turns } from '../http/turns.ts';
+import { type Bounds, Turns } from '../../http/turns.ts';
 import { type Argon2Hash, formatHash, parseHash } from './phc.ts';
 
 /** OWASP Password Storage Cheat Sheet: argon2id with at least these. */

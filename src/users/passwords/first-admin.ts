@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { StatusError } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
-import { KeySecret } from '../keys/key-secret.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
-import { accountOf } from './account.ts';
-import { passwordProblems, problemText } from './password-policy.ts';
-import { PasswordSecrets } from './password-secret.ts';
+import { StatusError } from '../../api/status.ts';
+import type { Config } from '../../config/schema.ts';
+import { KeySecret } from '../../keys/key-secret.ts';
+import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
+import { timestamp } from '../../kubernetes/timestamp.ts';
+import { accountOf } from '../record/account.ts';
+import { createdByAnnotation, userLabels } from '../record/labels.ts';
+import { recordName } from '../record/name.ts';
+import { phaseStatus } from '../record/phase.ts';
+import { UserRecords, untilUncontested } from '../record/records.ts';
+import { userApiVersion } from '../record/resource.ts';
+import { localSubjectName, type SubjectNaming } from '../record/subject-name.ts';
 import { Passwords } from './passwords.ts';
-import { phaseStatus } from './phase.ts';
-import { recordName } from './record-name.ts';
-import { localSubjectName, type SubjectNaming } from './subject-name.ts';
-import { createdByAnnotation, userLabels } from './user-labels.ts';
-import { UserRecords, untilUncontested } from './user-records.ts';
-import { userApiVersion } from './user-resource.ts';
+import { passwordProblems, problemText } from './policy.ts';
+import { PasswordSecrets } from './secret.ts';
 
 export interface FirstAdminOptions {
   client: ServiceClient;

@@ -1,6 +1,6 @@
-import { labelValueProblems } from '../api/label-syntax.ts';
-import { isRecord } from '../kubernetes/resource.ts';
-import { recordName, shortHash } from './record-name.ts';
+import { labelValueProblems } from '../../api/label-syntax.ts';
+import { isRecord } from '../../kubernetes/resource.ts';
+import { recordName, shortHash } from './name.ts';
 
 const prefix = 'auth.platform.io';
 
