@@ -1,6 +1,6 @@
 /** The issuer as a command-line tool speaks to it (OpenID Connect Core 1.0, RFC 8252, RFC 8628, RFC 7009). */
 import * as client from 'openid-client';
-import { clientAuthentication } from '../oidc/client-authentication.ts';
+import { clientAuthentication } from '../issuer/client-authentication.ts';
 import { type IssuerFetch, issuerFetch } from './issuer-fetch.ts';
 import { type LogIn, readNamed } from './settings.ts';
 import { CommandError, harmless, type Terminal } from './terminal.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ClientMetadata } from 'oidc-provider';
 import type { Config } from '../config/schema.ts';
-import { redirectURLsOf } from '../oidc/redirect-urls.ts';
+import { redirectURLsOf } from '../issuer/redirect-urls.ts';
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.ts';
 import { stateOf } from '../http/router.ts';
+import type { Issuer } from '../issuer/issuer.ts';
+import { newSecret } from '../sessions/cookie.ts';
 import type { Flow } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
-import type { Issuer } from './issuer.ts';
 import type { LoginInfo, LoginQuery } from './schema.ts';
-import { newSecret } from './session-cookie.ts';
 
 export interface BeginOptions {
   issuer: Issuer;

@@ -1,7 +1,7 @@
 import { badRequest, type StatusCause, StatusError, unauthorized } from '../api/status.ts';
+import { UnfitClaims } from '../issuer/claims.ts';
 import type { AccountPhase } from '../users/record/phase.ts';
 import { subjectDiffers } from '../users/record/refused-credential.ts';
-import { UnfitClaims } from './claims.ts';
 
 /** The codes of the authorization endpoint that mean that the user was refused; after all others no user was asked. */
 const refusals = ['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'];

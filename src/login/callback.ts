@@ -6,6 +6,15 @@ import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts'
 import type { Authenticator } from '../http/authenticator.ts';
 import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
+import { type ClaimRules, identityOf, loginOf, mayLink, plainGroupsOf, subjectOf, unusableGroupsOf } from '../issuer/claims.ts';
+import { type ConnectorRules, connectorOf } from '../issuer/connector.ts';
+import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
+import { issuerTimeoutMs } from '../issuer/fetch.ts';
+import type { Issuer } from '../issuer/issuer.ts';
+import type { TokenVerifier } from '../issuer/token-verifier.ts';
+import type { IssuerTokens } from '../issuer/tokens.ts';
+import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
+import type { RevokedTokens } from '../sessions/revoked-tokens.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import { type Account, isOf, type LinkingSubject } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -21,18 +30,9 @@ import {
   otherSubject,
   phaseRefused,
 } from './callback-errors.ts';
-import { type ClaimRules, identityOf, loginOf, mayLink, plainGroupsOf, subjectOf, unusableGroupsOf } from './claims.ts';
-import { type ConnectorRules, connectorOf } from './connector.ts';
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
-import type { Issuer } from './issuer.ts';
-import { IssuerFault, issuerUnavailable } from './issuer-errors.ts';
-import { issuerTimeoutMs } from './issuer-fetch.ts';
-import type { IssuerTokens } from './issuer-tokens.ts';
-import type { RevokedTokens } from './revoked-tokens.ts';
 import type { CallbackQuery } from './schema.ts';
-import type { TokenVerifier } from './token-verifier.ts';
-import type { TokenSet, VerifiedClaims } from './types.ts';
 import { displayNameOf } from './user-info.ts';
 
 export interface CallbackOptions {

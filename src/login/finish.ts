@@ -1,14 +1,14 @@
 import type { Context } from 'koa';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Audit, type AuditEvent, auditOrigin } from '../http/audit.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
+import { newLogin } from '../sessions/login-facts.ts';
+import type { RefreshSeals } from '../sessions/refresh-seal.ts';
+import { localPayload, sessionPayload } from '../sessions/renew-payload.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Callback, LoggedIn } from './callback.ts';
-import { newLogin } from './login-facts.ts';
-import type { RefreshSeals } from './refresh-seal.ts';
-import { localPayload, sessionPayload } from './renew-payload.ts';
 import type { CallbackQuery } from './schema.ts';
-import type { Sessions } from './sessions.ts';
-import type { VerifiedClaims } from './types.ts';
 import type { Person } from './user-info.ts';
 
 export interface FinishOptions {

@@ -3,12 +3,12 @@ import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
+import { type ClaimRules, completed, identityOf, isIncomplete } from '../issuer/claims.ts';
+import type { Issuer } from '../issuer/issuer.ts';
+import type { TokenVerifier } from '../issuer/token-verifier.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { type ClaimRules, completed, identityOf, isIncomplete } from './claims.ts';
-import type { Issuer } from './issuer.ts';
-import type { Sessions } from './sessions.ts';
-import type { TokenVerifier } from './token-verifier.ts';
-import type { VerifiedClaims } from './types.ts';
 import type { Person } from './user-info.ts';
 
 export interface InfoOptions {

@@ -6,22 +6,22 @@ import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Operation } from '../http/operation.ts';
+import { homeOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { IdentityCache } from '../kubernetes/identity.ts';
-import { homeOf, redirectURLsOf } from '../oidc/redirect-urls.ts';
+import { backchannelOperation, type ReceiveLogout } from '../sessions/backchannel-routes.ts';
+import { sessionListOperations } from '../sessions/list-routes.ts';
+import { type SessionHandlers, sessionOperations } from '../sessions/routes.ts';
+import type { EndAccess } from '../sessions/service.ts';
+import type { KeepSession, SessionSideOptions } from '../sessions/session-side.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { backchannelOperation, type ReceiveLogout } from './backchannel-routes.ts';
 import { Info } from './info.ts';
 import { createRelyingParty } from './relying-party.ts';
 import { type LoginHandlers, type LoginOperationsOptions, loginOperations } from './routes.ts';
-import { sessionListOperations } from './session-list-routes.ts';
-import { type SessionHandlers, sessionOperations } from './session-routes.ts';
-import type { EndAccess } from './session-service.ts';
-import type { KeepSession, SessionSideOptions } from './session-side.ts';
 import { userInfoOf } from './user-info.ts';
 
 export interface LoginOptions {

@@ -1,11 +1,11 @@
 import type { Identity } from '../http/operation.ts';
+import { type ClaimRules, emailOf, loginOf } from '../issuer/claims.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
+import { type RenewPayload, timeText } from '../sessions/renew-payload.ts';
 import type { Account } from '../users/record/account.ts';
 import { recordName } from '../users/record/name.ts';
 import { phaseOf } from '../users/record/phase.ts';
-import { type ClaimRules, emailOf, loginOf } from './claims.ts';
-import { type RenewPayload, timeText } from './renew-payload.ts';
 import type { UserInfo } from './schema.ts';
-import type { VerifiedClaims } from './types.ts';
 
 /** Who a user is, from all that is known of them. */
 export interface Person {

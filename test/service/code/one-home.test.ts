@@ -36,7 +36,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
       'kubernetes/list-watch.ts',
       'kubernetes/resource-client.ts',
       'kubernetes/resource.ts',
-      'login/session-store.ts',
+      'sessions/store.ts',
       'users/native.ts',
       'users/patch.ts',
       'users/references.ts',
@@ -45,7 +45,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'deletions with preconditions: kubernetes/resource-client.ts',
     pattern: /'DeleteOptions'/,
-    home: ['identity/sweep.ts', 'kubernetes/resource-client.ts', 'login/session-store.ts', 'users/references.ts'],
+    home: ['identity/sweep.ts', 'kubernetes/resource-client.ts', 'sessions/store.ts', 'users/references.ts'],
   },
   {
     what: 'merge patches: kubernetes/resource-client.ts',
@@ -57,7 +57,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
       'identity/records.ts',
       'kubernetes/resource-client.ts',
       'kubernetes/transport.ts',
-      'login/session-store.ts',
+      'sessions/store.ts',
       'users/patch.ts',
       'users/references.ts',
     ],

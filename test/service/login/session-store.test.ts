@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { createLog } from '../../../src/http/log.ts';
-import { renewalAnnotation } from '../../../src/login/session-record.ts';
-import { SessionStore } from '../../../src/login/session-store.ts';
+import { renewalAnnotation } from '../../../src/sessions/record.ts';
+import { SessionStore } from '../../../src/sessions/store.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { type BareCluster, bareCluster, sessionManifest, sessionPath } from './session-support.ts';
 

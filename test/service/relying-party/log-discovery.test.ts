@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { IssuerDiscovery } from '../../../src/login/issuer-discovery.ts';
-import { IssuerFetch } from '../../../src/login/issuer-fetch.ts';
+import { IssuerDiscovery } from '../../../src/issuer/discovery.ts';
+import { IssuerFetch } from '../../../src/issuer/fetch.ts';
 import { json } from '../login/provider/answers.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 

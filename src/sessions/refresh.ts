@@ -4,10 +4,10 @@ import { type Audit, auditOrigin } from '../http/audit.ts';
 import { stateOf } from '../http/router.ts';
 import { type AccountState, sessionEnded } from './account-state.ts';
 import { type LoginProofOptions, type ProvenSession, proofOf } from './login-proof.ts';
+import { whoseSession } from './record.ts';
 import type { LocalRenewal } from './refresh-local.ts';
 import { type RenewPayload, sessionPayload } from './renew-payload.ts';
-import { whoseSession } from './session-record.ts';
-import type { SessionRenewal } from './session-renewal.ts';
+import type { SessionRenewal } from './renewal.ts';
 import type { Session } from './sessions.ts';
 
 export interface RefreshOptions extends LoginProofOptions {

@@ -1,5 +1,5 @@
+import { ownSession } from '../issuer/login.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
-import { ownSession } from './issuer-login.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { HandedOut, RevokedTokens } from './revoked-tokens.ts';
 

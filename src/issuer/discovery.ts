@@ -1,7 +1,7 @@
 import * as client from 'openid-client';
 import { isRecord } from '../kubernetes/resource.ts';
-import { faultOf, IssuerFault, issuerUnavailable } from './issuer-errors.ts';
-import { customFetch, type IssuerFetch, isInsecure } from './issuer-fetch.ts';
+import { faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
+import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import { differsBySlash } from './refusal-log.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { type Audit, auditOrigin } from '../http/audit.ts';
-import { atATime } from './at-a-time.ts';
+import { atATime } from '../issuer/at-a-time.ts';
 import type { IssuerRevocation } from './issuer-revocation.ts';
-import { type SessionRow, whoseSession } from './session-record.ts';
-import type { SessionStore } from './session-store.ts';
+import { type SessionRow, whoseSession } from './record.ts';
+import type { SessionStore } from './store.ts';
 
 const deletionsAtOnce = 10;
 /** Beyond the bound there is one, unless the bound was lowered; the next login ends further ones. */

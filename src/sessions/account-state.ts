@@ -1,16 +1,16 @@
 import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
+import type { ClaimRules } from '../issuer/claims.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { type Account, belongsToAnother } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
-import type { ClaimRules } from './claims.ts';
 import type { LoginFacts } from './login-facts.ts';
+import type { SessionRow } from './record.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
-import type { SessionRow } from './session-record.ts';
 import type { Session } from './sessions.ts';
-import type { VerifiedClaims } from './types.ts';
 
 /** What a replica has heard of no longer hides what was ended since (docs/contract/conventions.md). */
 const maxSilenceSeconds = 60;

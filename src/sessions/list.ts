@@ -4,7 +4,7 @@ import { objectMeta } from '../api/object-schemas.ts';
 import type { Page } from '../collection/page.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listSchema } from '../collection/schema.ts';
-import type { SessionRow } from './session-record.ts';
+import type { SessionRow } from './record.ts';
 
 export const sessionApiVersion = 'auth.platform.io/v1';
 

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import type { IssuerLogin } from '../issuer/login.ts';
+import type { TokenSet } from '../issuer/types.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import type { IssuerLogin } from './issuer-login.ts';
+import { sessionText } from './list.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
-import { sessionText } from './session-list.ts';
-import type { TokenSet } from './types.ts';
 
 export const sessionResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'sessions' };
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type IssuerLogin, issuerLoginOf, issuerLoginSchema } from './issuer-login.ts';
-import { newSecret } from './session-cookie.ts';
-import type { VerifiedClaims } from './types.ts';
+import { type IssuerLogin, issuerLoginOf, issuerLoginSchema } from '../issuer/login.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
+import { newSecret } from './cookie.ts';
 
 /**
  * What this service has to know of a login for as long as its tokens are renewed: sealed in a Session, or in the refresh token that the

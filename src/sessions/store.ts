@@ -10,7 +10,7 @@ import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { listedWithinMs, madeWithinMs, seenWithinMs, until } from '../kubernetes/until.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
-import { type Moment, type SessionRow, sessionResource, sessionRow } from './session-record.ts';
+import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';
 
 const maxNames = 10_000;
 const rememberMs = 60_000;

@@ -3,16 +3,16 @@ import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/bearer.ts';
+import type { VerifiedToken } from '../issuer/types.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { type AccountState, whoseLogin } from './account-state.ts';
-import type { IssuerFarewell } from './issuer-farewell.ts';
+import type { IssuerFarewell } from './issuer-logout.ts';
 import type { LoginEnds } from './login-ends.ts';
 import type { LoginFacts } from './login-facts.ts';
 import { type LoginProofOptions, type ProvenSession, proofOf } from './login-proof.ts';
 import type { SealedLogin } from './refresh-seal.ts';
 import { endedPayload, type RenewPayload } from './renew-payload.ts';
 import { bearerRevocation, type RevokedTokens } from './revoked-tokens.ts';
-import type { VerifiedToken } from './types.ts';
 
 export interface LogoutOptions extends LoginProofOptions {
   accountState: AccountState;

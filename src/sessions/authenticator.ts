@@ -4,15 +4,15 @@ import type { Authenticator } from '../http/authenticator.ts';
 import { readBearer } from '../http/bearer.ts';
 import type { Bearer, Caller, Identity } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
+import type { VerifiedClaims, VerifiedToken } from '../issuer/types.ts';
 import type { Account, Subject } from '../users/record/account.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { type AccountState, sessionEnded } from './account-state.ts';
+import type { SessionCookie } from './cookie.ts';
 import type { CrossSiteRule } from './cross-site.ts';
+import type { SessionRenewal } from './renewal.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
-import type { SessionCookie } from './session-cookie.ts';
-import type { SessionRenewal } from './session-renewal.ts';
 import type { Session, Sessions } from './sessions.ts';
-import type { VerifiedClaims, VerifiedToken } from './types.ts';
 
 export interface LoginAuthenticatorOptions {
   sessions: Sessions;

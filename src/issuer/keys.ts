@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalJWKSet, errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { z } from 'zod';
+import { IssuerFault, issuerUnavailable } from './errors.ts';
 import type { Issuer } from './issuer.ts';
-import { IssuerFault, issuerUnavailable } from './issuer-errors.ts';
 
 /** Between two readings that a bearer token of an unknown key has caused: any client can send one with a made-up name. */
 const coolDownMs = 30_000;

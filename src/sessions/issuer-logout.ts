@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { stateOf } from '../http/router.ts';
+import { issuerTimeoutMs } from '../issuer/fetch.ts';
+import { FatalRefresh } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
-import { issuerTimeoutMs } from './issuer-fetch.ts';
-import { newSecret } from './session-cookie.ts';
-import { FatalRefresh } from './types.ts';
+import { newSecret } from './cookie.ts';
 
 /** The contract gives the issuer three seconds of a logout; the rest is for our own part. */
 export const issuerMs = 2_500;

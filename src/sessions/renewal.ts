@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
+import { issuerTimeoutMs } from '../issuer/fetch.ts';
+import { FatalRefresh, type TokenSet } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { sessionEnded } from './account-state.ts';
-import { issuerTimeoutMs } from './issuer-fetch.ts';
+import { newSecret } from './cookie.ts';
+import { failedRenewal, type Renewal, renewalAnnotation, type SessionRow, whoseSession } from './record.ts';
 import type { RenewedLogins } from './renewed-logins.ts';
-import { newSecret } from './session-cookie.ts';
-import { failedRenewal, type Renewal, renewalAnnotation, type SessionRow, whoseSession } from './session-record.ts';
-import type { SessionStore } from './session-store.ts';
 import type { Session, Sessions } from './sessions.ts';
-import { FatalRefresh, type TokenSet } from './types.ts';
+import type { SessionStore } from './store.ts';
 
 /** So long the others leave a session to the replica that renews it; by then it has an answer, or it is no more. */
 const claimMs = 15_000;

@@ -4,8 +4,8 @@ import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { sessionListSchema, sessionProperties } from './session-list.ts';
-import type { SessionService } from './session-service.ts';
+import { sessionListSchema, sessionProperties } from './list.ts';
+import type { SessionService } from './service.ts';
 
 const tag = 'sessions';
 const whose = z.object({

@@ -6,7 +6,7 @@ import { StatusError, unauthorized } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type ClaimRules, loginOf, usedClaims } from './claims.ts';
-import type { IssuerKeys } from './issuer-keys.ts';
+import type { IssuerKeys } from './keys.ts';
 import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './refusal-log.ts';
 import type { VerifiedClaims, VerifiedToken } from './types.ts';
 

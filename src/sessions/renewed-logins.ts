@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Identity } from '../http/operation.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
 import { type AccountState, sessionEnded } from './account-state.ts';
 import type { LoginFacts } from './login-facts.ts';
-import type { VerifiedClaims } from './types.ts';
 
 export interface RenewedLoginsOptions {
   accountState: AccountState;

@@ -5,14 +5,14 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
+import type { TokenSet } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { userApiVersion } from '../users/record/resource.ts';
+import { isSecret, newSecret, type SessionCookie } from './cookie.ts';
 import type { LoginFacts } from './login-facts.ts';
-import { isSecret, newSecret, type SessionCookie } from './session-cookie.ts';
-import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './session-record.ts';
-import type { SessionStore } from './session-store.ts';
-import type { TokenSet } from './types.ts';
+import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './record.ts';
+import type { SessionStore } from './store.ts';
 
 /** How many sessions are kept opened; their tokens are in memory in the clear for that long. */
 const maxOpen = 5_000;

@@ -3,14 +3,14 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { serviceUnavailable } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
+import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../users/record/revoked-subject.ts';
-import { EndedLogins, type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
-import type { VerifiedClaims } from './types.ts';
 
 /** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (docs/contract/resources.md). */
 const leastBearerMs = 86_400_000;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
-import type { SessionSecrets } from './session-record.ts';
-import type { RenewedTokens, TokenSet } from './types.ts';
+import type { SessionSecrets } from './record.ts';
 
 const ofSession = {
   token_type: 'Bearer',

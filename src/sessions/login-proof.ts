@@ -2,9 +2,9 @@ import type { Context } from 'koa';
 import { badParameter, StatusError } from '../api/status.ts';
 import { stateOf } from '../http/router.ts';
 import { sessionEnded } from './account-state.ts';
+import type { SessionCookie } from './cookie.ts';
+import { type ProvenSession, provenSession, type SessionProofOptions } from './proof.ts';
 import type { RefreshSeals, SealedLogin } from './refresh-seal.ts';
-import type { SessionCookie } from './session-cookie.ts';
-import { type ProvenSession, provenSession, type SessionProofOptions } from './session-proof.ts';
 
 export type { ProvenSession };
 

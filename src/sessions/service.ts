@@ -6,6 +6,7 @@ import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
+import { atATime } from '../issuer/at-a-time.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -13,12 +14,11 @@ import { seenWithinMs } from '../kubernetes/until.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import type { AccountState } from './account-state.ts';
-import { atATime } from './at-a-time.ts';
+import type { SessionCookie } from './cookie.ts';
 import type { IssuerRevocation } from './issuer-revocation.ts';
-import type { SessionCookie } from './session-cookie.ts';
-import { withCurrent } from './session-list.ts';
-import { type SessionRow, sessionResource } from './session-record.ts';
-import type { SessionStore } from './session-store.ts';
+import { withCurrent } from './list.ts';
+import { type SessionRow, sessionResource } from './record.ts';
+import type { SessionStore } from './store.ts';
 
 const deletionsAtOnce = 10;
 

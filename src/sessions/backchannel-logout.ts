@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 import { badParameter, StatusError } from '../api/status.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
-import { atATime } from './at-a-time.ts';
-import { type IssuerLogin, issuerLoginOf } from './issuer-login.ts';
+import { atATime } from '../issuer/at-a-time.ts';
+import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
+import type { LogoutClaims } from '../issuer/token-verifier.ts';
+import { type SessionRow, whoseSession } from './record.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
-import { type SessionRow, whoseSession } from './session-record.ts';
-import type { SessionStore } from './session-store.ts';
 import type { Sessions } from './sessions.ts';
-import type { LogoutClaims } from './token-verifier.ts';
+import type { SessionStore } from './store.ts';
 
 /** Sessions deleted on behalf of one logout token, and how many of them at once; what is left does not count, and the sweeper takes it away. */
 const maxDeleted = 500;

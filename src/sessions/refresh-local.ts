@@ -4,17 +4,17 @@ import type { Logger } from 'pino';
 import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 import type { Audit, AuditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
+import { issuerTimeoutMs } from '../issuer/fetch.ts';
+import type { TokenOwner } from '../issuer/tokens.ts';
+import { FatalRefresh, type RenewedTokens } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { type AccountState, whoseLogin } from './account-state.ts';
-import { issuerTimeoutMs } from './issuer-fetch.ts';
-import type { TokenOwner } from './issuer-tokens.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { RefreshSeals, SealedLogin } from './refresh-seal.ts';
 import { localPayload, type RenewPayload } from './renew-payload.ts';
 import type { RenewedLogins } from './renewed-logins.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
-import { FatalRefresh, type RenewedTokens } from './types.ts';
 
 /** Requests with the same token share one exchange for so long: a page with many requests under way sends them all at once. */
 const shareMs = 10_000;

@@ -1,7 +1,7 @@
 import type { CustomFetch } from 'openid-client';
 import { Agent, fetch } from 'undici';
 import { certificateAuthorities } from '../http/certificate-authorities.ts';
-import { IssuerFault } from './issuer-errors.ts';
+import { IssuerFault } from './errors.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for our own answer. */
 export const issuerTimeoutMs = 9_000;

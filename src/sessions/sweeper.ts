@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ServerClock } from '../kubernetes/server-clock.ts';
+import type { SessionRow } from './record.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
-import type { SessionRow } from './session-record.ts';
-import type { SessionStore } from './session-store.ts';
+import type { SessionStore } from './store.ts';
 
 const everyMs = 300_000;
 /** Replicas may disagree so much about the time, and tokens are accepted that much longer than they say. */

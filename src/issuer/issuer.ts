@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import * as client from 'openid-client';
 import { z } from 'zod';
 import { StatusError, unauthorized } from '../api/status.ts';
-import { clientAuthentication, type SecretTransport } from '../oidc/client-authentication.ts';
-import { IssuerDiscovery, type IssuerMetadata } from './issuer-discovery.ts';
-import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './issuer-errors.ts';
-import { customFetch, type FetchedAnswer, IssuerFetch, isInsecure } from './issuer-fetch.ts';
+import { clientAuthentication, type SecretTransport } from './client-authentication.ts';
+import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
+import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './errors.ts';
+import { customFetch, type FetchedAnswer, IssuerFetch, isInsecure } from './fetch.ts';
 import type { RefusalLog } from './refusal-log.ts';
 import { FatalRefresh } from './types.ts';
 

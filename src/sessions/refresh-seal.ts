@@ -1,10 +1,10 @@
 import { decodeJwt } from 'jose';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
-import type { RenewedTokens, TokenSet } from './types.ts';
 
 /** What the operations take. */
 const maxSealLength = 8192;

@@ -1,10 +1,10 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { stateOf } from '../http/router.ts';
+import { atATime } from '../issuer/at-a-time.ts';
 import { abortable } from '../kubernetes/abortable.ts';
-import { atATime } from './at-a-time.ts';
-import { type IssuerFarewell, issuerMs } from './issuer-farewell.ts';
-import type { SessionRow } from './session-record.ts';
+import { type IssuerFarewell, issuerMs } from './issuer-logout.ts';
+import type { SessionRow } from './record.ts';
 import type { Sessions } from './sessions.ts';
 
 const callsAtOnce = 10;
