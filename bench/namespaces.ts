@@ -6,7 +6,7 @@
  * TEST_CLUSTER=real node --expose-gc bench/namespaces.ts    on kube-apiserver
  */
 import { availableParallelism, loadavg } from 'node:os';
-import { aBinding, aNamespace, aRole, podRule } from '../test/service/namespaces/objects.ts';
+import { aBinding, aNamespace, aRole, podRule } from '../test/service/access/objects.ts';
 import type { Person } from '../test/support/api-server.ts';
 import { eventually, type Manifest } from '../test/support/cluster-admin.ts';
 import { startServer } from '../test/support/server.ts';

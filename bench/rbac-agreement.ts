@@ -5,7 +5,7 @@
  * TEST_CLUSTER=real node bench/rbac-agreement.ts [--questions 100000] [--rounds 10] [--seed N]
  */
 import { parseArgs } from 'node:util';
-import { AgreementCheck } from '../test/service/namespaces/agreement.ts';
+import { AgreementCheck } from '../test/service/access/agreement.ts';
 import { apiServer } from '../test/support/api-server.ts';
 
 const { values: options } = parseArgs({

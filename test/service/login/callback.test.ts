@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { recordName } from '../../../src/users/record/name.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { causesOf, expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
+import { objects } from '../sessions/support.ts';
 import { authorize, Browser, logIn, loginInfoOf, type Reply, userInfoOf } from './provider/browser.ts';
-import { objects } from './session-support.ts';
 import type { LoginCluster } from './support.ts';
 
 const usersPath = '/apis/auth.platform.io/v1/users';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { expectLogIn, expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
+import { refresh, session, tokens } from '../sessions/support.ts';
 import { logIn, renewPayloadOf } from './provider/browser.ts';
 import { asDex } from './provider/misbehaviour.ts';
-import { refresh, session, tokens } from './session-support.ts';
 
 /** What docs/issuers.md says of Dex. */
 describe('login at an issuer that does as Dex does', () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { exchanges, expiresCookie, handleOf, logout, refresh, session, sessionObject } from '../sessions/support.ts';
 import { json, never } from './provider/answers.ts';
 import { authorize, Browser, loginInfoOf, type Reply, userInfoOf } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
-import { exchanges, expiresCookie, handleOf, logout, refresh, session, sessionObject } from './session-support.ts';
 import { LoginCluster, type Service } from './support.ts';
 
 describe('two replicas', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { logout, patchUser, refresh, session, tokens } from '../sessions/support.ts';
 import { Browser } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
-import { logout, patchUser, refresh, session, tokens } from './session-support.ts';
 import { LoginCluster, type Service } from './support.ts';
 
 describe('a replica whose watches say nothing', () => {

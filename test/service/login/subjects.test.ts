@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { recordName } from '../../../src/users/record/name.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { causesOf, expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
+import { refresh, session, tokens } from '../sessions/support.ts';
 import { Browser, logIn, userInfoOf } from './provider/browser.ts';
 import type { TestProvider } from './provider/provider.ts';
-import { refresh, session, tokens } from './session-support.ts';
 import type { LoginCluster } from './support.ts';
 
 const usersPath = '/apis/auth.platform.io/v1/users';

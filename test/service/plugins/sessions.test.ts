@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { type LoggedIn, session, tokens } from '../login/session-support.ts';
 import { LoginCluster, publicURL, type Service } from '../login/support.ts';
+import { type LoggedIn, session, tokens } from '../sessions/support.ts';
 import { loopbackNetwork, PluginService, ServiceAuthority } from './plugin-service.ts';
 import { consolePlugin } from './support.ts';
 

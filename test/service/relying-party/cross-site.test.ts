@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Browser } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { exchanges, handleOf, type LoggedIn, logout, refresh, session, sessionObject } from '../login/session-support.ts';
 import { LoginCluster, publicURL, type Service } from '../login/support.ts';
+import { exchanges, handleOf, type LoggedIn, logout, refresh, session, sessionObject } from '../sessions/support.ts';
 
 const path = '/auth/v1/selfsubjectaccessreviews';
 const review = JSON.stringify({ spec: { nonResourceAttributes: { path: '/', verb: 'get' } } });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { recordName } from '../../../src/users/record/name.ts';
 import { html } from '../login/provider/answers.ts';
 import { Browser, logIn, userInfoOf } from '../login/provider/browser.ts';
-import { refresh } from '../login/session-support.ts';
+import { refresh } from '../sessions/support.ts';
 import { expectOK, expectStatus, relyingParty } from './conformance/relying-party.ts';
 
 describe('info', () => {

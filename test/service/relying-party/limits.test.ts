@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Browser } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { logout, refresh, session } from '../login/session-support.ts';
 import { LoginCluster, type Service } from '../login/support.ts';
+import { logout, refresh, session } from '../sessions/support.ts';
 
 describe('the limit of log-ins per minute', () => {
   let provider: TestProvider;

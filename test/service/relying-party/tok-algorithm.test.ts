@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { logIn } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { refresh, session } from '../login/session-support.ts';
 import { LoginCluster } from '../login/support.ts';
+import { refresh, session } from '../sessions/support.ts';
 import { expectOK, expectStatus } from './conformance/relying-party.ts';
 
 const flows = ['code', 'hybrid'] as const;

@@ -5,8 +5,8 @@ import { authorize, Browser, logIn, loginInfoOf } from '../login/provider/browse
 import type { Misbehaviour } from '../login/provider/misbehaviour.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import type { TokenChange } from '../login/provider/tokens.ts';
-import { type LoggedIn, refresh, session } from '../login/session-support.ts';
 import { LoginCluster, type Service } from '../login/support.ts';
+import { type LoggedIn, refresh, session } from '../sessions/support.ts';
 import { expectOK, expectStatus } from './conformance/relying-party.ts';
 
 const flows = ['code', 'hybrid'] as const;

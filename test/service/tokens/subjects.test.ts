@@ -4,8 +4,8 @@ import { describe, it } from 'mocha';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Browser, type Reply } from '../login/provider/browser.ts';
-import { session, tokens } from '../login/session-support.ts';
 import { expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
+import { session, tokens } from '../sessions/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { makePath } from './tokens.ts';
 

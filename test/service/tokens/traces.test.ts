@@ -6,7 +6,7 @@ import { AccessTokenSweeper } from '../../../src/tokens/sweeper.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { grant } from '../../support/grants.ts';
 import type { TestServer } from '../../support/server.ts';
-import { bareCluster } from '../login/session-support.ts';
+import { bareCluster } from '../sessions/support.ts';
 import { aPerson, makePath, makeToken, startTokenServer, storedToken, tokensPath, whoIs } from './tokens.ts';
 
 const readable = [

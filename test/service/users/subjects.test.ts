@@ -4,8 +4,8 @@ import { describe, it } from 'mocha';
 import { z } from 'zod';
 import type { Manifest } from '../../support/cluster-admin.ts';
 import { Browser, logIn, type Reply } from '../login/provider/browser.ts';
-import { refresh, session, tokens } from '../login/session-support.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
+import { refresh, session, tokens } from '../sessions/support.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 const users = '/apis/auth.platform.io/v1/users';

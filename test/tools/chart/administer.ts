@@ -1,7 +1,7 @@
 /** What people do by the API that the service's own account has a part in. */
 import { expect } from 'chai';
 import { Browser, type Reply } from '../../service/login/provider/browser.ts';
-import { cookieName } from '../../service/login/session-support.ts';
+import { cookieName } from '../../service/sessions/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { type ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
 import { textOf } from './call-recorder.ts';

@@ -7,7 +7,7 @@ import { configMap, mayGetConfigMap } from '../../service/console/objects.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { RelyingParty } from '../../service/identity/relying-party.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
-import { cookieName, logout, refresh, session } from '../../service/login/session-support.ts';
+import { cookieName, logout, refresh, session } from '../../service/sessions/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { administer, asker, askForSync, authorize, bind, changeOwnPassword, synchronise } from './administer.ts';

@@ -1,6 +1,6 @@
 /**
  * To be imported before the service: hashes that cost nothing, as a run sets thousands of passwords. What they cost is tested in
- * `test/service/accounts/passwords.test.ts`.
+ * `test/service/users/passwords.test.ts`.
  */
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';

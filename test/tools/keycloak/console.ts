@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Browser, loginInfoOf, type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
-import { cookieName, sessionPath } from '../../service/login/session-support.ts';
+import { cookieName, sessionPath } from '../../service/sessions/support.ts';
 import type { Keycloak } from './keycloak.ts';
 import { asksForPassword, KeycloakBrowser, type Page } from './page.ts';
 import { type Person, password } from './realm.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { decodeProtectedHeader } from 'jose';
 import { z } from 'zod';
 import { Browser } from '../../service/login/provider/browser.ts';
-import { refresh } from '../../service/login/session-support.ts';
+import { refresh } from '../../service/sessions/support.ts';
 import { listUsers, logIn } from './console.ts';
 import type { Realm } from './realm.ts';
 import { bothCredentials, type Service, type Suite, suite } from './suite.ts';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { claimsOf } from '../../service/identity/relying-party.ts';
 import { Browser, loginInfoOf, userInfoOf } from '../../service/login/provider/browser.ts';
-import { cookieName } from '../../service/login/session-support.ts';
+import { cookieName } from '../../service/sessions/support.ts';
 import { listUsers, logIn, visit } from './console.ts';
 import { KeycloakBrowser } from './page.ts';
 import { clientSecret, type Person, password } from './realm.ts';

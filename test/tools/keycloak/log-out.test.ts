@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { loginInfoOf } from '../../service/login/provider/browser.ts';
-import { cookieName, logout, refresh, sessionObject } from '../../service/login/session-support.ts';
+import { cookieName, logout, refresh, sessionObject } from '../../service/sessions/support.ts';
 import { logIn, visit } from './console.ts';
 import { consoleURL, type Person, type Realm } from './realm.ts';
 import { bothCredentials, type Service, type Suite, suite } from './suite.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Browser, loginInfoOf } from '../../service/login/provider/browser.ts';
-import { refresh, sessionObject } from '../../service/login/session-support.ts';
+import { refresh, sessionObject } from '../../service/sessions/support.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { answerOf, logIn } from './console.ts';
 import { KeycloakBrowser } from './page.ts';

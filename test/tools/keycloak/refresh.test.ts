@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Browser, renewPayloadOf, userInfoOf } from '../../service/login/provider/browser.ts';
-import { cookieName, expiresCookie, handleOf, refresh, sessionObject } from '../../service/login/session-support.ts';
+import { cookieName, expiresCookie, handleOf, refresh, sessionObject } from '../../service/sessions/support.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { listUsers, logIn } from './console.ts';
 import { clientSecret, type Realm } from './realm.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Browser } from '../../service/login/provider/browser.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
-import { cookieName, expiresCookie, refresh, session } from '../../service/login/session-support.ts';
 import { LoginCluster, type Service } from '../../service/login/support.ts';
+import { cookieName, expiresCookie, refresh, session } from '../../service/sessions/support.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { kubectl } from '../../support/kubectl.ts';
 

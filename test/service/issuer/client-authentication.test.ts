@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { authorize, Browser, logIn, loginInfoOf } from '../login/provider/browser.ts';
 import { expectLogIn, expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
-import { authorize, Browser, logIn, loginInfoOf } from './provider/browser.ts';
 
 /** Everything that is unreserved in a URL, which openid-client would percent-encode. */
 const unreserved = 'a-client.secret_with~every-unreserved.one_9';

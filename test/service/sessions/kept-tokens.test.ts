@@ -1,21 +1,10 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { json } from './provider/answers.ts';
-import { Browser, logIn, type Reply, renewPayloadOf, userInfoOf } from './provider/browser.ts';
-import { TestProvider } from './provider/provider.ts';
-import {
-  exchanges,
-  expiresCookie,
-  handleOf,
-  logout,
-  objects,
-  patchUser,
-  refresh,
-  revokedName,
-  session,
-  tokens,
-} from './session-support.ts';
-import { LoginCluster, type Service } from './support.ts';
+import { json } from '../login/provider/answers.ts';
+import { Browser, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { LoginCluster, type Service } from '../login/support.ts';
+import { exchanges, expiresCookie, handleOf, logout, objects, patchUser, refresh, revokedName, session, tokens } from './support.ts';
 
 describe('tokens that the caller keeps', () => {
   let provider: TestProvider;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { Browser, logIn } from '../login/provider/browser.ts';
+import { TestProvider } from '../login/provider/provider.ts';
 import { expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
-import { Browser, logIn } from './provider/browser.ts';
-import { TestProvider } from './provider/provider.ts';
 
 interface Line {
   msg?: string;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { json } from './provider/answers.ts';
-import { TestProvider } from './provider/provider.ts';
-import { type LoggedIn, objects, session, sessionManifest, sessionsPath } from './session-support.ts';
-import { LoginCluster, type Service } from './support.ts';
+import { json } from '../login/provider/answers.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { LoginCluster, type Service } from '../login/support.ts';
+import { type LoggedIn, objects, session, sessionManifest, sessionsPath } from './support.ts';
 
 const maxPerUser = 4;
 

@@ -6,9 +6,9 @@ import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { SessionSweeper } from '../../../src/sessions/sweeper.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
-import { TestProvider } from './provider/provider.ts';
-import { type BareCluster, bareCluster, objects, revokedName, session, sessionManifest, time, tokens } from './session-support.ts';
-import { LoginCluster, type Service } from './support.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { LoginCluster, type Service } from '../login/support.ts';
+import { type BareCluster, bareCluster, objects, revokedName, session, sessionManifest, time, tokens } from './support.ts';
 
 const revokedToken = (text: string, spec: { kind: string; expiration: string; notBefore?: string }) => ({
   apiVersion: 'auth.platform.io/v1',

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { Browser } from './provider/browser.ts';
-import { TestProvider } from './provider/provider.ts';
-import { type LoggedIn, session, tokens } from './session-support.ts';
-import { LoginCluster, type Service } from './support.ts';
+import { Browser } from '../login/provider/browser.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { LoginCluster, type Service } from '../login/support.ts';
+import { type LoggedIn, session, tokens } from '../sessions/support.ts';
 
 const refusedPerMinute = 600;
 

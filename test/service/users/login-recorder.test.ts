@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { isRecord } from '../../../src/kubernetes/resource.ts';
 import type { Login, Recorded } from '../../../src/users/logins/recorder.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
+import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 
 const definition = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/users.auth.platform.io';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isRecord } from '../../../src/kubernetes/resource.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { phaseOf } from '../../../src/users/record/phase.ts';
-import { aStoredUser } from '../users/a-user.ts';
+import { aStoredUser } from './a-user.ts';
 
 const now = new Date('2026-03-01T12:00:00Z');
 const idleDays = 90;

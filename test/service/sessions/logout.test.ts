@@ -1,20 +1,9 @@
 import { expect } from 'chai';
-import { hangUp, json, never, oauthError } from './provider/answers.ts';
-import { Browser, renewPayloadOf } from './provider/browser.ts';
-import { TestProvider } from './provider/provider.ts';
-import {
-  exchanges,
-  expiresCookie,
-  handleOf,
-  logout,
-  objects,
-  refresh,
-  revokedName,
-  session,
-  sessionObject,
-  tokens,
-} from './session-support.ts';
-import { LoginCluster, publicURL, type Service } from './support.ts';
+import { hangUp, json, never, oauthError } from '../login/provider/answers.ts';
+import { Browser, renewPayloadOf } from '../login/provider/browser.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { LoginCluster, publicURL, type Service } from '../login/support.ts';
+import { exchanges, expiresCookie, handleOf, logout, objects, refresh, revokedName, session, sessionObject, tokens } from './support.ts';
 
 /** The address in `Link: <address>; rel="logout"`. */
 const logoutLink = (headers: Headers): URL => new URL(/^<([^>]+)>; rel="logout"$/.exec(headers.get('link') ?? '')?.[1] ?? '');

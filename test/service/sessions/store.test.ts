@@ -4,7 +4,7 @@ import { createLog } from '../../../src/http/log.ts';
 import { renewalAnnotation } from '../../../src/sessions/record.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { type BareCluster, bareCluster, sessionManifest, sessionPath } from './session-support.ts';
+import { type BareCluster, bareCluster, sessionManifest, sessionPath } from './support.ts';
 
 const nameOf = (secret: string) => `s-${hash('sha256', secret)}`;
 const log = createLog({ level: 'silent', format: 'json' });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
-import { json, never } from './provider/answers.ts';
-import { Browser, type BrowserRequest, type Reply } from './provider/browser.ts';
-import { TestProvider } from './provider/provider.ts';
-import { expiresCookie, type LoggedIn, session, sessionManifest, sessionObject, sessionsPath, tokens } from './session-support.ts';
-import { LoginCluster, type Service } from './support.ts';
+import { json, never } from '../login/provider/answers.ts';
+import { Browser, type BrowserRequest, type Reply } from '../login/provider/browser.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { LoginCluster, type Service } from '../login/support.ts';
+import { expiresCookie, type LoggedIn, session, sessionManifest, sessionObject, sessionsPath, tokens } from './support.ts';
 
 interface Item {
   metadata: { name: string };

@@ -12,7 +12,7 @@ import { accountLookup } from '../../../src/users/record/lookup.ts';
 import { watchUsers } from '../../../src/users/users.ts';
 import { clientOf, FakeApiServer, json, type SeenRequest, silentLog, status } from '../kubernetes/fake-api-server.ts';
 import { until } from '../kubernetes/watch-fixture.ts';
-import { nameOf } from '../users/a-user.ts';
+import { nameOf } from './a-user.ts';
 
 const userCount = 100_000;
 const usersPath = '/apis/auth.platform.io/v1/users';

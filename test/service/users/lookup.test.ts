@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { phaseOf } from '../../../src/users/record/phase.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
+import { aUser, nameOf } from './a-user.ts';
 import { type Replica, Replicas } from './replicas.ts';
 
 const jane = nameOf('jane@example.com');

@@ -8,7 +8,7 @@ import { UserEvents } from '../../../src/users/record/events.ts';
 import { startBareService } from '../../support/bare-service.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { clientOf, FakeApiServer } from '../kubernetes/fake-api-server.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
+import { aUser, nameOf } from './a-user.ts';
 import { Replicas } from './replicas.ts';
 
 const log = createLog({ level: 'silent', format: 'json' });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { hangUp, html, json, never, oauthError, providerText } from './provider/answers.ts';
-import { Browser, logIn, renewPayloadOf, userInfoOf } from './provider/browser.ts';
-import { TestProvider } from './provider/provider.ts';
-import { exchanges, expiresCookie, handleOf, patchUser, refresh, session, sessionObject, tokens } from './session-support.ts';
-import { LoginCluster, type Service } from './support.ts';
+import { hangUp, html, json, never, oauthError, providerText } from '../login/provider/answers.ts';
+import { Browser, logIn, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { LoginCluster, type Service } from '../login/support.ts';
+import { exchanges, expiresCookie, handleOf, patchUser, refresh, session, sessionObject, tokens } from './support.ts';
 
 describe('refresh', () => {
   let provider: TestProvider;

@@ -1,19 +1,9 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { Browser, logIn, userInfoOf } from './provider/browser.ts';
-import { TestProvider } from './provider/provider.ts';
-import {
-  cookieName,
-  expiresCookie,
-  handleOf,
-  objects,
-  patchUser,
-  refresh,
-  session,
-  sessionObject,
-  sessionsPath,
-} from './session-support.ts';
-import { Clock, LoginCluster, type Service } from './support.ts';
+import { Browser, logIn, userInfoOf } from '../login/provider/browser.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { Clock, LoginCluster, type Service } from '../login/support.ts';
+import { cookieName, expiresCookie, handleOf, objects, patchUser, refresh, session, sessionObject, sessionsPath } from './support.ts';
 
 const newSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
 const statusOf = async (browser: Browser) => (await browser.info('v2')).status;

@@ -4,8 +4,8 @@ import { Metrics } from '../../../src/http/metrics.ts';
 import { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import { apiServer as startCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
-import { type Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from './provider/browser.ts';
-import type { TestProvider } from './provider/provider.ts';
+import { type Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
+import type { TestProvider } from '../login/provider/provider.ts';
 
 export const sessionsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
 

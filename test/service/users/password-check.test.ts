@@ -2,7 +2,7 @@ import { argon2Sync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { PasswordVerdict } from '../../../src/users/passwords/check.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
+import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 
 const right = 'correct horse battery';

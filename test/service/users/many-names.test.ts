@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
+import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 
 /** The security suite says 20,000; what is kept per name shows with a tenth of them. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { Browser, type BrowserRequest, type Reply } from './provider/browser.ts';
-import { TestProvider } from './provider/provider.ts';
-import type { TokenChange } from './provider/tokens.ts';
-import { objects, refresh, session, sessionObject, tokens } from './session-support.ts';
-import { LoginCluster, type Service } from './support.ts';
+import { Browser, type BrowserRequest, type Reply } from '../login/provider/browser.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import type { TokenChange } from '../login/provider/tokens.ts';
+import { LoginCluster, type Service } from '../login/support.ts';
+import { objects, refresh, session, sessionObject, tokens } from './support.ts';
 
 const path = '/api/v2/token/backchannel-logout';
 const mergePatch = { 'content-type': 'application/merge-patch+json' };

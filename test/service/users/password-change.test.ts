@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ProvedPassword } from '../../../src/users/passwords/change.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
+import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 
 const old = 'correct horse battery';
