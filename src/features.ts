@@ -26,6 +26,7 @@ import { createPlugins, type PluginSurroundings, watchConsolePlugins } from './p
 import { createProxy } from './proxy/proxy.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import { createRoles } from './roles/roles.ts';
+import type { Services } from './services.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
 import { KnownBrowsers } from './users/logins/known-browsers.ts';
 import { LoginRecorder } from './users/logins/recorder.ts';
@@ -128,28 +129,43 @@ export function createFeatures(options: FeaturesOptions): Features {
   };
 }
 
-/** What the features share: clients, caches, keys, and who there is. */
-function createBase({ connection, writeAudit = () => undefined, ...options }: FeaturesOptions) {
-  const { config, metrics, log } = options;
-  const { features } = config;
+/** What every feature is given, made once. */
+function createServices({ connection, writeAudit = () => undefined, ...options }: FeaturesOptions) {
+  const { config, metrics, log, now = () => new Date(), clock = () => performance.now() } = options;
   const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
   const client = apiServer.asService;
   const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
-  const parts = { client, metrics, log };
   const events = config.audit.kubernetesEvents ? new UserEvents({ ...options, client }) : undefined;
-  const audit = new Audit({ ...options, write: writeAudit, events });
-  const watched = watchUsers(parts);
-  const watchedGroups = features.groups ? watchGroups(parts) : undefined;
-  const shared = {
-    ...options,
-    connection,
+  const keepsRules = config.features.namespaces || config.features.explain;
+  const services: Services = {
+    config,
     basePath: basePathOf(config),
+    namespace,
+    log,
+    metrics,
+    audit: new Audit({ ...options, write: writeAudit, events }),
+    now,
+    clock,
     apiServer,
     client,
     access,
-    namespace,
-    audit,
+    keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log }),
+    rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules }),
+  };
+  return { services, events };
+}
+
+/** What the features share: the services, and who there is. */
+function createBase(options: FeaturesOptions) {
+  const { services, events } = createServices(options);
+  const { config } = services;
+  const watched = watchUsers(services);
+  const watchedGroups = config.features.groups ? watchGroups(services) : undefined;
+  const shared = {
+    ...services,
+    services,
+    connection: options.connection,
     accounts: watched.accounts,
     naming: { claims: config.login.claims, embeddedIssuer: embeddedIssuerOf(config) },
   };
@@ -159,9 +175,7 @@ function createBase({ connection, writeAudit = () => undefined, ...options }: Fe
     watched,
     watchedGroups,
     localGroups: watchedGroups?.localGroups ?? noLocalGroups,
-    userBindings: features.userBindings ? watchUserBindings(parts) : undefined,
-    rbac: new RbacWatch(parts, { onChange: () => access.clear(), keepsRules: features.namespaces || features.explain }),
-    keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log }),
+    userBindings: config.features.userBindings ? watchUserBindings(services) : undefined,
     directory: createDirectory({ ...shared, records: watched.records }),
   };
 }
@@ -170,7 +184,7 @@ type Base = ReturnType<typeof createBase>;
 
 /** Who is calling: the relying party, the embedded OpenID provider, access tokens. */
 function createLogins(base: Base) {
-  const { config, apiServer, metrics, directory, keyRing, now = () => new Date() } = base;
+  const { config, apiServer, metrics, directory, keyRing, now } = base;
   const identities = new IdentityCache({ apiServer, metrics });
   const passwords = new Passwords();
   const ofAccounts = { ...base, passwords, directories: directory.passwords, config: config.users };

@@ -1,0 +1,31 @@
+/** What the wiring gives every feature. A feature is `create…(services, …)`, and names what else it needs. */
+import type { Logger } from 'pino';
+import type { Config } from './config/schema.ts';
+import type { Audit } from './http/audit.ts';
+import type { Metrics } from './http/metrics.ts';
+import type { KeyRing } from './keys/key-ring.ts';
+import type { AccessReviews } from './kubernetes/access.ts';
+import type { ApiServer, ServiceClient } from './kubernetes/api-server.ts';
+import type { RbacWatch } from './rbac/watch.ts';
+
+export interface Services {
+  readonly config: Config;
+  /** The path below which everything is served: '' or without its last slash. */
+  readonly basePath: string;
+  /** The namespace of our own objects: `kubernetes.namespace`, or that of our account. */
+  readonly namespace: string;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly audit: Audit;
+  /** The wall clock. */
+  readonly now: () => Date;
+  /** Milliseconds that only ever grow. */
+  readonly clock: () => number;
+  /** The way to the API server as the caller. */
+  readonly apiServer: ApiServer;
+  /** The way to the API server as ourselves. */
+  readonly client: ServiceClient;
+  readonly access: AccessReviews;
+  readonly keyRing: KeyRing;
+  readonly rbac: RbacWatch;
+}
