@@ -43,6 +43,11 @@ export class Program {
     }
   }
 
+  /** Undefined before it was started. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   /** Stops it in the middle of whatever it does; `SIGSTOP` makes it hang until `SIGCONT`. */
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
     this.#child?.kill(signal);

@@ -4,7 +4,11 @@ import type { ApiServer } from '../../support/api-server.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 
 /** Writes what a kubelet mounts for the account of the service. */
-export async function writeServiceAccount(path: string, { certificateAuthority }: ApiServer, token: string): Promise<void> {
+export async function writeServiceAccount(
+  path: string,
+  { certificateAuthority }: Pick<ApiServer, 'certificateAuthority'>,
+  token: string,
+): Promise<void> {
   await mkdir(path);
   await writeFile(join(path, 'ca.crt'), certificateAuthority);
   await writeFile(join(path, 'token'), token);

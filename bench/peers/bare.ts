@@ -1,0 +1,32 @@
+/**
+ * What Node.js and Koa cost by themselves: the bytes of the files in a folder, by their names, with a type and a length.
+ *
+ * node bench/peers/bare.ts node|koa PORT FOLDER
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { join } from 'node:path';
+import Koa from 'koa';
+
+const [, , kind, port, folder = '.'] = process.argv;
+const files = new Map(readdirSync(folder).map((name) => [`/${name}`, readFileSync(join(folder, name))]));
+const type = 'application/octet-stream';
+
+const node: RequestListener = (request, response) => {
+  const bytes = files.get(request.url ?? '');
+  if (bytes === undefined) response.writeHead(404).end();
+  else response.writeHead(200, { 'Content-Type': type, 'Content-Length': bytes.length }).end(bytes);
+};
+
+function koa(): RequestListener {
+  const app = new Koa();
+  app.use((ctx) => {
+    const bytes = files.get(ctx.path);
+    if (bytes === undefined) return;
+    ctx.type = type;
+    ctx.body = bytes;
+  });
+  return app.callback();
+}
+
+createServer(kind === 'koa' ? koa() : node).listen(Number(port), '127.0.0.1');

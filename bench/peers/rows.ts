@@ -1,0 +1,66 @@
+import { type Loaded, load, type Request } from './load.ts';
+import { cpuSeconds } from './process.ts';
+import type { Target } from './servers.ts';
+
+/** One who does the work of a row. */
+export interface Contender {
+  name: string;
+  target: Target;
+  request: Request;
+}
+
+/** The same work, done by several; the first is what the others are held against. */
+export interface Row {
+  name: string;
+  work: string;
+  contenders: readonly Contender[];
+}
+
+export interface Measure extends Loaded {
+  /** Microseconds of CPU for one request, of the process that was asked. */
+  cpu: number;
+}
+
+/** The measures of each contender of each row, round by round. */
+export type Results = Map<Contender, Measure[]>;
+
+interface LoadOptions {
+  seconds: number;
+  connections: number;
+  directory: string;
+}
+
+async function measure({ target, request }: Contender, options: LoadOptions): Promise<Measure> {
+  const before = await cpuSeconds(target.pid);
+  const loaded = await load(target.url, request, options);
+  return { ...loaded, cpu: ((await cpuSeconds(target.pid)) - before) * (1e6 / loaded.requests) };
+}
+
+/**
+ * In every round all contenders of a row have their turn one right after the other, each time beginning with another: what the machine
+ * does besides comes over all of them alike.
+ */
+export async function measureRows(rows: readonly Row[], rounds: number, options: LoadOptions): Promise<Results> {
+  const results: Results = new Map(rows.flatMap(({ contenders }) => contenders.map((contender) => [contender, []])));
+  for (const row of rows) for (const contender of row.contenders) await measure(contender, { ...options, seconds: 2 });
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { contenders } of rows) {
+      const first = round % contenders.length;
+      for (const contender of [...contenders.slice(first), ...contenders.slice(0, first)])
+        results.get(contender)?.push(await measure(contender, options));
+    }
+  }
+  return results;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? (sorted[middle] ?? Number.NaN) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+}
+
+/** How much of something the first contender of a row has for each of another's: the median of the rounds' ratios. */
+export function ratio(results: Results, one: Contender, other: Contender, of: 'cpu' | 'perSecond'): number {
+  const others = results.get(other) ?? [];
+  return median((results.get(one) ?? []).map((measure, round) => measure[of] / (others[round]?.[of] ?? Number.NaN)));
+}

@@ -1,0 +1,207 @@
+/**
+ * What a request costs, beside what it costs others, on this machine and in one run: each server is a process of its own on 127.0.0.1,
+ * the load comes from wrk, CPU is what the kernel has counted for the process that was asked.
+ *
+ * npm run bench:peers -- [--seconds 4] [--rounds 5] [--connections 32] [--users 10000] [--rows modules,static] [--before DIST]
+ *
+ * Needs wrk, nginx and bubblewrap (`apt-get install wrk nginx-light bubblewrap`), kubectl, and Go for the control plane. `--before`
+ * names a folder with another build of the service (`npm run build -- --outfile DIST/atrium.js`), which is measured in the same run.
+ */
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { KubeConfig } from '@kubernetes/client-node';
+import { startControlPlane } from '../../test/cluster/control-plane.ts';
+import { ClusterAdmin, eventually } from '../../test/support/cluster-admin.ts';
+import type { Request } from './load.ts';
+import { residentMiB } from './process.ts';
+import { type Contender, measureRows, type Row } from './rows.ts';
+import { atrium, bareServer, kubectlProxy, nginx, type Surroundings, type Target } from './servers.ts';
+import { type Aim, aimTable, table } from './table.ts';
+import { fillUsers } from './users.ts';
+
+const { values: given } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '32' },
+    users: { type: 'string', default: '10000' },
+    rows: { type: 'string' },
+    before: { type: 'string' },
+  },
+});
+const userCount = Number(given.users);
+const dist = new URL('../../dist', import.meta.url).pathname;
+const users = '/apis/auth.platform.io/v1/users';
+
+const directory = await mkdtemp(join(tmpdir(), 'atrium-bench-'));
+const files = join(directory, 'files');
+await mkdir(files);
+await writeFile(join(files, 'small.js'), randomBytes(5 * 1024).toString('hex'));
+await writeFile(join(files, 'large.bin'), randomBytes(1024 * 1024));
+await writeFile(join(files, 'index.html'), '<!doctype html><title>bench</title>');
+
+const plane = await startControlPlane({ people: ['admin'] });
+const started: Target[] = [];
+let admin: ClusterAdmin | undefined;
+try {
+  const config = new KubeConfig();
+  config.loadFromFile(plane.kubeconfig);
+  const adminToken = config.getCurrentUser()?.token ?? '';
+  admin = new ClusterAdmin(plane, adminToken);
+  await admin.install();
+  await fillUsers(admin, plane.etcdURL, 0, userCount - 1);
+  const surroundings: Surroundings = { directory, files, plane, adminToken, serviceToken: await admin.serviceToken() };
+  const add = async <T extends Target>(starting: Promise<T>): Promise<T> => {
+    const target = await starting;
+    started.push(target);
+    return target;
+  };
+  const ours = await add(atrium('atrium', dist, surroundings));
+  const before = given.before === undefined ? undefined : await add(atrium('before', given.before, surroundings));
+  const authorization = { Authorization: `Bearer ${adminToken}` };
+  for (const { url } of before ? [ours, before] : [ours]) await untilFollowed(url);
+  const rest = await residentMiB(ours.pid);
+
+  const modules = await fetch(`${ours.url}/api/v1/modules`);
+  await writeFile(join(files, 'modules.json'), await modules.text());
+  const node = await add(bareServer('node', surroundings));
+  const koa = await add(bareServer('koa', surroundings));
+  const web = await add(nginx(surroundings));
+  const kubectl = await add(kubectlProxy(surroundings));
+  const kubernetes: Target = { url: plane.url, pid: plane.apiServer.pid ?? 0, async end() {} };
+
+  const atriumDoes = (request: Request): Contender[] => [
+    { name: 'Atrium', target: ours, request },
+    ...(before ? [{ name: 'Atrium before', target: before, request }] : []),
+  ];
+  const file = (name: string): Contender[] => [
+    { name: 'bare node:http', target: node, request: { paths: [`/${name}`] } },
+    { name: 'bare Koa', target: koa, request: { paths: [`/${name}`] } },
+  ];
+  const goFile = (name: string): Contender[] => [
+    { name: 'nginx', target: web, request: { paths: [`/${name}`] } },
+    { name: 'kubectl proxy (Go)', target: kubectl, request: { paths: [`/static/${name}`] } },
+  ];
+  const review = (prefix: string): Request => ({
+    method: 'POST',
+    paths: [`${prefix}/v1/selfsubjectaccessreviews`],
+    headers: { ...authorization, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } },
+    }),
+  });
+  const page = (number: number) => `/auth/v2/users?limit=20&page=${number}&filterBy=connector_id,local,username,person&sortBy=d,username`;
+  const native: Request = { paths: [`${users}?limit=20`], headers: authorization };
+  const all: Row[] = [
+    { name: 'modules', work: '`/api/v1/modules`', contenders: [...atriumDoes({ paths: ['/api/v1/modules'] }), ...file('modules.json')] },
+    {
+      name: 'static',
+      work: 'static 10 KB',
+      contenders: [...atriumDoes({ paths: ['/small.js'] }), ...file('small.js'), ...goFile('small.js')],
+    },
+    {
+      name: 'large',
+      work: 'static 1 MB',
+      contenders: [...atriumDoes({ paths: ['/large.bin'] }), ...file('large.bin'), ...goFile('large.bin')],
+    },
+    {
+      name: 'page',
+      work: `page of 20 of ${userCount} users`,
+      contenders: [
+        ...atriumDoes({ paths: [page(1), page(2), page(3)], headers: authorization }),
+        { name: 'kube-apiserver, unsorted', target: kubernetes, request: native },
+      ],
+    },
+    {
+      name: 'review',
+      work: 'repeated access review',
+      contenders: [
+        ...atriumDoes(review('/auth')),
+        { name: 'kube-apiserver', target: kubernetes, request: review('/apis/authorization.k8s.io') },
+      ],
+    },
+    {
+      name: 'native',
+      work: 'native list of 20',
+      contenders: [
+        ...atriumDoes(native),
+        { name: 'kubectl proxy (Go)', target: kubectl, request: { paths: native.paths } },
+        { name: 'nginx', target: web, request: { paths: native.paths } },
+        { name: 'kube-apiserver, direct', target: kubernetes, request: native },
+      ],
+    },
+    {
+      name: 'proxy',
+      work: 'the same through `/api/kubernetes`',
+      contenders: [
+        ...atriumDoes({ paths: [`/api/kubernetes${users}?limit=20`], headers: authorization }),
+        { name: 'kubectl proxy (Go)', target: kubectl, request: { paths: native.paths } },
+      ],
+    },
+  ];
+  const rows = all.filter(({ name }) => given.rows?.split(',').includes(name) ?? true);
+  const results = await measureRows(rows, Number(given.rounds), {
+    seconds: Number(given.seconds),
+    connections: Number(given.connections),
+    directory,
+  });
+  const aims = aimsOf(rows);
+  const loaded = await residentMiB(ours.pid);
+  console.log(`${versions().join('\n')}\n`);
+  console.log(`${table(rows, results)}\n`);
+  console.log(`${aimTable(aims, results)}\n`);
+  const mib = (value: number) => `${Math.round(value)} MiB`;
+  console.log(
+    `resident with ${userCount} users: ${mib(rest.now)} before the load, ${mib(loaded.now)} after it, ${mib(loaded.most)} at most`,
+  );
+
+  async function untilFollowed(url: string): Promise<void> {
+    await eventually(
+      async () => (await (await fetch(`${url}/auth/v2/users?limit=1`, { headers: authorization })).json()) as { total?: number },
+      ({ total }) => total === userCount,
+    );
+  }
+} finally {
+  for (const target of started) await target.end();
+  await admin?.close();
+  await plane.stop();
+  await rm(directory, { recursive: true, force: true });
+}
+
+/** Where a peer of an aim cannot be had from a registry, the one here that is built in the same way stands for it. */
+function aimsOf(rows: readonly Row[]): Aim[] {
+  const aims: (Omit<Aim, 'row'> & { name: string })[] = [
+    { name: 'page', against: 'kube-apiserver, unsorted', of: 'perSecond', bound: 50 },
+    { name: 'page', of: 'cpu', bound: 80 },
+    { name: 'review', against: 'kube-apiserver', of: 'perSecond', bound: 5 },
+    { name: 'review', of: 'cpu', bound: 80 },
+    { name: 'modules', against: 'bare Koa', of: 'cpu', bound: 1.5 },
+    { name: 'static', against: 'bare Koa', of: 'cpu', bound: 1.6 },
+    { name: 'static', against: 'kubectl proxy (Go)', of: 'cpu', bound: 1 },
+    { name: 'large', against: 'kubectl proxy (Go)', of: 'cpu', bound: 1.5 },
+    { name: 'native', against: 'kubectl proxy (Go)', of: 'cpu', bound: 0.5 },
+    { name: 'proxy', against: 'kubectl proxy (Go)', of: 'cpu', bound: 0.5 },
+  ];
+  return aims.flatMap(({ name, ...aim }) => rows.filter((row) => row.name === name).map((row) => ({ row, ...aim })));
+}
+
+function versions(): string[] {
+  const of = (program: string, ...args: string[]) => {
+    try {
+      return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).split('\n')[0] ?? '';
+    } catch {
+      return 'version not told';
+    }
+  };
+  return [
+    `- ${cpus().length} x ${cpus()[0]?.model.trim()}; Node.js ${process.version}`,
+    `- ${of('dpkg-query', '--show', 'wrk', 'nginx-light').replaceAll('\t', ' ')} ${of('dpkg-query', '--show', 'nginx-light').replaceAll('\t', ' ')}`,
+    `- kubectl ${of('kubectl', 'version', '--client')}`,
+  ];
+}

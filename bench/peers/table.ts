@@ -1,0 +1,55 @@
+import { type Contender, type Measure, median, type Results, type Row, ratio } from './rows.ts';
+
+const number = (value: number, digits = 0) =>
+  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+
+/** A table in Markdown: what a request costs each, and how much of that Atrium's is. */
+export function table(rows: readonly Row[], results: Results): string {
+  const head = ['work', 'done by', 'requests/s', 'CPU µs each', 'p99 ms', "Atrium's CPU to this", "Atrium's rate to this"];
+  const lines = rows.flatMap(({ work, contenders }) => {
+    const [ours] = contenders;
+    return contenders.map((contender, index) => {
+      const of = (field: keyof Measure) => median((results.get(contender) ?? []).map((measure) => measure[field]));
+      const against = (field: 'cpu' | 'perSecond') =>
+        ours === undefined || index === 0 ? '' : `${number(ratio(results, ours, contender, field), 2)}x`;
+      return line([
+        index === 0 ? work : '',
+        contender.name,
+        number(of('perSecond')),
+        number(of('cpu')),
+        number(of('p99'), 1),
+        against('cpu'),
+        against('perSecond'),
+      ]);
+    });
+  });
+  return [line(head), line(head.map((_, index) => (index < 2 ? '---' : '--:'))), ...lines].join('\n');
+}
+
+/** What a ratio, or a cost, is to be. */
+export interface Aim {
+  row: Row;
+  /** By the name of a contender; undefined for the cost by itself. */
+  against?: string;
+  of: 'cpu' | 'perSecond';
+  bound: number;
+}
+
+export function aimTable(aims: readonly Aim[], results: Results): string {
+  const lines = aims.map(({ row, against, of, bound }) => {
+    const [ours] = row.contenders;
+    const other = row.contenders.find(({ name }) => name === against);
+    if (ours === undefined) return '';
+    const value = other === undefined ? costOf(results, ours) : ratio(results, ours, other, of);
+    const isMet = of === 'cpu' ? value <= bound : value >= bound;
+    const unit = other === undefined ? ' µs' : 'x';
+    const what = other === undefined ? 'CPU' : `${of === 'cpu' ? 'CPU' : 'rate'} to ${against}`;
+    const shown = (figure: number) => `${number(figure, other === undefined ? 0 : 2)}${unit}`;
+    return line([row.work, what, `${of === 'cpu' ? '≤' : '≥'} ${shown(bound)}`, shown(value), isMet ? 'yes' : 'no']);
+  });
+  return [line(['work', 'what', 'aim', 'measured', 'met']), line(['---', '---', '--:', '--:', '---']), ...lines].join('\n');
+}
+
+const costOf = (results: Results, contender: Contender) => median((results.get(contender) ?? []).map(({ cpu }) => cpu));

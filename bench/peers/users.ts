@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'undici';
+import { z } from 'zod';
+import { aUser, nameOf } from '../../test/service/users/a-user.ts';
+import type { ClusterAdmin } from '../../test/support/cluster-admin.ts';
+
+const path = '/registry/auth.platform.io/users/';
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+/** etcd takes no more than 128 operations in one transaction. */
+const atOnce = 100;
+
+/**
+ * Puts that many users into the cluster, with statuses as the service writes them. One is made through the API server; the others are
+ * copies of what etcd keeps of it, managed fields and all: through the API server 100,000 would take a quarter of an hour.
+ */
+export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: number, to: number): Promise<void> {
+  const email = 'pattern@example.com';
+  const since = new Date().toISOString().replace(/\.\d+/, '');
+  const conditions = ['Ready', 'Enabled', 'Unlocked', 'SourceFound', 'PasswordSet', 'Canonical'].map((type) => ({
+    type,
+    status: 'True',
+    reason: 'AsExpected',
+    message: '',
+    lastTransitionTime: since,
+  }));
+  const pattern = aUser(email, { username: 'Pattern', groups: ['team', 'team-1'], lastLoginTime: since });
+  pattern.status = { ...(pattern.status as object), observedGeneration: 1, activatedTime: since, passwordChangedTime: since, conditions };
+  await admin.apply(pattern);
+  const { kvs } = z
+    .object({ kvs: z.array(z.object({ value: z.string() })) })
+    .parse(await etcd(etcdURL, 'range', { key: base64(`${path}${nameOf(email)}`) }));
+  const kept = Buffer.from(kvs[0]?.value ?? '', 'base64').toString();
+  const uid = z.object({ metadata: z.object({ uid: z.string() }) }).parse(JSON.parse(kept)).metadata.uid;
+  const copy = (index: number) => {
+    const theirs = `person-${index}@example.com`;
+    const value = kept
+      .replaceAll(nameOf(email), nameOf(theirs))
+      .replaceAll(email, theirs)
+      .replaceAll('"Pattern"', `"Person ${index}"`)
+      .replaceAll('"team-1"', `"team-${index % 100}"`)
+      .replaceAll(uid, randomUUID());
+    return { requestPut: { key: base64(`${path}${nameOf(theirs)}`), value: base64(value) } };
+  };
+  for (let index = from; index < to; index += atOnce)
+    await etcd(etcdURL, 'txn', { success: Array.from({ length: Math.min(atOnce, to - index) }, (_, step) => copy(index + step)) });
+}
+
+async function etcd(url: string, method: 'range' | 'txn', body: unknown): Promise<unknown> {
+  const answer = await request(`${url}/v3/kv/${method}`, { method: 'POST', body: JSON.stringify(body) });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) throw new Error(`etcd ${method}: ${answer.statusCode} ${text.slice(0, 300)}`);
+  return JSON.parse(text);
+}
