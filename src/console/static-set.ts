@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { contentType } from 'mime-types';
-import { immutable, isHashedName } from '../api/hashed-name.ts';
+import { immutable, isHashedName } from '../http/hashed-name.ts';
 import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';
 
 /** Encodings that a file may have been compressed in beforehand, as `app.js.br` and `app.js.gz`. */

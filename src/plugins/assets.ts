@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
-import { immutable, isHashedName } from '../api/hashed-name.ts';
 import { serviceUnavailable, unknownPath } from '../api/status.ts';
 import { isNotModified } from '../http/conditional.ts';
+import { immutable, isHashedName } from '../http/hashed-name.ts';
 import type { Caller } from '../http/operation.ts';
 import { typeHeaders } from './asset-type.ts';
 import type { ServiceReference } from './console-plugin.ts';

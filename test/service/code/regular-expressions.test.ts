@@ -25,13 +25,13 @@ function expressionsOf(file: string): Expression[] {
 
 describe('regular expressions of the service', () => {
   it('match in a time that grows with the length of the text, not with its square', async () => {
-    // The search for a text that takes long is thorough.
+    // The search for a text that takes long is thorough; with a seed it finds the same in every run.
     const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
     const expressions = files.flatMap(expressionsOf);
     expect(expressions.length).to.be.greaterThan(100);
     const slow: string[] = [];
     for (const { file, pattern, flags } of expressions) {
-      const { status } = await check(pattern, flags, { timeout: 30_000 });
+      const { status } = await check(pattern, flags, { timeout: 30_000, randomSeed: 1 });
       if (status !== 'safe') slow.push(`src/${file}: /${pattern}/${flags} is ${status}`);
     }
     expect(slow).to.deep.equal([]);
