@@ -1,6 +1,6 @@
 /** deploy/manifests: what the chart renders with its default values, as plain YAML for `kubectl apply -k`. */
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Document, isMap, parse, parseAllDocuments, stringify } from 'yaml';
@@ -15,6 +15,7 @@ const notice = '# Made from deploy/helm/atrium by `npm run manifests`.\n';
 
 /** Labels and annotations that only Helm needs. */
 const ofHelm = /^(helm\.sh\/|checksum\/|app\.kubernetes\.io\/managed-by$)/;
+const kustomization = { apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization' };
 const administratorFile = 'first-administrator.yaml';
 /** Those of a first administrator who is told of in the overlay's kustomization.yaml. */
 const administratorKinds = ['Job', 'ClusterRoleBinding'];
@@ -44,15 +45,18 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
     `--set-json=config.users.ldap=${JSON.stringify([exampleDirectory])}`,
   );
   const objects = { ...templates, 'rbac.yaml': `${stringify(namespaceObject)}---\n${rights['rbac.yaml']}` };
-  const definitions = await definitionFiles();
   const administrator = await renderedTemplates(helm, '--set=admin.email=ada@example.com', `--show-only=templates/${administratorFile}`);
   return new Map(
     Object.entries({
-      ...definitions,
+      'crds/kustomization.yaml': `${notice}${stringify({ ...kustomization, resources: await definitionFiles() })}`,
       ...Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, `${notice}${text}`])),
       ...Object.fromEntries(Object.keys(byHand).map((name) => [name, `${notice}${rights[name]}`])),
       'config.yaml': `${notice}${parse(config).data['config.yaml']}`,
-      'kustomization.yaml': `${notice}${kustomization([...Object.keys(definitions), ...Object.keys(objects)].sort())}`,
+      'kustomization.yaml': `${notice}${stringify({
+        ...kustomization,
+        resources: ['crds', ...Object.keys(objects)].sort(),
+        configMapGenerator: [{ name: 'atrium-config', namespace, files: ['config.yaml'] }],
+      })}`,
       [`../example-overlay/${administratorFile}`]: `${notice}${plainAdministrator(administrator[administratorFile] ?? '')}`,
     }),
   );
@@ -99,17 +103,8 @@ function withoutHelm(object: Document): string {
   return object.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-async function definitionFiles(): Promise<Record<string, string>> {
-  const directory = new URL('files/crds/', chartDirectory);
-  const names = (await readdir(directory)).sort();
-  const files = await Promise.all(names.map(async (name) => [`crds/${name}`, await readFile(new URL(name, directory), 'utf8')] as const));
-  return Object.fromEntries(files);
+/** The definitions are files of the chart, and `crds` is a link to them. Kustomize follows it because they are a kustomization too. */
+async function definitionFiles(): Promise<string[]> {
+  const names = await readdir(new URL('files/crds/', chartDirectory));
+  return names.filter((name) => name !== 'kustomization.yaml').sort();
 }
-
-const kustomization = (resources: readonly string[]) =>
-  stringify({
-    apiVersion: 'kustomize.config.k8s.io/v1beta1',
-    kind: 'Kustomization',
-    resources,
-    configMapGenerator: [{ name: 'atrium-config', namespace, files: ['config.yaml'] }],
-  });

@@ -151,9 +151,9 @@ const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 /** The very files that an installation applies. */
 async function readManifests(directory: URL): Promise<KubernetesObject[]> {
-  const crds = (await readdir(new URL('crds/', directory))).sort().map((name) => `crds/${name}`);
+  const crds = (await readdir(new URL('crds/', directory))).filter((name) => name.endsWith('.io.yaml')).sort();
   const rights = ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'impersonation.yaml', 'roles.yaml'];
-  return readFiles(directory, [...crds, ...rights]);
+  return readFiles(directory, [...crds.map((name) => `crds/${name}`), ...rights]);
 }
 
 async function readFiles(directory: URL, files: readonly string[]): Promise<KubernetesObject[]> {

@@ -81,7 +81,7 @@ export class ClusterAdmin {
 
   /** What an installation applies: the custom resources, the account of the service with its rights, and the roles for people. */
   async install(): Promise<void> {
-    const crds = (await readdir(new URL('crds/', manifests))).map((name) => `crds/${name}`);
+    const crds = (await readdir(new URL('crds/', manifests))).filter((name) => name.endsWith('.io.yaml')).map((name) => `crds/${name}`);
     for (const file of ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'roles.yaml', ...crds])
       await this.applyFile(file);
     await this.applyFile('admission-policy.yaml');

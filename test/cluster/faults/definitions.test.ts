@@ -30,7 +30,7 @@ describe('FLT-13', () => {
 
   /** Takes definitions away, with all that there is of their kinds. */
   async function removeDefinitions(isMeant: (name: string) => boolean = () => true): Promise<void> {
-    for (const file of await readdir(definitions)) {
+    for (const file of (await readdir(definitions)).filter((name) => name.endsWith('.io.yaml'))) {
       const { metadata } = parse(await readFile(new URL(file, definitions), 'utf8'));
       if (!isMeant(metadata.name)) continue;
       await cluster.admin.remove(`${definitionPath}/${metadata.name}`);

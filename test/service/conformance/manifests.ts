@@ -27,7 +27,7 @@ export type Definition = z.infer<typeof definition>;
 
 /** The custom resource definitions that the product ships, from their files. */
 async function shippedDefinitions(): Promise<Definition[]> {
-  const files = (await readdir(directory)).filter((name) => name.endsWith('.yaml'));
+  const files = (await readdir(directory)).filter((name) => name.endsWith('.io.yaml'));
   return Promise.all(files.sort().map(async (name) => definition.parse(parse(await readFile(join(directory, name), 'utf8')))));
 }
 

@@ -22,7 +22,8 @@ const definitionSchema = z.looseObject({
   }),
 });
 
-const definitions = readdirSync(join(manifests, 'crds')).map((file) => ({
+const files = readdirSync(join(manifests, 'crds')).filter((name) => name.endsWith('.io.yaml'));
+const definitions = files.map((file) => ({
   file,
   definition: definitionSchema.parse(parse(readFileSync(join(manifests, 'crds', file), 'utf8'))),
 }));

@@ -1,8 +1,11 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { manifestFiles, manifestsDirectory } from '../../../scripts/chart/manifests.ts';
+import { chartDirectory } from '../../../scripts/chart/values-files.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { helmProgram } from '../../cluster/build.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
@@ -12,8 +15,8 @@ import { grantsOf } from './granted.ts';
 
 const directory = fileURLToPath(manifestsDirectory);
 
-/** Written by hand, for people to copy. */
-const samples = /^samples\//;
+/** Samples are written by hand, for people to copy; the definitions are the chart's own files. */
+const notRendered = /^samples\/|^crds\/.*\.io\.yaml$/;
 
 const filesBelow = (): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
@@ -30,13 +33,20 @@ describe('deploy/manifests', () => {
     for (const [path, text] of files) expect(readFileSync(`${directory}/${path}`, 'utf8'), path).to.equal(text);
     const expected = [...files.keys()].filter((path) => !path.startsWith('../'));
 
-    expect(filesBelow().filter((path) => !samples.test(path))).to.have.members(expected);
+    expect(filesBelow().filter((path) => !notRendered.test(path))).to.have.members(expected);
+  });
+
+  it('apply the definitions of the chart, every one of them, from the one copy there is', async () => {
+    const { stdout } = await promisify(execFile)('kubectl', ['kustomize', directory], { maxBuffer: 16 * 1024 * 1024 });
+    const definitions = (objects: ReturnType<typeof objectsOf>) =>
+      objects.filter(({ kind }) => kind === 'CustomResourceDefinition').map(({ metadata, spec }) => ({ name: metadata.name, spec }));
+
+    expect(definitions(objectsOf(stdout))).to.have.deep.members(definitions(await render()));
+    expect(realpathSync(`${directory}/crds`)).to.equal(fileURLToPath(new URL('files/crds', chartDirectory)));
   });
 
   it('bear no mark of Helm', () => {
-    const applied = [...files].filter(([path]) => !path.startsWith('crds/')).map(([, text]) => text);
-
-    expect(applied.join('\n')).not.to.match(/helm\.sh|managed-by|checksum\/|Release/);
+    expect([...files.values()].join('\n')).not.to.match(/helm\.sh|managed-by|checksum\/|Release/);
   });
 
   it('grant what an issuer of either kind and a directory ask for, and no more', async () => {
