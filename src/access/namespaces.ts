@@ -3,31 +3,15 @@
  * Whether they may, the API server says; the roles and namespaces that the service watches only spare asking about each.
  */
 
-import { Lister } from '../collection/lister.ts';
+import { collection } from '../collection/collection.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
 import type { Check } from '../http/health.ts';
-import type { Metrics } from '../http/metrics.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
+import type { Services } from '../services.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './namespace-row.ts';
 import { namespaceList, namespacesQuery } from './namespaces-schema.ts';
 import { NamespacesService } from './namespaces-service.ts';
-
-export interface NamespacesOptions {
-  client: ServiceClient;
-  access: AccessReviews;
-  /** With the rules of roles. */
-  rbac: RbacWatch;
-  keyRing: KeyRing;
-  metrics: Metrics;
-  log: WatchCacheParts['log'];
-  now?: () => Date;
-}
 
 /** The feature: its one operation, and what it watches. */
 export interface Namespaces {
@@ -37,31 +21,18 @@ export interface Namespaces {
   stop(): Promise<void>;
 }
 
-export function createNamespaces(options: NamespacesOptions): Namespaces {
-  const { keyRing } = options;
-  const type = { group: '', version: 'v1', resource: 'namespaces' };
-  const namespaces = new WatchCache<NamespaceRow>(options, { name: 'namespaces', type, isMetadataOnly: true, keep: namespaceRow });
-  const lister = new Lister({
-    ...options,
-    cache: namespaces,
-    name: type.resource,
+export function createNamespaces(services: Services): Namespaces {
+  const namespaces = collection<NamespaceRow>(services, {
+    resource: { group: '', version: 'v1', resource: 'namespaces' },
+    kind: 'Namespace',
+    isMetadataOnly: true,
+    row: namespaceRow,
     properties: namespaceProperties,
-    apiVersion: 'v1',
-    listKind: 'NamespaceList',
-    seal: keyRing.sealFor('continue'),
-    keysSettled: () => keyRing.settled(),
   });
-  const service = new NamespacesService({ ...options, namespaces, lister });
+  const service = new NamespacesService({ ...services, namespaces: namespaces.cache, lister: namespaces.lister });
   return {
     operations: [listNamespaces(service)],
-    checks: [
-      {
-        name: 'namespaces',
-        critical: false,
-        isAwaited: true,
-        failure: () => namespaces.missing(),
-      },
-    ],
+    checks: [namespaces.check],
     start: () => namespaces.start(),
     stop: () => namespaces.stop(),
   };

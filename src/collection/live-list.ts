@@ -10,7 +10,7 @@ const commentMs = 15_000;
 /** Rows looked at between two turns of the event loop. */
 const slice = 1_000;
 
-interface LiveRow extends ListRow {
+export interface LiveRow extends ListRow {
   readonly resourceVersion: string;
 }
 

@@ -2,21 +2,22 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { parseFieldSelector } from '../api/selectors.ts';
+import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
-import type { ResourceAccess } from '../kubernetes/access.ts';
+import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
 import { userResource } from './record/resource.ts';
 import { userName, userSchema } from './resource.ts';
-import { type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
 
 /** A client that takes nothing for so long, of what waits for it, is cut. */
 const stuckMs = 50_000;
 
 export interface NativeOperationsOptions extends WhileAllowedOptions {
   apiServer: ApiServer;
+  access: AccessReviews;
 }
 
 /** What the API server understands of a list. It is passed on as it comes. */
@@ -52,7 +53,7 @@ const nativeList = z
     ],
   });
 
-export function nativeUserOperations({ apiServer, ...guard }: NativeOperationsOptions): Operation[] {
+export function nativeUserOperations({ apiServer, access, ...guard }: NativeOperationsOptions): Operation[] {
   const forwardTo = (ctx: Context, bearer: Bearer, call: { call: string; signal: AbortSignal; name?: string; isLong?: boolean }) => {
     const { name, ...rest } = call;
     return apiServer
@@ -82,7 +83,7 @@ export function nativeUserOperations({ apiServer, ...guard }: NativeOperationsOp
       isLongRunning: isWatch,
       handle({ ctx, caller, signal }) {
         if (!isWatch(ctx)) return forwardTo(ctx, caller, { call: 'forward users', signal });
-        const lasting = whileAllowed(ctx, { access: watchAccess(ctx), user: caller.user ?? '', signal }, guard);
+        const lasting = whileAllowed(ctx, { check: rightCheck(access, watchAccess(ctx), caller.user ?? ''), signal }, guard);
         const reader = cutWhenStuck(ctx.req.socket, { stuckMs, over: lasting.signal });
         ctx.res.once('close', () => {
           lasting.end();

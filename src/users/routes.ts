@@ -4,17 +4,17 @@
  * decides. What a user is, the custom resource definition says; logging in is the business of `login`.
  */
 import { z } from 'zod';
+import { isLive, type LiveLists, liveParameters } from '../collection/live-lists.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { shownAsBoolean, wholeNumber } from '../http/parameters.ts';
 import { type DeleteOperationsOptions, deleteOperations } from './delete-routes.ts';
 import { userProperties } from './list-properties.ts';
-import { isLive, type LiveUsers } from './live.ts';
 import { type NativeOperationsOptions, nativeUserOperations } from './native.ts';
 import { type OwnOperationsOptions, ownOperations } from './own-routes.ts';
 import { userListSchema, userName, userSchema } from './resource.ts';
+import type { UserRow } from './row.ts';
 import type { UserService } from './service.ts';
 import { type SubjectOperationsOptions, subjectOperations } from './subject-routes.ts';
 import { type WriteOperationsOptions, writeOperations } from './write-routes.ts';
@@ -27,7 +27,7 @@ export interface UserOperationsOptions
     SubjectOperationsOptions {
   service: UserService;
   /** Undefined where `features.watch` is off. */
-  live: LiveUsers | undefined;
+  live: LiveLists<UserRow> | undefined;
   v1List: Config['users']['v1List'];
 }
 
@@ -43,10 +43,7 @@ export const userOperations = (options: UserOperationsOptions): Operation[] => [
 
 const json = 'application/json';
 const query = listQuery(userProperties);
-const liveQuery = query.extend({
-  watch: z.string().meta(shownAsBoolean).optional().describe('`true`: server-sent events, with `Accept: text/event-stream`.'),
-  timeoutSeconds: wholeNumber().optional().describe('When a watch ends, in seconds; at most 1800, which is the default.'),
-});
+const liveQuery = query.extend(liveParameters);
 const liveDescription =
   'With `watch=true` and `Accept: text/event-stream`: events ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with `{"type","object"}` as data and the resource version as id. Begins with what is there, unless `Last-Event-ID` or `resourceVersion` says where to go on. Ends with the right to watch users, or with the credential.';
 // The type of the events is in words alone: of two types, clients that are generated make a choice at every list.
@@ -89,7 +86,7 @@ function listOperations({ service, live }: UserOperationsOptions, deprecation: R
       answers: live ? { ...answers, 200: liveAnswer } : answers,
       isLongRunning: (ctx) => live !== undefined && isLive(ctx),
       async handle({ ctx, caller, query, signal }) {
-        if (live && isLive(ctx)) return live.answer(ctx, { timeoutSeconds: undefined, ...query }, caller, signal);
+        if (live && isLive(ctx)) return live.answer(ctx, query, { caller, check: service.watchCheck(caller), signal });
         sendPage(ctx, await service.list(query, caller, signal));
       },
     }),

@@ -2,6 +2,7 @@ import { notFound, passwordDue } from '../api/status.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
 import type { ListParameters } from '../collection/schema.ts';
+import { type RightCheck, rightCheck } from '../collection/while-allowed.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
@@ -33,6 +34,11 @@ export class UserService {
     return lister.list(parameters, signal);
   }
 
+  /** Whether the caller may follow the users, now and as long as a live list goes on. */
+  watchCheck({ identity }: Caller): RightCheck {
+    return rightCheck(this.#options.access, { ...userResource, verb: 'watch' }, identity.name);
+  }
+
   /** The caller's own record, or one that he may get. @throws StatusError 403 whether or not there is such a user, 404, 503 */
   async get(name: string, caller: Caller, signal: AbortSignal): Promise<UserRow> {
     const { users, access } = this.#options;
@@ -54,12 +60,6 @@ export class UserService {
     const row = users.get(name);
     if (row === undefined || !isSelf(row, caller)) throw notFound(userResource, name);
     return row;
-  }
-
-  /** All users as they are then. @throws StatusError 503 */
-  async all(signal: AbortSignal): Promise<Iterable<UserRow>> {
-    await this.#options.lister.whenUsable(signal);
-    return this.#options.users.values();
   }
 }
 

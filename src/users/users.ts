@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { BulkDeleter } from '../collection/bulk-delete.ts';
-import { Lister } from '../collection/lister.ts';
+import { type Collection, collection, liveLists } from '../collection/collection.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
 import type { Check } from '../http/health.ts';
@@ -10,13 +10,12 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
+import type { Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
 import { UserCreator } from './create.ts';
 import { UserDeleter } from './delete.ts';
 import { userProperties } from './list-properties.ts';
-import { LiveUsers } from './live.ts';
 import type { PasswordChange } from './passwords/change.ts';
 import type { PasswordCheck } from './passwords/check.ts';
 import { PasswordEnvelopes } from './passwords/envelope.ts';
@@ -27,19 +26,18 @@ import type { Account } from './record/account.ts';
 import { UserStates } from './record/controller.ts';
 import type { LocalGroupLookup } from './record/local-groups.ts';
 import { type AccountLookup, accountLookup } from './record/lookup.ts';
-import { userApiVersion, userResource } from './record/resource.ts';
+import { userResource } from './record/resource.ts';
 import type { SubjectNaming } from './record/subject-name.ts';
 import { userOperations } from './routes.ts';
 import { storedObject, type UserRow, userRow } from './row.ts';
 import { UserService } from './service.ts';
 import { type NamingBindings, SubjectRights } from './subject-rights.ts';
 import { UserSubjects, type UserSubjectsOptions } from './subjects.ts';
-import type { WhileAllowedOptions } from './while-allowed.ts';
 import type { WriteOperationsOptions } from './write-routes.ts';
 
 /** All User records, followed once, as each part of the service needs them. To be made before the cache is started. */
 interface WatchedUsers {
-  cache: WatchCache<UserRow>;
+  collection: Collection<UserRow>;
   /** For login. */
   accounts: AccountLookup;
   /** As they are stored, by name. */
@@ -50,8 +48,11 @@ interface WatchedUsers {
   };
 }
 
-export function watchUsers(parts: WatchCacheParts): WatchedUsers {
-  const cache = new WatchCache<UserRow>(parts, { name: 'users', type: userResource, keep: userRow });
+const collected = { resource: userResource, kind: 'User', properties: userProperties, row: userRow };
+
+export function watchUsers(services: Services): WatchedUsers {
+  const users = collection<UserRow>(services, collected);
+  const { cache } = users;
   const accounts = accountLookup(cache);
   const records = {
     *names() {
@@ -63,7 +64,7 @@ export function watchUsers(parts: WatchCacheParts): WatchedUsers {
         if (old !== undefined && old.account.uid !== current?.account.uid) listener(old.account);
       }),
   };
-  return { cache, accounts, records };
+  return { collection: users, accounts, records };
 }
 
 /** Most of them wait for a write that takes many out of a group. */
@@ -107,20 +108,10 @@ export interface Users {
 
 export function createUsers(options: UsersOptions): Users {
   const { config, apiServer, access, keyRing, now = () => new Date(), clock = () => performance.now() } = options;
-  const { cache: users, accounts, records } = options.watched;
-  const lister = new Lister({
-    ...options,
-    cache: users,
-    name: userResource.resource,
-    properties: userProperties,
-    apiVersion: userApiVersion,
-    listKind: 'UserList',
-    seal: keyRing.sealFor('continue'),
-    keysSettled: () => keyRing.settled(),
-  });
-  const service = new UserService({ users, accounts, lister, access });
-  const guard = { access, again: options.again, accessCacheMs: config.kubernetes.accessCache };
-  const live = config.features.watch ? new LiveUsers({ ...guard, users, lister }) : undefined;
+  const { collection: users, accounts, records } = options.watched;
+  const service = new UserService({ users: users.cache, accounts, lister: users.lister, access });
+  const guard = { again: options.again, accessCacheMs: config.kubernetes.accessCache };
+  const live = config.features.watch ? liveLists(users, collected, guard) : undefined;
   const envelopes = new PasswordEnvelopes({ keyRing, isEnabled: config.features.pubkey, now, clock });
   const passwords = new NewPasswords({ envelopes, passwords: options.passwords, policy: config.users.passwordPolicy });
   const rights = new SubjectRights(options);
@@ -135,15 +126,7 @@ export function createUsers(options: UsersOptions): Users {
   const patcher = new UserPatcher({ ...options, accounts, rights, administrators, passwords, config: config.users, now });
   const deleter = new UserDeleter({ ...options, accounts, rights, administrators, now });
   const subjects = new UserSubjects({ ...options, accounts, rights });
-  const bulkDeleter = new BulkDeleter({
-    type: userResource,
-    access,
-    deleter,
-    properties: userProperties,
-    rows: (signal) => service.all(signal),
-    uidOf: ({ account }) => account.uid,
-    atOnce: deletedAtOnce,
-  });
+  const bulkDeleter = users.bulkDeleter({ deleter, uidOf: ({ account }) => account.uid, atOnce: deletedAtOnce });
   const states = new UserStates({
     ...options,
     client: apiServer.asService,
@@ -165,15 +148,7 @@ export function createUsers(options: UsersOptions): Users {
       bulkDeleter,
       subjects,
     }),
-    checks: [
-      {
-        name: 'users',
-        critical: false,
-        isAwaited: true,
-        failure: () => users.missing(),
-      },
-      { name: 'keys', critical: false, isAwaited: true, failure: () => keyRing.failure() },
-    ],
+    checks: [users.check, { name: 'keys', critical: false, isAwaited: true, failure: () => keyRing.failure() }],
     start() {
       keyRing.start();
       users.start();

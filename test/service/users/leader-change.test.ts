@@ -3,13 +3,13 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parseConfig } from '../../../src/config/load.ts';
-import { Metrics } from '../../../src/http/metrics.ts';
 import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
 import { UserStates } from '../../../src/users/record/controller.ts';
 import { userLabels } from '../../../src/users/record/labels.ts';
 import { accountLookup } from '../../../src/users/record/lookup.ts';
 import { watchUsers } from '../../../src/users/users.ts';
+import { servicesOf } from '../../support/services.ts';
 import { clientOf, FakeApiServer, json, type SeenRequest, silentLog, status } from '../kubernetes/fake-api-server.ts';
 import { until } from '../kubernetes/watch-fixture.ts';
 import { nameOf } from './a-user.ts';
@@ -138,12 +138,12 @@ describe(`${userCount} users and a change of leader`, () => {
       server.users.set(user.metadata.name, user);
     }
     client = clientOf(server, 10_000);
-    watched = watchUsers({ client: client.asService, log: silentLog, metrics: new Metrics() });
+    watched = watchUsers(servicesOf(client, { log: silentLog }));
     const config = parseConfig({ yaml: '{}' });
     states = new UserStates({
       client: client.asService,
       namespace: 'atrium-system',
-      accounts: accountLookup(watched.cache),
+      accounts: accountLookup(watched.collection.cache),
       records: {
         ...watched.records,
         get(name) {
@@ -155,13 +155,13 @@ describe(`${userCount} users and a change of leader`, () => {
       naming: { claims: config.login.claims, embeddedIssuer: undefined },
       log: silentLog,
     });
-    watched.cache.start();
+    watched.collection.cache.start();
     states.start();
-    await watched.cache.whenSynced();
+    await watched.collection.cache.whenSynced();
   });
   after(async () => {
     await states.stop();
-    await watched.cache.stop();
+    await watched.collection.cache.stop();
     await client.close();
     await server.stop();
   });

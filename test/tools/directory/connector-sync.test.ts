@@ -9,6 +9,7 @@ import { watchUsers } from '../../../src/users/users.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { servicesOf } from '../../support/services.ts';
 import { aConnector } from './a-connector.ts';
 
 const connector = aConnector({ id: 'corp', name: 'Corporation', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' });
@@ -50,14 +51,14 @@ describe('making users agree with a listing', () => {
     };
     apiServerClient = new ApiServer({ connection, requestTimeoutMs: 10_000, metrics });
     const client = apiServerClient.asService;
-    watched = watchUsers({ client, metrics, log });
-    watched.cache.start();
-    await watched.cache.whenSynced();
+    watched = watchUsers(servicesOf(apiServerClient, { log }));
+    watched.collection.cache.start();
+    await watched.collection.cache.whenSynced();
     const { accounts, records } = watched;
     users = new DirectoryUsers({ client, accounts, records, idleDays: 90, now: () => new Date() });
   });
   after(async () => {
-    await watched.cache.stop();
+    await watched.collection.cache.stop();
     await apiServerClient.close();
     await admin.close();
     await cluster.stop();

@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { z } from 'zod';
 import { badParameter, timedOut } from '../api/status.ts';
-import { ChangeLog } from '../collection/change-log.ts';
-import { freshnessTimeoutMs, type Lister } from '../collection/lister.ts';
-import { liveList } from '../collection/live-list.ts';
-import { parseQuery } from '../collection/query.ts';
-import type { ListParameters } from '../collection/schema.ts';
 import type { Caller } from '../http/operation.ts';
+import { shownAsBoolean, wholeNumber } from '../http/parameters.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import { userProperties } from './list-properties.ts';
-import { userApiVersion, userResource } from './record/resource.ts';
-import type { UserRow } from './row.ts';
-import { type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
+import { ChangeLog } from './change-log.ts';
+import { freshnessTimeoutMs, type Lister } from './lister.ts';
+import { type LiveRow, liveList } from './live-list.ts';
+import type { ListProperties } from './properties.ts';
+import { parseQuery, type Scope } from './query.ts';
+import type { ListParameters } from './schema.ts';
+import { type RightCheck, type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
 
 const eventStream = 'text/event-stream';
 const maxSeconds = 1_800;
@@ -21,13 +21,14 @@ const stuckMs = 60_000;
 /** An answer is made as it is read; so much of it waits for the socket. */
 const highWaterMark = 16 * 1024;
 
-export interface LiveUsersOptions extends WhileAllowedOptions {
-  users: WatchCache<UserRow>;
-  lister: Lister<UserRow>;
-}
+/** In the query of an operation that also answers live. */
+export const liveParameters = {
+  watch: z.string().meta(shownAsBoolean).optional().describe('`true`: server-sent events, with `Accept: text/event-stream`.'),
+  timeoutSeconds: wholeNumber().optional().describe('When a watch ends, in seconds; at most 1800, which is the default.'),
+};
 
 export interface LiveParameters extends ListParameters {
-  timeoutSeconds: number | undefined;
+  timeoutSeconds?: number | undefined;
 }
 
 /** Whether a request asks for a live list. A HEAD is answered as of an ordinary one. */
@@ -36,35 +37,56 @@ export const isLive = (ctx: Context): boolean => {
   return ctx.method === 'GET' && watch !== null && watch !== '0' && watch.toLowerCase() !== 'false';
 };
 
-/** Users as server-sent events (docs/contract/users.md), each caller's until the right or the credential is gone. */
-export class LiveUsers {
-  readonly #options: LiveUsersOptions;
-  readonly #changes: ChangeLog<UserRow>;
+export interface LiveListsOptions<Row extends LiveRow> {
+  /** Not started yet. */
+  cache: WatchCache<Row>;
+  lister: Pick<Lister<Row>, 'whenUsable'>;
+  properties: ListProperties<Row>;
+  /** Of the objects. */
+  apiVersion: string;
+  kind: string;
+  /** Where the API server serves watches of its own. */
+  nativePath: string;
+}
 
-  constructor(options: LiveUsersOptions) {
+interface Asking<Row> {
+  caller: Caller;
+  /** Asked first, and again as long as the list goes on. */
+  check: RightCheck;
+  /** Of all rows, those that this caller's list is about; default: all. */
+  scope?: Scope<Row>;
+  signal: AbortSignal;
+}
+
+/** Rows of a collection as server-sent events (docs/contract/users.md), each caller's until the right or the credential is gone. */
+export class LiveLists<Row extends LiveRow> {
+  readonly #options: LiveListsOptions<Row>;
+  readonly #guard: WhileAllowedOptions;
+  readonly #changes: ChangeLog<Row>;
+
+  constructor(options: LiveListsOptions<Row>, guard: WhileAllowedOptions) {
     this.#options = options;
-    this.#changes = new ChangeLog(options.users);
+    this.#guard = guard;
+    this.#changes = new ChangeLog(options.cache);
   }
 
   /** @throws StatusError 400, 403, 503, 504 before anything is answered */
-  async answer(ctx: Context, parameters: LiveParameters, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { users, lister, access } = this.#options;
-    const right = { ...userResource, verb: 'watch' };
-    if (!accepts(ctx))
-      throw badParameter('watch', `needs the header Accept: ${eventStream}; other watches are at /apis/auth.platform.io/v1/users`);
+  async answer(ctx: Context, parameters: LiveParameters, { caller, check, scope, signal }: Asking<Row>): Promise<void> {
+    const { cache, lister, properties, apiVersion, kind, nativePath } = this.#options;
+    if (!accepts(ctx)) throw badParameter('watch', `needs the header Accept: ${eventStream}; other watches are at ${nativePath}`);
     for (const name of ['continue', 'page'] as const)
       if (parameters[name]) throw badParameter(name, 'cannot be used together with watch', 'FieldValueForbidden');
-    await access.require(caller, right, signal);
+    await check(caller, signal);
     await lister.whenUsable(signal);
-    const { fits } = parseQuery(userProperties, parameters);
+    const { fits } = parseQuery(properties, parameters, scope);
     const after = startOf(ctx, parameters);
-    if (after !== undefined && !(await users.waitFor(after, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
+    if (after !== undefined && !(await cache.waitFor(after, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
 
-    const lasting = whileAllowed(ctx, { access: right, user: caller.identity.name, signal }, this.#options);
+    const lasting = whileAllowed(ctx, { check, signal }, this.#guard);
     const seconds = Math.min(parameters.timeoutSeconds ?? maxSeconds, maxSeconds);
     const closed = new AbortController();
     const over = AbortSignal.any([lasting.signal, closed.signal, AbortSignal.timeout(seconds * 1000)]);
-    const text = liveList({ cache: users, changes: this.#changes, apiVersion: userApiVersion, kind: 'User', fits, after, signal: over });
+    const text = liveList({ cache, changes: this.#changes, apiVersion, kind, fits, after, signal: over });
     const stream = Readable.from(text, { objectMode: false, highWaterMark });
     const watchdog = cutWhenStuck(ctx.req.socket, { stuckMs, over });
     ctx.res.once('close', () => {

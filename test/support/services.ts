@@ -1,0 +1,34 @@
+import type { Logger } from 'pino';
+import { parseConfig } from '../../src/config/load.ts';
+import { Audit } from '../../src/http/audit.ts';
+import { Metrics } from '../../src/http/metrics.ts';
+import { KeyRing } from '../../src/keys/key-ring.ts';
+import { AccessReviews } from '../../src/kubernetes/access.ts';
+import type { ApiServer } from '../../src/kubernetes/api-server.ts';
+import { RbacWatch } from '../../src/rbac/watch.ts';
+import type { Services } from '../../src/services.ts';
+
+/** What the wiring gives a feature, for a test of a part of one. Nothing of it is started. */
+export function servicesOf(apiServer: ApiServer, { log, ...overrides }: { log: Logger } & Partial<Services>): Services {
+  const config = parseConfig({ yaml: '{}' });
+  const metrics = new Metrics();
+  const client = apiServer.asService;
+  const namespace = 'atrium-system';
+  const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
+  return {
+    config,
+    basePath: '',
+    namespace,
+    log,
+    metrics,
+    audit: new Audit({ log, write: () => undefined, events: undefined }),
+    now: () => new Date(),
+    clock: () => performance.now(),
+    apiServer,
+    client,
+    access,
+    keyRing: new KeyRing({ client, namespace, secretName: 'atrium-keys', log }),
+    rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear() }),
+    ...overrides,
+  };
+}
