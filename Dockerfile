@@ -6,11 +6,14 @@ ARG BASE_IMAGE=gcr.io/distroless/cc-debian13:nonroot
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY packages/embedded-cluster/package.json packages/embedded-cluster/
+COPY packages/kubectl-atrium/package.json packages/kubectl-atrium/
 # No package runs a script of its own here; what each is, the lock file says by its hash.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE tsconfig.json ./
 COPY scripts/build.ts scripts/write-sbom.ts scripts/
 COPY src src
+COPY packages/kubectl-atrium packages/kubectl-atrium
 COPY web/public web/public
 # The runtime is the one of the lock file, not that of the build image.
 RUN npm run build -- --outfile image/app/atrium.js \

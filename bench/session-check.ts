@@ -4,6 +4,7 @@
  */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import Koa, { type Context } from 'koa';
 import { configSchema } from '../src/config/schema.ts';
 import { Audit } from '../src/http/audit.ts';
@@ -17,7 +18,6 @@ import { IssuerTokens } from '../src/issuer/tokens.ts';
 import { KeySeal } from '../src/keys/seal.ts';
 import { AccessReviews } from '../src/kubernetes/access.ts';
 import { ApiServer } from '../src/kubernetes/api-server.ts';
-import { Cluster } from '../src/sandbox/cluster.ts';
 import { newLogin } from '../src/sessions/login-facts.ts';
 import { createSessionSide } from '../src/sessions/session-side.ts';
 import { ClusterAdmin, serviceNamespace as namespace } from '../test/support/cluster-admin.ts';

@@ -3,7 +3,8 @@
  * file for people's machines, `dist/kubectl-atrium`; and the licences of everything that went into them (`dist/LICENSES.txt`).
  *
  * Parts, because what is loaded is resident: one file with the reader of kubeconfigs and the embedded cluster in it costs 50 MB more.
- * Both programs begin with src/node-version.js: an old Node.js must be able to read what says that it is too old.
+ * The demo is in neither: `atrium sandbox` of a built program runs the sources of the repository.
+ * Both programs begin with node-version.js: an old Node.js must be able to read what says that it is too old.
  *
  * Run: npm run build [-- --outfile elsewhere/atrium.js]
  */
@@ -39,6 +40,14 @@ const withReflectMetadata: Plugin = {
   },
 };
 
+/** The embedded cluster and the demo on it stay in the repository, which is where the demo can run. */
+const withoutDemo: Plugin = {
+  name: 'without the demo',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/demo\/demo\.ts$/ }, () => ({ path: '../../src/demo/demo.ts', external: true }));
+  },
+};
+
 await rm(join(outdir, 'parts'), { recursive: true, force: true });
 const service = await build({
   ...shared,
@@ -50,10 +59,13 @@ const service = await build({
   outdir: join(outdir, 'parts'),
   chunkNames: '[name]-[hash]',
   splitting: true,
-  plugins: [withReflectMetadata],
+  plugins: [withReflectMetadata, withoutDemo],
   // What a test runner happens to bring.
   external: ['supports-color'],
 });
+
+const cluster = Object.keys(service.metafile.inputs).filter((path) => path.startsWith('packages/embedded-cluster/'));
+if (cluster.length > 0) throw new Error(`the embedded cluster is in the service: ${cluster.join(', ')}`);
 
 /** Read by every Node.js since 14, as a module or not: the name of the file and the folder it is in decide which of them it is. */
 const readable = { format: 'iife', target: 'node14' } satisfies BuildOptions;
@@ -80,7 +92,7 @@ const plugin = await build({
   banner: {
     js: "var require=typeof require=='function'?require:process.getBuiltinModule&&process.getBuiltinModule('module').createRequire(process.execPath);",
   },
-  entryPoints: ['src/kubectl-atrium.js'],
+  entryPoints: ['packages/kubectl-atrium/src/kubectl-atrium.js'],
   outfile: join(outdir, 'kubectl-atrium'),
 });
 await chmod(join(outdir, 'kubectl-atrium'), 0o755);

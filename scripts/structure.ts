@@ -1,6 +1,6 @@
 /** Prints figures of the source: `npm run structure`. They are of one checkout, to be compared with those of another. */
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import ts from 'typescript-5';
 
 interface Measured {
@@ -20,7 +20,7 @@ const counts = {
 };
 type Count = keyof typeof counts;
 
-const files = globSync('src/**/*.ts').toSorted().map(measure);
+const files = globSync('{src,packages/*/src}/**/*.ts').toSorted().map(measure);
 const byPath = new Map(files.map((file) => [file.path, file]));
 
 function measure(path: string): Measured {
@@ -29,7 +29,7 @@ function measure(path: string): Measured {
   const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line;
   const measured: Measured = {
     path,
-    room: relative('src', path).split('/')[0] ?? '',
+    room: path.split('/')[1] ?? '',
     lines: text.split('\n').length - 1,
     imports: [],
     longest: { name: '', lines: 0 },
@@ -77,14 +77,15 @@ function cycles(): string[][] {
 
 const sum = (some: readonly Measured[]) => some.reduce((total, { lines }) => total + lines, 0);
 const rooms = Map.groupBy(files, ({ room }) => room);
-const isEmbedded = ({ room }: Measured) => room === 'sandbox' || room === 'demo.ts';
+const embedded = files.filter(({ room }) => room === 'embedded-cluster' || room === 'demo');
+const plugin = files.filter(({ room }) => room === 'kubectl-atrium');
 const longest = files.toSorted((a, b) => b.longest.lines - a.longest.lines)[0];
 const largest = files.toSorted((a, b) => b.lines - a.lines)[0];
 
 for (const [room, inside] of rooms)
   console.log(`${room.padEnd(20)} ${String(sum(inside)).padStart(6)} lines ${String(inside.length).padStart(4)} files`);
-console.log(`service              ${String(sum(files.filter((file) => !isEmbedded(file)))).padStart(6)} lines`);
-console.log(`embedded cluster     ${String(sum(files.filter(isEmbedded))).padStart(6)} lines`);
+console.log(`service              ${String(sum(files) - sum(embedded) - sum(plugin)).padStart(6)} lines`);
+console.log(`cluster and demo     ${String(sum(embedded)).padStart(6)} lines`);
 console.log(`largest file         ${largest?.lines} lines: ${largest?.path}`);
 console.log(`files under 12 lines ${files.filter(({ lines }) => lines < 12).length}`);
 console.log(`longest function     ${longest?.longest.lines} lines: ${longest?.longest.name} in ${longest?.path}`);

@@ -22,7 +22,6 @@ async function ran(): Promise<Set<string>> {
   const files = result.filter(
     ({ url, functions }) =>
       url.startsWith(`file://${source}`) &&
-      !url.includes('/sandbox/') &&
       functions.some(({ functionName, ranges }) => functionName !== '' && (ranges[0]?.count ?? 0) > 0),
   );
   return new Set(files.map(({ url }) => url.slice(`file://${source}`.length)));

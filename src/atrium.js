@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 /** Where the service starts. An older Node.js cannot even read main.ts, so it is told here. */
-import './node-version.js';
+import 'kubectl-atrium/node-version.js';
 
 void import('./main.ts');

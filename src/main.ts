@@ -4,17 +4,17 @@ import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
+import { addLogInCommands } from 'kubectl-atrium/commands.ts';
+import { Interrupted, type Terminal } from 'kubectl-atrium/terminal.ts';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
-import { addLogInCommands } from './cli/commands.ts';
-import { stopOnSignals } from './cli/signals.ts';
-import { Interrupted, type Terminal } from './cli/terminal.ts';
 import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { createLog } from './http/log.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
 import { kubeconfigConnection } from './kubernetes/kubeconfig.ts';
+import { stopOnSignals } from './signals.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';
 
@@ -131,10 +131,10 @@ program
   .option('--data <directory>', 'keep the objects of the cluster there (default: in memory)')
   .option('--info <file>', 'write addresses, people and tokens there, as JSON; removed at the stop')
   .action(async (options) => {
-    // Only the demo pays for loading the embedded cluster.
-    const { runSandbox } = await withoutRuntimeWarning(() => import('./demo.ts'));
     const manifests = shippedDirectory('../deploy/manifests/', '../../deploy/manifests/');
     if (manifests === undefined) throw new Error('the demo runs in the repository only: it needs deploy/manifests and web/public');
+    // Only the demo pays for loading the embedded cluster.
+    const { runSandbox } = await withoutRuntimeWarning(() => import('./demo/demo.ts'));
     const { stop } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('../..', manifests) });
     stopOnSignals(process, stop);
   });

@@ -132,7 +132,7 @@ async function fromKubeconfig(path: string): Promise<ApiServer> {
 }
 
 async function embedded({ issuers = [], tokenWebhook, now }: ApiServerOptions): Promise<OwnApiServer> {
-  const { Cluster } = await import('../../src/sandbox/cluster.ts');
+  const { Cluster } = await import('@atrium/embedded-cluster/cluster.ts');
   const { authority, serving } = await loopbackCertificates();
   // As on the control plane, one authority vouches for the API server and for the servers of the tests.
   const trusted = (issuer: TrustedIssuer) => ({ certificateAuthority: authority.certificate, ...issuer });

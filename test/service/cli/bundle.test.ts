@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { transform } from 'esbuild';
 import { eventually } from '../../support/cluster-admin.ts';
+import { credentialOf, Machine } from '../kubectl-atrium/machine.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { buildPlugin } from './bundle.ts';
-import { credentialOf, Machine } from './machine.ts';
 
 const run = promisify(execFile);
 
@@ -48,9 +48,9 @@ describe('the programs as they are built', () => {
   });
 
   it('says in one line that Node.js is too old, built or not', async () => {
-    const source = (name: string) => fileURLToPath(new URL(`../../../src/${name}`, import.meta.url));
+    const source = (name: string) => fileURLToPath(new URL(`../../../${name}`, import.meta.url));
     const preload = fileURLToPath(new URL('old-node.cjs', import.meta.url));
-    for (const file of [source('atrium.js'), source('kubectl-atrium.js'), program, plugin.service])
+    for (const file of [source('src/atrium.js'), source('packages/kubectl-atrium/src/kubectl-atrium.js'), program, plugin.service])
       for (const [version, isRefused] of Object.entries({ '20.20.2': true, '24.10.9': true, '24.11.0': false, '26.0.0': false })) {
         const command = [process.execPath, '--require', preload, file, '--version'];
         const { code, stdout, stderr } = await machine.spawn(command, { OLD_NODE: version }).finished;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type SignalledProcess, stopOnSignals } from '../../../src/cli/signals.ts';
+import { type SignalledProcess, stopOnSignals } from '../../../src/signals.ts';
 
 describe('the signals that end the service', () => {
   let listeners: Map<string, () => void>;

@@ -66,7 +66,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
 
 const source = new URL('../../../src/', import.meta.url);
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.startsWith('sandbox/'))
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('demo/'))
   .map((file) => ({ file, text: readFileSync(new URL(file, source), 'utf8') }));
 
 /** The embedded cluster stands for the API server, and shares nothing with the service. */

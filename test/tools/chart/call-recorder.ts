@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { requestInfo } from '../../../src/sandbox/request-info.ts';
+import { requestInfo } from '../../../packages/embedded-cluster/src/request-info.ts';
 
 /** What the API server has to allow an account for one of its calls to go through. */
 export interface Need {

@@ -1,8 +1,8 @@
 /** kubectl-atrium at an issuer that is not ours. */
 import { expect } from 'chai';
-import { credentialOf, Machine, type Running, says, startAddress } from '../../service/cli/machine.ts';
-import { type Played, visit } from '../../service/cli/play-browser.ts';
 import { claimsOf } from '../../service/identity/relying-party.ts';
+import { credentialOf, Machine, type Running, says, startAddress } from '../../service/kubectl-atrium/machine.ts';
+import { type Played, visit } from '../../service/kubectl-atrium/play-browser.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { kubectl } from '../../support/kubectl.ts';
 import { KeycloakBrowser } from './page.ts';

@@ -4,7 +4,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { buildPlugin } from '../../service/cli/bundle.ts';
-import { Machine } from '../../service/cli/machine.ts';
+import { Machine } from '../../service/kubectl-atrium/machine.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';

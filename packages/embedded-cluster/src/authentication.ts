@@ -1,0 +1,125 @@
+/**
+ * Who is calling: by client certificate, by bearer token, or anonymous; then, if Impersonate-* headers ask for it and RBAC allows it, the user they name.
+ *
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { badRequest, StatusError } from '../../../src/api/status.ts';
+import type { Backend } from './backend.ts';
+import { certificateUser } from './client-certificates.ts';
+import type { AccessAttributes, Rbac } from './rbac.ts';
+import type { UserInfo } from './tokens.ts';
+
+const anonymous: UserInfo = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] };
+const extraPrefix = 'impersonate-extra-';
+
+/** @throws StatusError 401 for a certificate or token that does not verify. */
+export async function authenticate({ socket, headers: { authorization = '' } }: IncomingMessage, backend: Backend): Promise<UserInfo> {
+  const certified = certificateUser(socket, backend.now());
+  if (certified !== undefined && certified !== 'refused') return certified;
+  const token = /^Bearer +(\S+)$/i.exec(authorization.trim())?.[1];
+  if (!token && certified === undefined) return anonymous;
+  const user = token && (await backend.authenticator.verify(token));
+  if (!user || isGone(backend, user)) throw new StatusError(401, 'Unauthorized', 'Unauthorized');
+  return user;
+}
+
+/** A service account's token ends with the account. */
+function isGone({ store }: Backend, { username, uid }: UserInfo): boolean {
+  const account = serviceAccountOf(username);
+  return account !== undefined && uid !== '' && store.get('/serviceaccounts', `${account.namespace}/${account.name}`)?.metadata.uid !== uid;
+}
+
+interface Impersonation {
+  username: string;
+  uid: string;
+  groups: string[];
+  extra: Record<string, string[]>;
+}
+
+/** The user to act as. @throws StatusError 403 for a user, group, uid or extra that the caller may not impersonate. */
+export function impersonate(request: IncomingMessage, caller: UserInfo, rbac: Rbac): UserInfo {
+  const wanted = wantedUser(request);
+  if (!wanted) return caller;
+  for (const attributes of questionsOf(wanted)) {
+    if (!rbac.authorize(caller, attributes).allowed) throw forbiddenAccess(caller, attributes);
+  }
+  const { username, uid, extra } = wanted;
+  return { username, uid, groups: effectiveGroups(wanted), ...(Object.keys(extra).length > 0 && { extra }) };
+}
+
+function wantedUser({ headersDistinct }: IncomingMessage): Impersonation | undefined {
+  const of = (name: string) => (headersDistinct[name] ?? []).map(utf8);
+  const [username] = of('impersonate-user');
+  const groups = of('impersonate-group');
+  const [uid = ''] = of('impersonate-uid');
+  const extra = Object.fromEntries(
+    Object.entries(headersDistinct)
+      .filter(([name]) => name.startsWith(extraPrefix))
+      .map(([name, values = []]) => [unescaped(name.slice(extraPrefix.length)), values.map(utf8)]),
+  );
+  if (username) return { username, uid, groups, extra };
+  if (groups.length > 0 || uid || Object.keys(extra).length > 0)
+    throw badRequest('requested groups, a uid or extras without impersonating a user name');
+  return undefined;
+}
+
+/** Node reads the bytes of a header as one code unit each. */
+const utf8 = (value: string) => Buffer.from(value, 'latin1').toString();
+
+/** What does not decode is taken as it came. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function serviceAccountOf(username: string): { namespace: string; name: string } | undefined {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username) ?? [];
+  return namespace && name ? { namespace, name } : undefined;
+}
+
+function questionsOf({ username, uid, groups, extra }: Impersonation): AccessAttributes[] {
+  const account = serviceAccountOf(username);
+  const core = { verb: 'impersonate', group: '', version: 'v1' };
+  const authentication = { verb: 'impersonate', group: 'authentication.k8s.io', version: 'v1' };
+  return [
+    account ? { ...core, resource: 'serviceaccounts', ...account } : { ...core, resource: 'users', name: username },
+    ...groups.map((name) => ({ ...core, resource: 'groups', name })),
+    ...Object.entries(extra).flatMap(([subresource, values]) =>
+      values.map((name) => ({ ...authentication, resource: 'userextras', subresource, name })),
+    ),
+    ...(uid ? [{ ...authentication, resource: 'uids', name: uid }] : []),
+  ];
+}
+
+function effectiveGroups({ username, groups }: Impersonation): string[] {
+  const account = serviceAccountOf(username);
+  const base = account && groups.length === 0 ? ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`] : groups;
+  const implied = username === anonymous.username ? 'system:unauthenticated' : 'system:authenticated';
+  return base.includes('system:authenticated') || base.includes('system:unauthenticated') ? base : [...base, implied];
+}
+
+/** 403 in the words of the API server. */
+export function forbiddenAccess(user: UserInfo, attributes: AccessAttributes, reason = ''): StatusError {
+  const { verb, path, group = '', resource = '', subresource, namespace, name } = attributes;
+  const who = `User ${JSON.stringify(user.username)} cannot ${verb}`;
+  const tail = reason ? `: ${reason}` : '';
+  if (path !== undefined)
+    return new StatusError(403, 'Forbidden', `forbidden: ${who} path ${JSON.stringify(path)}${tail}`, { details: {} });
+  const qualified = group ? `${resource}.${group}` : resource;
+  const what = JSON.stringify(subresource ? `${resource}/${subresource}` : resource);
+  const scope = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
+  const subject = name ? `${qualified} ${JSON.stringify(name)}` : qualified;
+  return new StatusError(
+    403,
+    'Forbidden',
+    `${subject} is forbidden: ${who} resource ${what} in API group ${JSON.stringify(group)} ${scope}${tail}`,
+    {
+      details: { ...(name && { name }), ...(group && { group }), kind: resource },
+    },
+  );
+}

@@ -1,0 +1,45 @@
+/** What every verb works on. */
+
+import { notFound } from '../../../src/api/status.ts';
+import type { FieldValidation } from './decode.ts';
+import { objectKey, type StoredObject } from './objects.ts';
+import type { Rbac } from './rbac.ts';
+import { collectionOf, type ResourceRegistry, type ResourceType } from './resources.ts';
+import type { Store } from './store.ts';
+import type { TokenAuthenticator } from './token-authenticator.ts';
+import type { TokenIssuer, UserInfo } from './tokens.ts';
+
+export interface Backend {
+  store: Store;
+  registry: ResourceRegistry;
+  rbac: Rbac;
+  tokens: TokenIssuer;
+  authenticator: TokenAuthenticator;
+  now: () => Date;
+}
+
+/** One object, or the place where one is to be. */
+export interface Target {
+  type: ResourceType;
+  namespace?: string | undefined;
+  name: string;
+}
+
+/** What goes with every write. */
+export interface WriteContext {
+  backend: Backend;
+  user: UserInfo;
+  isDryRun: boolean;
+  fieldValidation: FieldValidation;
+  warn(text: string): void;
+}
+
+export const findObject = ({ store }: Backend, { type, namespace, name }: Target): StoredObject | undefined =>
+  store.get(collectionOf(type), objectKey(namespace, name));
+
+/** @throws StatusError 404 */
+export function getObject(backend: Backend, target: Target): StoredObject {
+  const object = findObject(backend, target);
+  if (!object) throw notFound(target.type, target.name);
+  return object;
+}

@@ -1,0 +1,184 @@
+/**
+ * `x-kubernetes-validations`: rules in the Common Expression Language, type-checked against the schema when it arrives and run for
+ * each object.
+ *
+ * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { EvaluationError, Optional } from '@marcbachmann/cel-js';
+import { type FieldError, invalidValue, valueText } from '../../../src/api/field-error.ts';
+import { type CelType, checkExpression, TypeRegistry } from './cel-types.ts';
+import { type Schema, unenforceable, type ValidationRule } from './schema-definition.ts';
+import { childPath, continuedItem, fieldOf, isObject } from './schema-values.ts';
+
+interface Check {
+  definition: ValidationRule;
+  /** A transition rule compares with the old value, and is run only if there is one. */
+  isTransition: boolean;
+  evaluate(variables: Record<string, unknown>): unknown;
+  message?: (variables: Record<string, unknown>) => unknown;
+}
+
+/** The rules of one place of the schema and of the places below; absent where there are none. */
+export interface Rules {
+  schema: Schema;
+  convert: CelType['convert'];
+  checks: Check[];
+  properties: Map<string, Rules>;
+  additionalProperties?: Rules;
+  items?: Rules;
+}
+
+/** What a rule at the root sees of the object's own metadata. */
+const ROOT_FIELDS: [string, Schema][] = [
+  ['apiVersion', { type: 'string' }],
+  ['kind', { type: 'string' }],
+  [
+    'metadata',
+    {
+      type: 'object',
+      properties: new Map([
+        ['name', { type: 'string' }],
+        ['generateName', { type: 'string' }],
+      ]),
+    },
+  ],
+];
+
+/** @throws StatusError 422 for a rule that does not parse, or does not fit the schema */
+export function compileRules(root: Schema): Rules | undefined {
+  const visible = { ...root, properties: new Map([...(root.properties ?? []), ...ROOT_FIELDS]) };
+  return compile(new TypeRegistry(visible), visible, [], true);
+}
+
+function compile(types: TypeRegistry, schema: Schema, path: readonly string[], isCorrelatable: boolean): Rules | undefined {
+  const below = (child: Schema, name: string, correlatable: boolean) => compile(types, child, [...path, name], correlatable);
+  const properties = new Map(
+    [...(schema.properties ?? [])].flatMap(([key, child]): [string, Rules][] => {
+      const rules = below(child, `properties[${key}]`, isCorrelatable);
+      return rules ? [[key, rules]] : [];
+    }),
+  );
+  const additionalProperties = schema.additionalProperties && below(schema.additionalProperties, 'additionalProperties', isCorrelatable);
+  const items = schema.items && below(schema.items, 'items', isCorrelatable && schema['x-kubernetes-list-type'] === 'map');
+  const definitions = schema['x-kubernetes-validations'] ?? [];
+  if (!definitions.length && !properties.size && !additionalProperties && !items) return undefined;
+
+  const type = types.typeOf(schema);
+  if (definitions.length && !type) throw unenforceable([{ path, problem: 'a rule needs a place with a type' }]);
+  const checks = definitions.map((definition, at) => {
+    const place = [...path, `x-kubernetes-validations[${at}]`];
+    const check = compileCheck(types, type?.name ?? 'dyn', definition, place);
+    if (check.isTransition && !isCorrelatable) throw unenforceable([{ path: place, problem: 'oldSelf has no meaning inside this list' }]);
+    if (definition.fieldPath && !leadsToField(schema, definition.fieldPath)) {
+      throw unenforceable([{ path: [...place, 'fieldPath'], problem: 'does not refer to a valid field' }]);
+    }
+    return check;
+  });
+  return {
+    schema,
+    convert: type?.convert ?? ((value) => value),
+    checks,
+    properties,
+    ...(additionalProperties && { additionalProperties }),
+    ...(items && { items }),
+  };
+}
+
+function compileCheck(types: TypeRegistry, type: string, definition: ValidationRule, path: readonly string[]): Check {
+  const oldType = definition.optionalOldSelf ? `optional<${type}>` : type;
+  const plain = types.environment.clone().registerVariable('self', type);
+  const withOld = types.environment.clone().registerVariable('self', type).registerVariable('oldSelf', oldType);
+  const program = (expression: string, expected: string, name: string) => {
+    const checked = checkExpression(withOld, expression);
+    if (checked.valid && checked.type === expected) return withOld.parse(expression);
+    const problem = checked.error ? checked.error.summary : `must evaluate to ${expected}, not ${checked.type}`;
+    throw unenforceable([{ path: [...path, name], problem: `${expression}: ${problem}` }]);
+  };
+  const { rule, messageExpression } = definition;
+  return {
+    definition,
+    evaluate: program(rule, 'bool', 'rule'),
+    isTransition: !plain.check(rule).valid,
+    ...(messageExpression && { message: program(messageExpression, 'string', 'messageExpression') }),
+  };
+}
+
+function leadsToField(schema: Schema, fieldPath: string): boolean {
+  let place: Schema | undefined = schema;
+  for (const name of fieldPath.slice(1).split('.')) place = place?.properties?.get(name);
+  return place !== undefined;
+}
+
+/** Runs every rule from `rules` downwards. `isUnchanged`: the value, or what it lies in, is as before. */
+export function runRules(rules: Rules, value: unknown, path: string, old?: unknown, isUnchanged = false): FieldError[] {
+  // A rule about a null or absent value belongs to the place above it.
+  if (value === null || value === undefined) return [];
+  const unchanged = isUnchanged || (old !== undefined && isDeepStrictEqual(value, old));
+  const own = rules.checks.length ? runChecks(rules, value, path, old, unchanged) : [];
+  const below = (child: Rules, entry: unknown, childAt: string, oldEntry: unknown) => runRules(child, entry, childAt, oldEntry, unchanged);
+  if (Array.isArray(value)) {
+    const { items, schema } = rules;
+    return items ? [...own, ...value.flatMap((item, at) => below(items, item, `${path}[${at}]`, continuedItem(schema, item, old)))] : own;
+  }
+  if (!isObject(value)) return own;
+  const nested = Object.entries(value).flatMap(([key, entry]) => {
+    const property = rules.properties.get(key);
+    if (property) return below(property, entry, childPath(path, key), fieldOf(old, key));
+    return rules.additionalProperties ? below(rules.additionalProperties, entry, `${path}[${key}]`, fieldOf(old, key)) : [];
+  });
+  return [...own, ...nested];
+}
+
+function runChecks({ schema, convert, checks }: Rules, value: unknown, path: string, old: unknown, isUnchanged: boolean): FieldError[] {
+  const self = convert(value);
+  const oldSelf = old === undefined || old === null ? undefined : convert(old);
+  return checks.flatMap((check) => {
+    const { rule, message, optionalOldSelf } = check.definition;
+    if (check.isTransition ? oldSelf === undefined && !optionalOldSelf : isUnchanged) return [];
+    const variables = { self, oldSelf: optionalOldSelf ? optional(oldSelf) : oldSelf };
+    try {
+      if (check.evaluate(variables) === true) return [];
+      return [failure(check, variables, schema, value, path)];
+    } catch (error) {
+      if (!(error instanceof EvaluationError)) throw error;
+      const problem = error.summary.charAt(0).toLowerCase() + error.summary.slice(1);
+      return [invalidValue(path || '<nil>', schema.type, `${problem} evaluating rule: ${message ?? rule}`)];
+    }
+  });
+}
+
+/** Empty if the expression fails: the plain message takes its place. */
+function computed(message: Check['message'], variables: Record<string, unknown>): string {
+  try {
+    return String(message?.(variables) ?? '').trim();
+  } catch (error) {
+    if (error instanceof EvaluationError) return '';
+    throw error;
+  }
+}
+
+const optional = (value: unknown) => (value === undefined ? Optional.none() : Optional.of(value));
+
+function failure(
+  { definition, message }: Check,
+  variables: Record<string, unknown>,
+  schema: Schema,
+  value: unknown,
+  path: string,
+): FieldError {
+  const detail = computed(message, variables) || definition.message?.trim() || `failed rule: ${definition.rule.trim()}`;
+  const field = `${path}${definition.fieldPath ?? ''}`.replace(/^\./, '') || '<nil>';
+  const shown = schema.type === 'object' || schema.type === 'array' ? '' : `: ${valueText(value)}`;
+  const reason = definition.reason ?? 'FieldValueInvalid';
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return { reason, message: `Forbidden: ${detail}`, field };
+    case 'FieldValueRequired':
+      return { reason, message: `Required value: ${detail}`, field };
+    case 'FieldValueDuplicate':
+      return { reason, message: `Duplicate value${shown}`, field };
+    case 'FieldValueInvalid':
+      return { reason, message: `Invalid value${shown}: ${detail}`, field };
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The embedded cluster: enough of the Kubernetes API for a first run and for tests, in this process, on an HTTPS port of its own. It is
+ * no cluster: nothing runs in it, and what it does not do it refuses with 501.
+ */
+
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { badRequest } from '../../../src/api/status.ts';
+import { type Backend, findObject, type WriteContext } from './backend.ts';
+import { bootstrapObjects } from './bootstrap.ts';
+import { builtinTypes } from './builtins.ts';
+import { CertificateSigner } from './certificate-signer.ts';
+import { createServerCertificate } from './certificates.ts';
+import { clusterKeys } from './cluster-keys.ts';
+import { customResourceType, definitionRules } from './custom-resources.ts';
+import { Journal } from './journal.ts';
+import { kubeconfigText } from './kubeconfig.ts';
+import { Lifecycle } from './lifecycle.ts';
+import type { KubernetesObject, StoredObject } from './objects.ts';
+import { Rbac } from './rbac.ts';
+import { ResourceRegistry } from './resources.ts';
+import { ApiServer } from './server.ts';
+import { Store } from './store.ts';
+import { TokenAuthenticator } from './token-authenticator.ts';
+import type { TokenWebhookOptions } from './token-webhook.ts';
+import type { TokenIssuer, UserInfo } from './tokens.ts';
+import type { IssuerOptions } from './trusted-issuer.ts';
+import { createObject, updateObject } from './write.ts';
+
+export interface ClusterOptions {
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** Default 0: any that is free. */
+  port?: number;
+  /** Without it everything is gone at the stop. */
+  dataDirectory?: string;
+  /** OpenID providers whose tokens count beside those of the cluster. They may start later. */
+  issuers?: readonly IssuerOptions[];
+  log?: (message: string) => void;
+  now?: () => Date;
+}
+
+const rbacCollections = ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'].map(
+  (resource) => `rbac.authorization.k8s.io/${resource}`,
+);
+const definitions = 'apiextensions.k8s.io/customresourcedefinitions';
+const administrator: UserInfo = { username: 'system:admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
+const defaultTokenSeconds = 24 * 3600;
+
+interface Parts {
+  backend: Backend;
+  server: ApiServer;
+  lifecycle: Lifecycle;
+  signer: CertificateSigner;
+  journal: Journal | undefined;
+  certificateAuthority: string;
+  url: string;
+  isNew: boolean;
+}
+
+export class Cluster {
+  readonly #parts: Parts;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    const { host = '127.0.0.1', port = 0, dataDirectory, issuers = [], log = () => {}, now = () => new Date() } = options;
+    if (dataDirectory !== undefined) await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+    const { authority, tokens } = await clusterKeys(dataDirectory, now);
+    const certificate = await createServerCertificate(authority, host, now());
+    const store = new Store();
+    const journal = dataDirectory === undefined ? undefined : Journal.open(dataDirectory, store);
+    const isNew = store.revision === 1;
+    const backend = createBackend(store, tokens, now);
+    for (const issuer of issuers) backend.authenticator.trust(issuer);
+    for (const object of bootstrapObjects) applyObject(backend, object, { replaces: false });
+    const lifecycle = new Lifecycle(backend);
+    const signer = new CertificateSigner(backend, authority);
+    // No watch was open while this was made; version 1 is then as old as in any other cluster.
+    store.compact();
+    const server = await ApiServer.start(backend, { host, port, certificate, clientAuthority: authority.certificate, log });
+    const url = `https://${host.includes(':') ? `[${host}]` : host.replace(/^0\.0\.0\.0$/, '127.0.0.1')}:${server.port}`;
+    return new Cluster({ backend, server, lifecycle, signer, journal, certificateAuthority: authority.certificate, url, isNew });
+  }
+
+  get url(): string {
+    return this.#parts.url;
+  }
+
+  /** Whether it started without objects of an earlier run. */
+  get isNew(): boolean {
+    return this.#parts.isNew;
+  }
+
+  /** PEM. */
+  get certificateAuthority(): string {
+    return this.#parts.certificateAuthority;
+  }
+
+  /** A bearer token for any identity, whether or not the cluster knows it. */
+  async issueToken(user: { username: string; uid?: string; groups?: string[] }, expiresInSeconds = defaultTokenSeconds): Promise<string> {
+    const { username, uid = '', groups = [] } = user;
+    const { token } = await this.#parts.backend.tokens.issue({ user: { username, uid, groups }, expiresInSeconds });
+    return token;
+  }
+
+  /** From now on tokens of this OpenID provider count, too. */
+  trustIssuer(issuer: IssuerOptions): void {
+    this.#parts.backend.authenticator.trust(issuer);
+  }
+
+  /** From now on this webhook is asked about tokens that nothing else verifies; its answers are kept for 10 s. */
+  askTokenWebhook(webhook: TokenWebhookOptions): void {
+    this.#parts.backend.authenticator.ask(webhook);
+  }
+
+  /** Creates or replaces as an administrator, status included. @throws StatusError as the API would answer */
+  async apply(...objects: KubernetesObject[]): Promise<KubernetesObject[]> {
+    return objects.map((object) => applyObject(this.#parts.backend, object, { replaces: true }));
+  }
+
+  /** The object of that kind and name, if there is one. */
+  get({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject | undefined {
+    const { backend } = this.#parts;
+    const type = backend.registry.find(apiVersion, kind);
+    if (!type) return undefined;
+    return findObject(backend, {
+      type,
+      name: metadata.name ?? '',
+      namespace: type.namespaced ? (metadata.namespace ?? 'default') : undefined,
+    });
+  }
+
+  /** YAML. */
+  kubeconfig(token: string): string {
+    return kubeconfigText({ server: this.url, certificateAuthority: this.certificateAuthority, token });
+  }
+
+  /** Readable by the owner only. */
+  async writeKubeconfig(path: string, token: string): Promise<void> {
+    await writeFile(`${path}.new`, this.kubeconfig(token), { mode: 0o600 });
+    await rename(`${path}.new`, path);
+  }
+
+  /** Forgets the past, as etcd does from time to time: older resource versions get 410. */
+  compact(): void {
+    this.#parts.backend.store.compact();
+  }
+
+  async stop(): Promise<void> {
+    const { backend, server, lifecycle, signer, journal } = this.#parts;
+    await server.stop();
+    await backend.authenticator.stop();
+    lifecycle.stop();
+    signer.stop();
+    journal?.close();
+  }
+}
+
+function createBackend(store: Store, tokens: TokenIssuer, now: () => Date): Backend {
+  const registry: ResourceRegistry = new ResourceRegistry(builtinTypes(definitionRules(() => registry, now)));
+  for (const definition of store.list(definitions) ?? []) serve(registry, definition);
+  let rbacRevision = 0;
+  store.subscribe(({ collection, type, object }) => {
+    if (rbacCollections.includes(collection)) rbacRevision += 1;
+    if (collection !== definitions) return;
+    if (type === 'DELETED') withdraw(registry, object);
+    else serve(registry, object);
+  });
+  const rbac = new Rbac({ list: (resource) => store.list(`rbac.authorization.k8s.io/${resource}`) ?? [], revision: () => rbacRevision });
+  return { store, registry, rbac, tokens, authenticator: new TokenAuthenticator(tokens, now), now };
+}
+
+function serve(registry: ResourceRegistry, definition: StoredObject): void {
+  const type = customResourceType(definition);
+  if (type) registry.set(type);
+  else withdraw(registry, definition);
+}
+
+function withdraw(registry: ResourceRegistry, { metadata }: StoredObject): void {
+  const [resource = '', ...group] = metadata.name.split('.');
+  registry.remove({ group: group.join('.'), resource });
+}
+
+function applyObject(backend: Backend, object: KubernetesObject, { replaces }: { replaces: boolean }): KubernetesObject {
+  const context: WriteContext = { backend, user: administrator, isDryRun: false, fieldValidation: 'Strict', warn: () => {} };
+  const type = backend.registry.find(object.apiVersion, object.kind);
+  if (!type) throw badRequest(`no matches for kind "${object.kind}" in version "${object.apiVersion}"`);
+  const { name = '', namespace } = object.metadata;
+  const target = { type, name, namespace: type.namespaced ? (namespace ?? 'default') : undefined };
+  const old = findObject(backend, target);
+  if (old && !replaces) return old;
+  const fresh = structuredClone(object);
+  const written = old
+    ? updateObject(context, target, { ...fresh, metadata: { ...fresh.metadata, resourceVersion: old.metadata.resourceVersion } }).object
+    : createObject(context, target, fresh);
+  if (!type.isCustom || !type.hasStatus || object.status === undefined) return written;
+  const withStatus = { ...structuredClone(written), status: structuredClone(object.status) };
+  return updateObject(context, target, withStatus, { subresource: 'status' }).object;
+}

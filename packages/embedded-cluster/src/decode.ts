@@ -1,0 +1,125 @@
+/**
+ * From a request body to an object: kind and version as the path says, metadata of known fields, the rest pruned to the schema.
+ * What was unknown is an error, a warning or nothing, as `fieldValidation` asks.
+ *
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
+ */
+
+import { invalidValue } from '../../../src/api/field-error.ts';
+import { badRequest, invalid, type StatusError } from '../../../src/api/status.ts';
+import { isJsonObject, type JsonObject, type KubernetesObject, type ObjectMeta, objectMeta, valueAt } from './objects.ts';
+import { apiVersionOf, type ResourceType } from './resources.ts';
+
+export interface Decoded {
+  object: KubernetesObject;
+  /** Dotted paths of what was dropped. */
+  unknownFields: string[];
+}
+
+/** Known upstream and not kept here. */
+const ignoredMetadata = new Set(['managedFields', 'selfLink']);
+
+/** The text of a JSON body. @throws StatusError 400 */
+export function parseJson(text: string, kind: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: invalid JSON`,
+    );
+  }
+  if (!isJsonObject(value)) {
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: not an object`,
+    );
+  }
+  return value;
+}
+
+/** Changes `body`. @throws StatusError 400 if it is not an object of this kind, version and shape. */
+export function decodeObject(type: ResourceType, body: JsonObject): Decoded {
+  checkKind(type, body);
+  if (!type.isCustom) dropNulls(body);
+  const { metadata, unknownFields } = decodeMetadata(type, body.metadata);
+  const object: KubernetesObject = { ...body, apiVersion: apiVersionOf(type), kind: type.kind, metadata };
+  unknownFields.push(...type.schema.prune(object));
+  if (!type.isCustom) refuseWrongTypes(type, object);
+  return { object, unknownFields };
+}
+
+function checkKind(type: ResourceType, body: JsonObject): void {
+  const expected = apiVersionOf(type);
+  const { apiVersion = type.isCustom ? undefined : expected, kind = type.isCustom ? undefined : type.kind } = body;
+  if (typeof kind !== 'string' || kind === '') throw missing(type, 'Kind', body);
+  if (typeof apiVersion !== 'string' || apiVersion === '') throw missing(type, 'apiVersion', body);
+  if (apiVersion !== expected) {
+    throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected})`);
+  }
+  if (kind === type.kind) return;
+  if (type.isCustom) throw otherKind(type, kind, body);
+  throw badRequest(`${kind} in version "${type.version}" cannot be handled as a ${type.kind}: unknown conversion`);
+}
+
+function missing({ kind }: ResourceType, field: string, body: JsonObject): StatusError {
+  const text = JSON.stringify(body);
+  const shown = text.length > 200 ? `${text.slice(0, 200)}...` : text;
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): Object '${field}' is missing in '${shown}'`);
+}
+
+function otherKind(type: ResourceType, kind: string, body: JsonObject): StatusError {
+  const name = valueAt(body, ['metadata', 'name']);
+  return invalid({ group: type.group, kind, name: typeof name === 'string' ? name : '' }, [
+    invalidValue('kind', kind, `must be ${type.kind}`),
+  ]);
+}
+
+function decodeMetadata(type: ResourceType, value: unknown): { metadata: ObjectMeta; unknownFields: string[] } {
+  const given = isJsonObject(value) ? { ...value } : {};
+  if (value !== undefined && value !== null && !isJsonObject(value)) throw notHandled(type, 'metadata must be an object');
+  dropNulls(given);
+  const parsed = objectMeta.safeParse(given);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw notHandled(type, `metadata.${issue?.path.join('.')}: ${issue?.message}`);
+  }
+  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(objectMeta.shape, key) && !ignoredMetadata.has(key));
+  return { metadata: withoutEmpty(parsed.data), unknownFields: unknown.map((key) => `metadata.${key}`) };
+}
+
+/** As Go's `omitempty`: what is empty is as if it had not been sent. */
+function withoutEmpty<T extends object>(value: T): T {
+  for (const [key, part] of Object.entries(value)) {
+    const isEmpty = part === '' || part === 0 || (typeof part === 'object' && Object.keys(part).length === 0);
+    if (isEmpty) Reflect.deleteProperty(value, key);
+  }
+  return value;
+}
+
+function dropNulls(value: unknown): void {
+  if (Array.isArray(value)) value.forEach(dropNulls);
+  else if (isJsonObject(value)) dropNullFields(value);
+}
+
+function dropNullFields(value: JsonObject): void {
+  for (const [key, part] of Object.entries(value)) {
+    if (part === null) delete value[key];
+    else dropNulls(part);
+  }
+}
+
+/** A built-in kind with a field of the wrong type does not even decode. */
+function refuseWrongTypes(type: ResourceType, object: KubernetesObject): void {
+  const wrong = type.schema.validate(object).find(({ reason }) => reason === 'FieldValueTypeInvalid');
+  if (wrong) throw notHandled(type, `json: cannot unmarshal ${wrong.field}: ${wrong.message}`);
+}
+
+const notHandled = ({ kind, version }: ResourceType, why: string) =>
+  badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+/** The text of a refusal for unknown fields. */
+export const strictDecodingError = (fields: readonly string[]) => `strict decoding error: ${fields.map(unknownField).join(', ')}`;
+export const unknownField = (field: string) => `unknown field ${JSON.stringify(field)}`;
+export const strictRefusal = (type: ResourceType, fields: readonly string[]) => notHandled(type, strictDecodingError(fields));

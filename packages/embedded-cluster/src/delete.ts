@@ -1,0 +1,144 @@
+/**
+ * Delete: at once, or, while finalizers hold the object, by a mark that the last of them to go completes.
+ *
+ * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/
+ */
+
+import { z } from 'zod';
+import { type FieldError, notSupported } from '../../../src/api/field-error.ts';
+import { badRequest, conflict, invalid, type Status, StatusError } from '../../../src/api/status.ts';
+import { admitByPolicies } from './admission.ts';
+import { type Backend, getObject, type Target } from './backend.ts';
+import { cleanupFinalizer } from './custom-resources.ts';
+import { keyOf, type StoredObject, timestamp } from './objects.ts';
+import { collectionOf, type ResourceType } from './resources.ts';
+import type { UserInfo } from './tokens.ts';
+
+const policies = ['Foreground', 'Background', 'Orphan'] as const;
+const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);
+
+const bodySchema = z.object({
+  gracePeriodSeconds: z.number().nullish(),
+  propagationPolicy: z.string().nullish(),
+  orphanDependents: z.boolean().nullish(),
+  preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
+  dryRun: z.array(z.string()).nullish(),
+});
+
+export interface DeleteOptions {
+  policy: (typeof policies)[number];
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
+  isDryRun: boolean;
+}
+
+/** Options from the body; from the query only if there is none. @throws StatusError 400 or 422 */
+export function deleteOptions(given: URLSearchParams, body: unknown): DeleteOptions {
+  const query = body === undefined ? given : new URLSearchParams();
+  const parsed = bodySchema.safeParse(body ?? {});
+  if (!parsed.success) throw badRequest('the body is no DeleteOptions');
+  const { propagationPolicy, orphanDependents, preconditions, dryRun } = parsed.data;
+  const wanted = propagationPolicy ?? query.get('propagationPolicy') ?? (orphanDependents ? 'Orphan' : 'Background');
+  const dryRuns = dryRun ?? query.getAll('dryRun').filter(Boolean);
+  const policy = policies.find((one) => one === wanted);
+  const errors: FieldError[] = policy ? [] : [notSupported('propagationPolicy', wanted, [...policies, 'nil'])];
+  if (dryRuns.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRuns, ['All']));
+  if (!policy || errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions', name: '' }, errors);
+  return {
+    policy,
+    isDryRun: dryRuns.length > 0,
+    uid: preconditions?.uid ?? undefined,
+    resourceVersion: preconditions?.resourceVersion ?? undefined,
+  };
+}
+
+/**
+ * What is left of the object, with its mark.
+ *
+ * @param user who asks for it; left out by the cluster itself, which no policy keeps from it
+ * @throws StatusError 403, 404 or 409
+ */
+export function deleteObject(
+  backend: Backend,
+  target: Target,
+  options: DeleteOptions,
+  user?: UserInfo,
+): { object: StoredObject; isGone: boolean } {
+  const { type, name } = target;
+  const old = getObject(backend, target);
+  if (type.kind === 'Namespace' && protectedNamespaces.has(name)) {
+    throw new StatusError(403, 'Forbidden', `namespaces "${name}" is forbidden: this namespace may not be deleted`, {
+      details: { name, kind: 'namespaces' },
+    });
+  }
+  checkPreconditions(type, old, options);
+  const { isDryRun } = options;
+  if (user) admitByPolicies(backend, { type, operation: 'DELETE', object: undefined, old, user, isDryRun });
+  const marked = markedForDeletion(backend, type, old, options);
+  if (!marked) {
+    if (!options.isDryRun) backend.store.remove(collectionOf(type), keyOf(old));
+    return { object: old, isGone: true };
+  }
+  if (marked === old || options.isDryRun) return { object: marked, isGone: false };
+  return { object: backend.store.put(collectionOf(type), marked), isGone: false };
+}
+
+function checkPreconditions(type: ResourceType, { metadata }: StoredObject, { uid, resourceVersion }: DeleteOptions): void {
+  // Here, other than elsewhere, upstream names the kind.
+  const subject = { group: type.group, resource: type.kind };
+  if (uid !== undefined && uid !== metadata.uid) {
+    throw conflict(
+      subject,
+      metadata.name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    throw conflict(
+      subject,
+      metadata.name,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
+    );
+  }
+}
+
+/** Undefined if nothing holds the object; the object itself if it was marked before. */
+function markedForDeletion(backend: Backend, type: ResourceType, old: StoredObject, { policy }: DeleteOptions): StoredObject | undefined {
+  const finalizers = new Set(old.metadata.finalizers ?? []);
+  if (policy !== 'Orphan') finalizers.delete('orphan');
+  if (policy !== 'Foreground') finalizers.delete('foregroundDeletion');
+  if (policy === 'Orphan') finalizers.add('orphan');
+  if (policy === 'Foreground') finalizers.add('foregroundDeletion');
+  if (type.kind === 'CustomResourceDefinition') finalizers.add(cleanupFinalizer);
+  if (finalizers.size === 0 && type.kind !== 'Namespace') return undefined;
+  if (old.metadata.deletionTimestamp) return old;
+  const { generation } = old.metadata;
+  const marked: StoredObject = {
+    ...old,
+    metadata: {
+      ...old.metadata,
+      ...(generation !== undefined && { generation: generation + 1 }),
+      deletionTimestamp: timestamp(backend.now()),
+      ...(type.kind !== 'Namespace' && { deletionGracePeriodSeconds: 0 }),
+      ...(finalizers.size > 0 && { finalizers: [...finalizers] }),
+    },
+  };
+  if (type.kind === 'Namespace') marked.status = { phase: 'Terminating' };
+  return marked;
+}
+
+/** The answer to a deletion. */
+export function deletionAnswer(
+  type: ResourceType,
+  { object, isGone }: { object: StoredObject; isGone: boolean },
+): StoredObject | Omit<Status, 'message' | 'code'> {
+  if (!isGone || type.kind === 'ServiceAccount') return object;
+  const { name, uid } = object.metadata;
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name, ...(type.group && { group: type.group }), kind: type.resource, uid },
+  };
+}

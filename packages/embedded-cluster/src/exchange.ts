@@ -1,0 +1,74 @@
+/** One request and its answer: the body that came, and the JSON that goes. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import getRawBody from 'raw-body';
+import { entityTooLarge, StatusError } from '../../../src/api/status.ts';
+import { warningHeaders } from '../../../src/api/warning.ts';
+import type { Backend } from './backend.ts';
+import { parseJson } from './decode.ts';
+import type { JsonObject } from './objects.ts';
+import { decodeProtobuf } from './protobuf.ts';
+import { bodyFormatUnknown } from './refusals.ts';
+import type { RequestInfo } from './request-info.ts';
+import type { UserInfo } from './tokens.ts';
+
+const maximumBodyBytes = 3 * 1024 * 1024;
+const jsonType = 'application/json';
+const protobufType = 'application/vnd.kubernetes.protobuf';
+
+export interface Exchange {
+  backend: Backend;
+  request: IncomingMessage;
+  response: ServerResponse;
+  info: RequestInfo;
+  user: UserInfo;
+}
+
+/** The body, whole. @throws StatusError 413 */
+export async function bodyBytes({ request }: Exchange): Promise<Buffer> {
+  try {
+    return await getRawBody(request, { limit: maximumBodyBytes });
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large';
+    if (isTooLarge) throw entityTooLarge(`Request entity too large: limit is ${maximumBodyBytes}`);
+    throw new StatusError(400, 'BadRequest', 'the body could not be read', { cause: error });
+  }
+}
+
+/** The object in the body, undefined without a body. `kind` is what is expected. @throws StatusError 400, 413 or 415 */
+export async function bodyObject(exchange: Exchange, kind: string): Promise<JsonObject | undefined> {
+  const [mediaType = ''] = (exchange.request.headers['content-type'] || jsonType).split(';');
+  const bytes = await bodyBytes(exchange);
+  if (bytes.length === 0) return undefined;
+  const given = mediaType.trim().toLowerCase();
+  if (given === jsonType) return parseJson(bytes.toString(), kind);
+  const decoded = given === protobufType ? decodeProtobuf(bytes) : undefined;
+  if (!decoded) throw bodyFormatUnknown(given === protobufType ? [jsonType] : [jsonType, protobufType]);
+  return decoded;
+}
+
+/** The same where a body is a must. */
+export async function requiredObject(exchange: Exchange, kind: string): Promise<JsonObject> {
+  return (await bodyObject(exchange, kind)) ?? parseJson('', kind);
+}
+
+export function sendJson(
+  { request, response }: Pick<Exchange, 'request' | 'response'>,
+  code: number,
+  body: unknown,
+  contentType = 'application/json',
+): void {
+  const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
+  response.writeHead(code, { 'Content-Type': contentType, 'Content-Length': bytes.length, 'Cache-Control': 'no-cache, private' });
+  response.end(request.method === 'HEAD' ? undefined : bytes);
+}
+
+export function sendText({ request, response }: Pick<Exchange, 'request' | 'response'>, code: number, text: string): void {
+  response.writeHead(code, { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}
+
+/** A warning header; kubectl shows its text. */
+export function addWarning({ response }: Pick<Exchange, 'response'>, text: string): void {
+  response.appendHeader('Warning', warningHeaders([text]));
+}

@@ -1,0 +1,63 @@
+/**
+ * The options of lists and watches: which go together, and what they mean when they are left out.
+ *
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#resourceversion-in-metadata
+ */
+
+import { type FieldError, forbidden, notSupported } from '../../../src/api/field-error.ts';
+import { badRequest, invalid } from '../../../src/api/status.ts';
+import { unclassified } from './refusals.ts';
+import { isTrue } from './request-info.ts';
+
+const refuse = (detail: string) => forbidden('resourceVersionMatch', detail);
+
+/** @throws StatusError 422 */
+export function checkOptions(query: URLSearchParams, { isWatch }: { isWatch: boolean }): void {
+  const errors = isWatch ? watchErrors(query) : listErrors(query);
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions', name: '' }, errors);
+}
+
+function watchErrors(query: URLSearchParams): FieldError[] {
+  const match = query.get('resourceVersionMatch') ?? '';
+  if (query.has('sendInitialEvents')) {
+    return match === 'NotOlderThan' ? [] : [refuse('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')];
+  }
+  if (!match) return [];
+  const unasked = refuse('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  return match === 'NotOlderThan' ? [unasked] : [unasked, notSupported('resourceVersionMatch', match, ['NotOlderThan'])];
+}
+
+function listErrors(query: URLSearchParams): FieldError[] {
+  const match = query.get('resourceVersionMatch') ?? '';
+  const version = query.get('resourceVersion') ?? '';
+  const errors = query.has('sendInitialEvents') ? [forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list')] : [];
+  if (!match) return errors;
+  if (!version) errors.push(refuse('resourceVersionMatch is forbidden unless resourceVersion is provided'));
+  if (query.get('continue')) errors.push(refuse('resourceVersionMatch is forbidden when continue is provided'));
+  const known = ['Exact', 'NotOlderThan'];
+  if (!known.includes(match)) errors.push(notSupported('resourceVersionMatch', match, [...known, '']));
+  if (match === 'Exact' && version === '0') errors.push(refuse('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  return errors;
+}
+
+/** A resource version as a number, 0 for none. @throws StatusError 400, or 500 for a watch, as upstream */
+export function revisionOf(query: URLSearchParams, { isWatch = false } = {}): number {
+  const text = query.get('resourceVersion');
+  if (!text) return 0;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const quoted = JSON.stringify(text);
+  const problem = `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`;
+  throw isWatch ? unclassified(problem) : badRequest(`invalid resource version: ${problem}`);
+}
+
+/** 0: no limit. @throws StatusError 400 */
+export function limitOf(query: URLSearchParams): number {
+  const text = query.get('limit') ?? '0';
+  if (!/^-?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  // Version 0 is answered from memory upstream, whole.
+  return query.get('resourceVersion') === '0' && !query.get('continue') ? 0 : Math.max(Number(text), 0);
+}
+
+/** `sendInitialEvents`, and the absent version, which asks for the same without saying so. */
+export const wantsInitialEvents = (query: URLSearchParams) =>
+  query.has('sendInitialEvents') ? isTrue(query.get('sendInitialEvents')) : ['', '0'].includes(query.get('resourceVersion') ?? '');

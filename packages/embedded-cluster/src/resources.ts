@@ -1,0 +1,96 @@
+/** Which resources the API serves: the built-in ones, and those that CustomResourceDefinitions add while it runs. */
+
+import type { FieldError } from '../../../src/api/field-error.ts';
+import type { GroupResource } from '../../../src/api/status.ts';
+import type { JsonObject, KubernetesObject, StoredObject } from './objects.ts';
+import type { AccessAttributes } from './rbac.ts';
+import type { CompiledSchema } from './schema.ts';
+import type { MergedLists } from './strategic-patch.ts';
+import type { UserInfo } from './tokens.ts';
+
+/** A column of `kubectl get`; `priority` above 0 shows with `-o wide` only. */
+export interface Column {
+  name: string;
+  type: string;
+  format?: string;
+  description?: string;
+  priority: number;
+  cell(object: KubernetesObject, now: Date): unknown;
+}
+
+/** A write as the rules of a kind see it. */
+export interface WriteRequest {
+  user: UserInfo;
+  subresource: string | undefined;
+  now: Date;
+  may(access: AccessAttributes): boolean;
+}
+
+export interface ResourceType extends GroupResource {
+  version: string;
+  kind: string;
+  singular: string;
+  shortNames: readonly string[];
+  categories: readonly string[];
+  namespaced: boolean;
+  /** Defined by a CustomResourceDefinition. */
+  isCustom: boolean;
+  hasStatus: boolean;
+  /** Beside `status`: parts of the object that are changed apart from the rest, `prepare` knows how. */
+  subresources: readonly string[];
+  /** Counts changes of what is neither metadata nor status in `metadata.generation`. */
+  hasGeneration: boolean;
+  /** An update may leave the resource version out, and so overwrite whatever is there. */
+  allowsUnconditionalUpdate: boolean;
+  /** PUT makes the object if it is not there. */
+  allowsCreateOnUpdate: boolean;
+  schema: CompiledSchema;
+  openAPISchema: JsonObject;
+  columns: readonly Column[];
+  /** Dotted paths, beside metadata.name and metadata.namespace. */
+  selectableFields: readonly string[];
+  /** Which lists a strategic merge patch merges item by item. */
+  mergedLists: MergedLists;
+  verbs: readonly string[];
+  nameProblems(name: string): string[];
+  /** Fills in what upstream fills in before validation; may change `object`, never `old`. */
+  prepare?(object: KubernetesObject, old: StoredObject | undefined, request: WriteRequest): void;
+  validate?(object: KubernetesObject, old: StoredObject | undefined, request: WriteRequest): FieldError[];
+  /** What upstream's admission refuses. @throws StatusError 403 */
+  admit?(object: StoredObject, old: StoredObject | undefined, request: WriteRequest): void;
+}
+
+export const storedVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const;
+
+export const collectionOf = ({ group, resource }: GroupResource) => `${group}/${resource}`;
+export const apiVersionOf = ({ group, version }: { group: string; version: string }) => (group ? `${group}/${version}` : version);
+export const listKindOf = ({ kind }: { kind: string }) => `${kind}List`;
+
+/** The served resources by group and plural; one version each. */
+export class ResourceRegistry {
+  readonly #types = new Map<string, ResourceType>();
+
+  constructor(types: readonly ResourceType[]) {
+    for (const type of types) this.set(type);
+  }
+
+  set(type: ResourceType): void {
+    this.#types.set(collectionOf(type), type);
+  }
+
+  remove(target: GroupResource): void {
+    this.#types.delete(collectionOf(target));
+  }
+
+  get(target: GroupResource): ResourceType | undefined {
+    return this.#types.get(collectionOf(target));
+  }
+
+  find(apiVersion: string, kind: string): ResourceType | undefined {
+    return this.all().find((type) => type.kind === kind && apiVersionOf(type) === apiVersion);
+  }
+
+  all(): ResourceType[] {
+    return [...this.#types.values()];
+  }
+}

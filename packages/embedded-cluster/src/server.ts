@@ -1,0 +1,106 @@
+/** The HTTPS listener: each request is authenticated, authorized and then answered, in the order of the API server. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { internalError, StatusError } from '../../../src/api/status.ts';
+import { authenticate, forbiddenAccess, impersonate } from './authentication.ts';
+import type { Backend } from './backend.ts';
+import type { Authority } from './certificates.ts';
+import { type Exchange, sendJson } from './exchange.ts';
+import { answerPath } from './path-answers.ts';
+import { attributesOf, requestInfo } from './request-info.ts';
+import { answerResource } from './resource-verbs.ts';
+
+const maximumHeaderBytes = 64 * 1024;
+const requestTimeoutMs = 60_000;
+
+export interface ServerOptions {
+  host: string;
+  port: number;
+  certificate: Authority;
+  /** PEM; whose client certificates count. */
+  clientAuthority: string;
+  log: (message: string) => void;
+}
+
+export class ApiServer {
+  readonly #server: Server;
+  readonly #backend: Backend;
+  readonly #log: (message: string) => void;
+
+  private constructor(backend: Backend, { certificate, clientAuthority, log }: ServerOptions) {
+    this.#backend = backend;
+    this.#log = log;
+    this.#server = createServer(
+      {
+        cert: certificate.certificate,
+        key: certificate.key,
+        // Asked for, not required: most come with a token.
+        ca: clientAuthority,
+        requestCert: true,
+        rejectUnauthorized: false,
+        maxHeaderSize: maximumHeaderBytes,
+        requestTimeout: requestTimeoutMs,
+      },
+      (request, response) => void this.#handle(request, response),
+    );
+  }
+
+  static async start(backend: Backend, options: ServerOptions): Promise<ApiServer> {
+    const api = new ApiServer(backend, options);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    api.#server.once('error', reject);
+    api.#server.listen(options.port, options.host, resolve);
+    await promise;
+    api.#server.off('error', reject);
+    return api;
+  }
+
+  get port(): number {
+    const address: string | AddressInfo | null = this.#server.address();
+    return typeof address === 'object' && address ? address.port : 0;
+  }
+
+  /** Ends watches, too. */
+  async stop(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#server.close(() => resolve());
+    this.#server.closeAllConnections();
+    await promise;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#answer(request, response);
+    } catch (error) {
+      this.#refuse({ request, response }, error);
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const backend = this.#backend;
+    const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
+    const caller = await authenticate(request, backend);
+    const user = impersonate(request, caller, backend.rbac);
+    const attributes = attributesOf(info);
+    const decision = backend.rbac.authorize(user, attributes);
+    if (!decision.allowed) throw forbiddenAccess(user, attributes, decision.reason);
+    const exchange: Exchange = { backend, request, response, info, user };
+    if (info.isResource) await answerResource(exchange);
+    else answerPath(exchange);
+  }
+
+  #refuse({ request, response }: Pick<Exchange, 'request' | 'response'>, error: unknown): void {
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    if (!(error instanceof StatusError)) this.#log(`${request.method} failed: ${error instanceof Error ? error.stack : String(error)}`);
+    const answer = error instanceof StatusError ? error : internalError();
+    for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
+    // What is left of the body is not read.
+    if (!request.complete) response.setHeader('Connection', 'close');
+    sendJson({ request, response }, answer.status.code, answer.status);
+  }
+}

@@ -1,0 +1,91 @@
+/** Resources that are asked and not stored: reviews and token requests. */
+
+import { invalidValue } from '../../../src/api/field-error.ts';
+import { invalid, notImplemented } from '../../../src/api/status.ts';
+import { type Backend, getObject } from './backend.ts';
+import { timestamp, valueAt } from './objects.ts';
+import { createReview, createSelfSubjectReview, createTokenReview } from './reviews.ts';
+import type { UserInfo } from './tokens.ts';
+
+export interface VirtualResource {
+  group: string;
+  version: string;
+  resource: string;
+  kind: string;
+  namespaced: boolean;
+  create(request: { backend: Backend; user: UserInfo; namespace?: string | undefined }, body: unknown): object | Promise<object>;
+}
+
+const authorizationReview = (resource: Parameters<typeof createReview>[0], kind: string): VirtualResource => ({
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  resource,
+  kind,
+  namespaced: resource === 'localsubjectaccessreviews',
+  create: ({ backend: { rbac }, user, namespace }, body) => createReview(resource, { rbac, user, ...(namespace && { namespace }) }, body),
+});
+
+export const virtualResources: readonly VirtualResource[] = [
+  {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    resource: 'selfsubjectreviews',
+    kind: 'SelfSubjectReview',
+    namespaced: false,
+    create: ({ user }, body) => createSelfSubjectReview(user, body),
+  },
+  {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    resource: 'tokenreviews',
+    kind: 'TokenReview',
+    namespaced: false,
+    create: ({ backend }, body) => createTokenReview(backend.authenticator, body),
+  },
+  authorizationReview('localsubjectaccessreviews', 'LocalSubjectAccessReview'),
+  authorizationReview('selfsubjectaccessreviews', 'SelfSubjectAccessReview'),
+  authorizationReview('selfsubjectrulesreviews', 'SelfSubjectRulesReview'),
+  authorizationReview('subjectaccessreviews', 'SubjectAccessReview'),
+];
+
+const minimumTokenSeconds = 600;
+const maximumTokenSeconds = 2 ** 32;
+const defaultTokenSeconds = 3600;
+
+/** `serviceaccounts/token`. @throws StatusError 404, 422 or 501 */
+export async function createServiceAccountToken(
+  backend: Backend,
+  target: { namespace: string; name: string },
+  body: unknown,
+): Promise<object> {
+  const { namespace, name } = target;
+  const type = backend.registry.get({ group: '', resource: 'serviceaccounts' });
+  if (!type) throw notImplemented('service accounts');
+  const account = getObject(backend, { type, ...target });
+  if (valueAt(body, ['spec', 'boundObjectRef'])) throw notImplemented('tokens bound to an object');
+  const seconds = valueAt(body, ['spec', 'expirationSeconds']) ?? defaultTokenSeconds;
+  if (typeof seconds !== 'number' || seconds < minimumTokenSeconds || seconds > maximumTokenSeconds) {
+    const limit =
+      Number(seconds) > maximumTokenSeconds
+        ? 'may not specify a duration larger than 2^32 seconds'
+        : 'may not specify a duration less than 10 minutes';
+    throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest', name: '' }, [
+      invalidValue('spec.expirationSeconds', seconds, limit),
+    ]);
+  }
+  const wanted = valueAt(body, ['spec', 'audiences']);
+  const audiences = Array.isArray(wanted) && wanted.length > 0 ? wanted.map(String) : undefined;
+  const user = {
+    username: `system:serviceaccount:${namespace}:${name}`,
+    uid: account.metadata.uid,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+  };
+  const status = await backend.tokens.issue({ user, expiresInSeconds: seconds, ...(audiences && { audiences }) });
+  return {
+    kind: 'TokenRequest',
+    apiVersion: 'authentication.k8s.io/v1',
+    metadata: { name, namespace, creationTimestamp: timestamp(backend.now()) },
+    spec: { audiences: audiences ?? ['https://kubernetes.default.svc'], expirationSeconds: seconds, boundObjectRef: null },
+    status,
+  };
+}

@@ -1,0 +1,283 @@
+/**
+ * Create and update: what a client sent becomes what is stored, with the fields that only the server sets, defaults, validation and
+ * optimistic concurrency.
+ *
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/
+ */
+
+import { randomInt, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { invalidValue } from '../../../src/api/field-error.ts';
+import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '../../../src/api/status.ts';
+import { type Admission, admitByPolicies } from './admission.ts';
+import { type Backend, findObject, getObject, type Target, type WriteContext } from './backend.ts';
+import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';
+import { refuseEscalation } from './escalation.ts';
+import { metadataErrors } from './metadata.ts';
+import { type JsonObject, type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
+import { unclassified } from './refusals.ts';
+import { collectionOf, type ResourceType, type WriteRequest } from './resources.ts';
+
+const nameCharacters = 'bcdfghjklmnpqrstvwxz2456789';
+const generatedNameAttempts = 8;
+
+/** @throws StatusError 400, 403, 404, 409 or 422 */
+export function createObject(context: WriteContext, { type, namespace }: Omit<Target, 'name'>, body: JsonObject): StoredObject {
+  const { backend } = context;
+  const { object, unknownFields } = decodeObject(type, body);
+  reportUnknown(context, unknownFields, () => strictRefusal(type, unknownFields));
+  placeInNamespace(object, namespace);
+  if (object.metadata.resourceVersion) throw unclassified('resourceVersion should not be set on objects to be created');
+  const stored = withServerFields(context, type, object);
+  requireNamespace(backend, type, stored);
+  refuseWhileTerminating(backend, type);
+  if (type.isCustom && type.hasStatus) delete stored.status;
+  const request = writeRequest(context);
+  finish(type, stored, undefined, request);
+  admitWrite(context, type, { operation: 'CREATE', object: stored, old: undefined });
+  if (findObject(backend, { type, namespace, name: stored.metadata.name })) throw alreadyExists(type, stored.metadata.name);
+  refuseEscalation(context, type, stored);
+  type.admit?.(stored, undefined, request);
+  if (context.isDryRun) return withoutVersion(stored);
+  return backend.store.put(collectionOf(type), stored);
+}
+
+function admitWrite(
+  { backend, user, isDryRun }: WriteContext,
+  type: ResourceType,
+  write: Pick<Admission, 'operation' | 'subresource' | 'object' | 'old'>,
+): void {
+  admitByPolicies(backend, { ...write, type, user, isDryRun });
+}
+
+const writeRequest = ({ backend, user }: WriteContext, subresource?: string): WriteRequest => ({
+  user,
+  subresource,
+  now: backend.now(),
+  may: (access) => backend.rbac.authorize(user, access).allowed,
+});
+
+/** What was never written has no version. */
+function withoutVersion(object: StoredObject): StoredObject {
+  Reflect.deleteProperty(object.metadata, 'resourceVersion');
+  return object;
+}
+
+export interface UpdateOptions {
+  subresource?: string | undefined;
+  /** The body was made by a patch of the stored object; errors name the patch then. */
+  isPatch?: boolean;
+}
+
+/** The object after the update, and whether it was made by it. @throws StatusError 400, 404, 409 or 422 */
+export function updateObject(
+  context: WriteContext,
+  target: Target,
+  body: JsonObject,
+  { subresource, isPatch = false }: UpdateOptions = {},
+): { object: StoredObject; isCreated: boolean } {
+  const { type, namespace, name } = target;
+  const attempt = <T>(work: () => T) => (isPatch ? orPatchRefusal(body, work) : work());
+  const { object, unknownFields } = attempt(() => decodeObject(type, body));
+  reportUnknown(context, unknownFields, () =>
+    isPatch ? patchRefusal(body, strictDecodingError(unknownFields)) : strictRefusal(type, unknownFields),
+  );
+  checkName(object, name);
+  placeInNamespace(object, namespace);
+  const old = findObject(context.backend, target);
+  if (!old) {
+    if (!type.allowsCreateOnUpdate || subresource) throw notFound(type, name);
+    if (object.metadata.resourceVersion)
+      throw conflict(type, name, 'the object has been modified; please apply your changes to the latest version and try again');
+    return { object: createObject(context, target, { ...object }), isCreated: true };
+  }
+  checkVersion(type, object, old, isPatch);
+  const updated = subresource ? withStatusOf(type, object, old) : withSpecOf(type, object, old);
+  const request = writeRequest(context, subresource);
+  attempt(() => finish(type, updated, old, request));
+  admitWrite(context, type, { operation: 'UPDATE', subresource, object: updated, old });
+  refuseEscalation(context, type, updated, old);
+  type.admit?.(updated, old, request);
+  return { object: store(context, type, updated, old), isCreated: false };
+}
+
+function store({ backend, isDryRun }: WriteContext, type: ResourceType, updated: StoredObject, old: StoredObject): StoredObject {
+  // Upstream writes nothing, and keeps the version, if nothing changed.
+  if (isDeepStrictEqual(updated, old)) return old;
+  if (isDryRun) return updated;
+  const collection = collectionOf(type);
+  const stored = backend.store.put(collection, updated);
+  if (stored.metadata.deletionTimestamp && !hasFinalizers(stored)) backend.store.remove(collection, keyIn(stored));
+  return stored;
+}
+
+const keyIn = ({ metadata }: StoredObject) => (metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name);
+
+/** Something still has to happen before the object may go. */
+function hasFinalizers(object: StoredObject): boolean {
+  return (object.metadata.finalizers?.length ?? 0) > 0 || object.kind === 'Namespace';
+}
+
+function reportUnknown(context: WriteContext, fields: readonly string[], refusal: () => StatusError): void {
+  if (fields.length === 0 || context.fieldValidation === 'Ignore') return;
+  if (context.fieldValidation === 'Strict') throw refusal();
+  for (const field of fields) context.warn(unknownField(field));
+}
+
+const patchRefusal = (body: JsonObject, why: string) =>
+  invalid({ group: '', kind: '', name: '' }, [invalidValue('patch', JSON.stringify(body), why)]);
+
+/** What a patch makes of an object is not what the client sent: that it cannot be decoded is the patch's fault. */
+function orPatchRefusal<T>(body: JsonObject, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof StatusError && error.status.code === 400) throw patchRefusal(body, error.message);
+    throw error;
+  }
+}
+
+function checkName({ metadata }: KubernetesObject, name: string): void {
+  if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+}
+
+function placeInNamespace({ metadata }: KubernetesObject, namespace: string | undefined): void {
+  if (namespace === undefined) {
+    delete metadata.namespace;
+    return;
+  }
+  if (metadata.namespace && metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  metadata.namespace = namespace;
+}
+
+function withServerFields({ backend }: WriteContext, type: ResourceType, object: KubernetesObject): StoredObject {
+  const { deletionTimestamp: _time, deletionGracePeriodSeconds: _grace, generation: _generation, ...metadata } = object.metadata;
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      name: metadata.name ?? generatedName(backend, type, metadata),
+      uid: randomUUID(),
+      resourceVersion: '',
+      creationTimestamp: timestamp(backend.now()),
+      ...(type.hasGeneration && { generation: 1 }),
+    },
+  };
+}
+
+/** Empty without a prefix, which validation then refuses. */
+function generatedName(backend: Backend, type: ResourceType, { generateName, namespace }: KubernetesObject['metadata']): string {
+  if (!generateName) return '';
+  let name = '';
+  for (let attempt = 0; attempt < generatedNameAttempts; attempt += 1) {
+    const suffix = Array.from({ length: 5 }, () => nameCharacters.charAt(randomInt(nameCharacters.length))).join('');
+    name = generateName.slice(0, 58) + suffix;
+    if (!findObject(backend, { type, namespace, name })) break;
+  }
+  return name;
+}
+
+function requireNamespace(backend: Backend, type: ResourceType, { metadata }: StoredObject): void {
+  const type_ = backend.registry.get({ group: '', resource: 'namespaces' });
+  if (!type.namespaced || !metadata.namespace || !type_) return;
+  const namespace = getObject(backend, { type: type_, name: metadata.namespace });
+  if (!namespace.metadata.deletionTimestamp) return;
+  const subject = type.group ? `${type.resource}.${type.group}` : type.resource;
+  throw new StatusError(
+    403,
+    'Forbidden',
+    `${subject} "${metadata.name}" is forbidden: unable to create new content in namespace ${metadata.namespace} because it is being terminated`,
+    {
+      details: {
+        name: metadata.name,
+        ...(type.group && { group: type.group }),
+        kind: type.resource,
+        causes: [
+          { reason: 'NamespaceTerminating', message: `namespace ${metadata.namespace} is being terminated`, field: 'metadata.namespace' },
+        ],
+      },
+    },
+  );
+}
+
+function refuseWhileTerminating(backend: Backend, type: ResourceType): void {
+  if (!type.isCustom) return;
+  const definition = backend.store.get('apiextensions.k8s.io/customresourcedefinitions', `${type.resource}.${type.group}`);
+  if (definition?.metadata.deletionTimestamp) {
+    throw new StatusError(405, 'MethodNotAllowed', 'create not allowed while custom resource definition is terminating', {
+      details: { group: type.group, kind: type.resource },
+    });
+  }
+}
+
+function checkVersion(type: ResourceType, { metadata }: KubernetesObject, old: StoredObject, isPatch: boolean): void {
+  const { uid, resourceVersion } = metadata;
+  if (uid && uid !== old.metadata.uid && !isPatch) {
+    throw conflict(type, old.metadata.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
+  }
+  if (!resourceVersion || resourceVersion === '0') {
+    if (type.allowsUnconditionalUpdate) return;
+    throw invalid({ group: type.group, kind: type.resource, name: old.metadata.name }, [
+      { reason: 'FieldValueInvalid', message: 'Invalid value: 0: must be specified for an update', field: 'metadata.resourceVersion' },
+    ]);
+  }
+  if (!/^\d+$/.test(resourceVersion)) throw unclassified(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+  if (resourceVersion !== old.metadata.resourceVersion) {
+    throw conflict(type, old.metadata.name, 'the object has been modified; please apply your changes to the latest version and try again');
+  }
+}
+
+/** The status endpoint, and others like it, take the status and nothing else. */
+function withStatusOf(type: ResourceType, { status, metadata }: KubernetesObject, old: StoredObject): StoredObject {
+  const { status: _old, ...rest } = structuredClone(old);
+  const { labels, annotations } = metadata;
+  const kept = type.isCustom ? rest.metadata : { ...rest.metadata, ...(labels && { labels }), ...(annotations && { annotations }) };
+  return { ...rest, apiVersion: old.apiVersion, kind: old.kind, metadata: kept, ...(status !== undefined && { status }) };
+}
+
+/** The main endpoint takes everything but the status, if that has an endpoint of its own. */
+function withSpecOf(type: ResourceType, object: KubernetesObject, old: StoredObject): StoredObject {
+  const { uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation, generateName } = old.metadata;
+  const updated: StoredObject = {
+    ...object,
+    metadata: {
+      ...(generateName && { generateName }),
+      ...object.metadata,
+      name: old.metadata.name,
+      uid: object.metadata.uid ?? uid,
+      resourceVersion,
+      creationTimestamp,
+      ...(deletionTimestamp && { deletionTimestamp }),
+      ...(deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds }),
+      ...(generation !== undefined && { generation }),
+    },
+  };
+  if (!deletionTimestamp) delete updated.metadata.deletionTimestamp;
+  if (type.hasStatus) {
+    delete updated.status;
+    if (old.status !== undefined) updated.status = structuredClone(old.status);
+  }
+  // A namespace's finalizers have an endpoint of their own.
+  if (type.kind === 'Namespace') updated.spec = structuredClone(old.spec);
+  return updated;
+}
+
+/** Defaults, then every check, then the generation. Changes `object`. */
+function finish(type: ResourceType, object: StoredObject, old: StoredObject | undefined, request: WriteRequest): void {
+  type.schema.applyDefaults(object);
+  type.prepare?.(object, old, request);
+  const own = type.validate?.(object, old, request) ?? [];
+  const causes = [...metadataErrors(type, object, old), ...type.schema.validate(object, old), ...own];
+  if (causes.length > 0) throw invalid({ group: type.group, kind: type.kind, name: object.metadata.name }, causes);
+  if (old && type.hasGeneration && !isDeepStrictEqual(versionedPart(type, object), versionedPart(type, old))) {
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  }
+}
+
+function versionedPart(type: ResourceType, object: StoredObject) {
+  const { metadata: _metadata, status, ...rest } = object;
+  return type.hasStatus ? rest : { ...rest, status };
+}

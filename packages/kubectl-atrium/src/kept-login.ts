@@ -1,0 +1,82 @@
+/** The login that is kept on this machine: used, renewed or replaced, by one process at a time. */
+import type { Issuer } from './issuer.ts';
+import type { LogIn, Ways } from './settings.ts';
+import { CommandError, say, type Terminal } from './terminal.ts';
+import { TokenCache } from './token-cache.ts';
+import { claimsOf, type Tokens } from './tokens.ts';
+
+/** A token with less life than this might be over before the API server sees it. */
+const leastLifeMs = 10_000;
+/** How long a process that cannot log in waits for another one that may. */
+const waitMs = 60_000;
+
+export interface Wanted {
+  logIn: LogIn;
+  ways: Ways;
+}
+
+/** @throws CommandError if there is none that counts, and no terminal to ask for a new one in */
+export async function currentTokens({ logIn, ways }: Wanted, { isInteractive }: { isInteractive: boolean }, terminal: Terminal) {
+  const cache = new TokenCache(terminal);
+  const kept = await cache.read(logIn);
+  if (isFresh(kept)) return kept;
+  const renew = async () => {
+    // The one who was faster has renewed it.
+    const now = await cache.read(logIn);
+    if (isFresh(now)) return now;
+    return withIssuer(logIn, terminal, async (issuer) => {
+      const again = await renewed(issuer, now, terminal);
+      if (again === undefined) await cache.remove(logIn);
+      const tokens = again ?? (await newTokens(issuer, { ways, isInteractive }, terminal));
+      await cache.write(logIn, tokens);
+      return tokens;
+    });
+  };
+  return cache.alone(logIn, renew, isInteractive ? ways.timeoutMs + waitMs : waitMs);
+}
+
+/** Makes a new one whatever is kept. */
+export async function logInAnew({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
+  const cache = new TokenCache(terminal);
+  const make = () =>
+    withIssuer(logIn, terminal, async (issuer) => {
+      const tokens = await newTokens(issuer, { ways, isInteractive: true }, terminal);
+      await cache.write(logIn, tokens);
+      return tokens;
+    });
+  return cache.alone(logIn, make, waitMs);
+}
+
+const isFresh = (tokens: Tokens | undefined): tokens is Tokens =>
+  tokens !== undefined && claimsOf(tokens).expiresAt.getTime() - Date.now() >= leastLifeMs;
+
+/** Undefined if the issuer will have none of it. @throws CommandError for what may pass: the login is kept */
+async function renewed(issuer: Issuer, kept: Tokens | undefined, terminal: Terminal): Promise<Tokens | undefined> {
+  if (kept?.refreshToken === undefined) return undefined;
+  const { RefreshRefused, troubleOf } = await import('./issuer.ts');
+  try {
+    return await issuer.refresh({ ...kept, refreshToken: kept.refreshToken });
+  } catch (error) {
+    if (error instanceof RefreshRefused) return undefined;
+    throw troubleOf('the login could not be renewed', error, terminal);
+  }
+}
+
+async function newTokens(issuer: Issuer, { ways, isInteractive }: { ways: Ways; isInteractive: boolean }, terminal: Terminal) {
+  if (!isInteractive) throw new CommandError('you are not logged in, and there is no terminal to ask in: run kubectl atrium login first');
+  const { logInAt } = await import('./login.ts');
+  const tokens = await logInAt(issuer, ways, terminal);
+  if (!isFresh(tokens)) say(terminal, 'The tokens of this issuer end at once. Is the clock of this machine right?');
+  return tokens;
+}
+
+/** What speaks to the issuer is loaded for that alone: most calls of kubectl need the kept token only. */
+async function withIssuer<T>(logIn: LogIn, terminal: Terminal, use: (issuer: Issuer) => Promise<T>): Promise<T> {
+  const { Issuer } = await import('./issuer.ts');
+  const issuer = await Issuer.find(logIn, terminal);
+  try {
+    return await use(issuer);
+  } finally {
+    await issuer.close();
+  }
+}

@@ -1,0 +1,28 @@
+/** The login of kubectl as a program of its own, for people's machines: `kubectl atrium login`. One file, built by scripts/build.ts. */
+import { homedir } from 'node:os';
+import { basename } from 'node:path';
+import { isatty } from 'node:tty';
+import { Command } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
+import { addLogInCommands } from './commands.ts';
+import { exitCodeOf, Interrupted, type Terminal } from './terminal.ts';
+
+function terminal(): Terminal {
+  const ended = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.abort(new Interrupted(signal)));
+  const { env: environment, stdout, stderr, platform } = process;
+  const person = { isInteractive: isatty(0), userID: process.getuid?.(), homeDirectory: homedir() };
+  return { environment, stdout, stderr, platform, ...person, signal: ended.signal };
+}
+
+const program = new Command('kubectl-atrium').description('Logs kubectl in at an OpenID issuer.').version(packageJson.version);
+addLogInCommands(program, terminal);
+
+// What kubectl runs for the completion of its plugin: a link with this name.
+const [node = '', called = '', ...words] = process.argv;
+const isCompletion = basename(called).startsWith('kubectl_complete-');
+
+// Without `await`, which a file that is no module cannot have outside of functions.
+program.parseAsync([node, called, ...(isCompletion ? ['__complete'] : []), ...words]).catch((error: unknown) => {
+  process.exit(exitCodeOf(error, process));
+});

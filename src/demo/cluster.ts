@@ -1,0 +1,162 @@
+/** The embedded cluster with the demo's people and objects in it: what `atrium sandbox` starts beside the service. */
+import { randomInt } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { createAuthority, createServerCertificate } from '@atrium/embedded-cluster/certificates.ts';
+import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
+import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
+import { parseAllDocuments } from 'yaml';
+import { demoDirectory } from './directory.ts';
+import { LdapServer } from './ldap-server.ts';
+import {
+  demoBindings,
+  demoConfigMaps,
+  demoExtensions,
+  demoGroups,
+  demoImages,
+  demoNamespace,
+  demoUser,
+  webhookBinding,
+  webhookUser,
+} from './objects.ts';
+import { type DemoPerson, type DemoRole, demoPeople, recordName } from './people.ts';
+
+export interface DemoOptions {
+  /** Address that the embedded cluster listens on. */
+  host: string;
+  /** How many generated people join the named ones. */
+  users: number;
+  /** Where the cluster keeps its objects; in memory without it. */
+  dataDirectory?: string;
+  /** deploy/manifests. */
+  manifests: URL;
+  hashPassword(password: string): Promise<string>;
+  /** The Secret by which the service knows a password. */
+  passwordSecret(user: { name: string; uid: string }, hash: string): KubernetesObject;
+}
+
+interface SignedIn {
+  email: string;
+  role: DemoRole;
+  /** For the login page. */
+  password: string;
+  /** A bearer token that the cluster itself has made. */
+  token: string;
+}
+
+export interface Demo {
+  cluster: Cluster;
+  directory: DemoDirectory;
+  /** A token of the service's own account. */
+  serviceToken: string;
+  /** What the cluster asks the service by whose an access token is. */
+  webhookToken: string;
+  people: SignedIn[];
+  images: readonly { name: string; key: string }[];
+  users: number;
+}
+
+interface DemoDirectory {
+  url: string;
+  /** PEM. */
+  certificateAuthority: string;
+  /** Of all users in it. */
+  password: string;
+  stop(): Promise<void>;
+}
+
+const tokenSeconds = 12 * 3600;
+
+/** Starts the cluster and puts the demo into it, through the same checks that every client's objects go through. */
+export async function startDemo({ host, users, dataDirectory, manifests, hashPassword, passwordSecret }: DemoOptions): Promise<Demo> {
+  const people = demoPeople(users);
+  // Hashing takes longest, and other threads do it: it goes on while the cluster starts.
+  const passwords = { passwordSecret, hashed: hashedPasswords(people, hashPassword), unknown: hashPassword(newPassword()) };
+  const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
+  await cluster.apply(...(await readManifests(manifests)), webhookBinding);
+  // What users changed in a cluster that is kept stays as they left it.
+  if (cluster.isNew) {
+    const now = new Date();
+    const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
+    await cluster.apply(...objects, ...demoExtensions);
+    await setPasswords(cluster, people, passwords);
+  }
+  // Last, as it lets only the service make users of a directory.
+  await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
+  const signedIn = await signIn(cluster, people, passwords);
+  const serviceToken = await cluster.issueToken(
+    {
+      username: `system:serviceaccount:${demoNamespace}:atrium`,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${demoNamespace}`],
+    },
+    365 * 24 * 3600,
+  );
+  const webhookToken = await cluster.issueToken({ username: webhookUser }, 365 * 24 * 3600);
+  const directory = await startDirectory(people);
+  return { cluster, directory, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length };
+}
+
+interface PasswordsOfDemo extends Pick<DemoOptions, 'passwordSecret'> {
+  /** Of those who have a role, by e-mail address. */
+  hashed: ReadonlyMap<string, { password: string; hash: Promise<string> }>;
+  /** Of a random password that is thrown away. */
+  unknown: Promise<string>;
+}
+
+const hashedPasswords = (people: readonly DemoPerson[], hashPassword: DemoOptions['hashPassword']): PasswordsOfDemo['hashed'] =>
+  new Map(
+    people.flatMap(({ email, role }) => {
+      const password = newPassword();
+      return role === undefined ? [] : [[email, { password, hash: hashPassword(password) }]];
+    }),
+  );
+
+/** A password for each of those who have a role, and a token of the cluster. A kept cluster gets new ones at each start. */
+async function signIn(cluster: Cluster, people: readonly DemoPerson[], { hashed, passwordSecret }: PasswordsOfDemo) {
+  const signed = people.map(async ({ email, role, groups }): Promise<SignedIn | undefined> => {
+    const user = recordOf(cluster, email);
+    const own = hashed.get(email);
+    if (role === undefined || user === undefined || own === undefined) return undefined;
+    await cluster.apply(passwordSecret(user, await own.hash));
+    const token = await cluster.issueToken({ username: email, groups: [...groups] }, tokenSeconds);
+    return { email, role, password: own.password, token };
+  });
+  return (await Promise.all(signed)).filter((person) => person !== undefined);
+}
+
+/** The other local users share one random password that is thrown away: hashing each takes long. */
+async function setPasswords(cluster: Cluster, people: readonly DemoPerson[], { unknown, passwordSecret }: PasswordsOfDemo) {
+  const hash = await unknown;
+  const others = people.filter(({ connector = 'local', role }) => connector === 'local' && role === undefined);
+  const records = others.flatMap(({ email }) => recordOf(cluster, email) ?? []);
+  await cluster.apply(...records.map((user) => passwordSecret(user, hash)));
+}
+
+function recordOf(cluster: Cluster, email: string): { name: string; uid: string } | undefined {
+  const name = recordName(email);
+  const user = cluster.get({ apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: { name } });
+  return user && { name, uid: user.metadata.uid ?? '' };
+}
+
+async function startDirectory(people: readonly DemoPerson[]): Promise<DemoDirectory> {
+  const password = newPassword();
+  const now = new Date();
+  const authority = await createAuthority(now);
+  const server = await LdapServer.start(demoDirectory(people, password), await createServerCertificate(authority, '127.0.0.1', now));
+  return { url: server.url, certificateAuthority: authority.certificate, password, stop: () => server.stop() };
+}
+
+/** 69 bits, in letters and digits that are not taken for each other. */
+const newPassword = () => Array.from({ length: 14 }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('');
+const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** The very files that an installation applies. */
+async function readManifests(directory: URL): Promise<KubernetesObject[]> {
+  const crds = (await readdir(new URL('crds/', directory))).filter((name) => name.endsWith('.io.yaml')).sort();
+  const rights = ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'impersonation.yaml', 'roles.yaml'];
+  return readFiles(directory, [...crds.map((name) => `crds/${name}`), ...rights]);
+}
+
+async function readFiles(directory: URL, files: readonly string[]): Promise<KubernetesObject[]> {
+  const texts = await Promise.all(files.map((file) => readFile(new URL(file, directory), 'utf8')));
+  return texts.flatMap((text) => parseAllDocuments(text).map((document): KubernetesObject => document.toJS()));
+}

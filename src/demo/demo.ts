@@ -1,0 +1,191 @@
+/** `atrium sandbox`: the service on an embedded cluster with people and objects in it, for a first look and for development. */
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { App } from '../app.ts';
+import { parseConfig } from '../config/load.ts';
+import { type Config, issuerOf } from '../config/schema.ts';
+import { createLog } from '../http/log.ts';
+import { Passwords } from '../users/passwords/passwords.ts';
+import { passwordSecret } from '../users/passwords/secret.ts';
+import { type Demo, startDemo } from './cluster.ts';
+import { demoConnector } from './directory.ts';
+import { demoEnvironment, demoNamespace } from './objects.ts';
+import type { DemoRole } from './people.ts';
+
+export interface SandboxOptions {
+  port: number;
+  host: string;
+  /** Generated people beside the named ones. */
+  users: number;
+  /** Origins of front-ends on other ports, which may call the API. */
+  origin: string[];
+  /** Addresses that people may come back to from logging in. */
+  redirectUrl: string[];
+  /** Directory of another page than ours. */
+  static?: string;
+  /** Directory for the cluster's objects; in memory without it. */
+  data?: string;
+  /** File that tells scripts where everything is. */
+  info?: string;
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Where deploy/ and web/ are. */
+  packageRoot: URL;
+}
+
+/** Starts everything and prints what to try next. What holds a secret is written last, and removed at the stop. */
+export async function runSandbox(options: SandboxOptions): Promise<{ stop(options: { drain: boolean }): Promise<void> }> {
+  const started = performance.now();
+  const port = options.port || (await freePort(options.host));
+  const url = `http://${shownHost(options.host)}:${port}`;
+  const passwords = new Passwords();
+  const demo = await startDemo({
+    host: options.host,
+    users: options.users,
+    ...(options.data !== undefined && { dataDirectory: options.data }),
+    manifests: new URL('deploy/manifests/', options.packageRoot),
+    hashPassword: (password) => passwords.hash(password),
+    passwordSecret: (user, hash) => passwordSecret({ user, namespace: demoNamespace, hash, changedAt: new Date() }),
+  });
+  const { cluster, directory: ldap } = demo;
+  const directory = options.data ?? (await mkdtemp(join(tmpdir(), 'atrium-')));
+  const caFile = join(directory, 'directory-ca.crt');
+  await writeFile(caFile, ldap.certificateAuthority);
+  const connector = demoConnector(ldap.url, caFile);
+  const config = demoConfig({ ...options, port, url, pluginsCaFile: join(directory, 'plugins-ca.crt'), ldap: [connector] });
+  const issuer = issuerOf(config) ?? '';
+  cluster.trustIssuer({ url: issuer, audiences: [config.login.clientID, ...config.login.audiences] });
+  const app = demoApp(demo, config, options.environment);
+  await app.start();
+  await whenReady(url);
+  cluster.askTokenWebhook({ url: `${url}/auth/v1/tokenreviews`, token: demo.webhookToken });
+  const accessToken = cluster.isNew ? await makeAccessToken(url, demo) : undefined;
+  const kubeconfig = join(directory, 'kubeconfig.yaml');
+  await cluster.writeKubeconfig(kubeconfig, tokenOf(demo, 'admin'));
+  if (options.info !== undefined) {
+    const { people, images } = demo;
+    const told = { url, issuer, kubeconfig, people, images, accessToken, directory: { url: ldap.url, caFile, password: ldap.password } };
+    await writeFile(options.info, `${JSON.stringify(told, null, 2)}\n`, { mode: 0o600 });
+  }
+  console.log(welcome({ demo, url, kubeconfig, seconds: (performance.now() - started) / 1000 }));
+  return {
+    async stop(stopping) {
+      await app.stop(stopping);
+      await Promise.all([cluster.stop(), ldap.stop()]);
+      if (options.data === undefined) await rm(directory, { recursive: true, force: true });
+      if (options.info !== undefined) await rm(options.info, { force: true });
+    },
+  };
+}
+
+const demoApp = ({ cluster, serviceToken }: Demo, config: Config, environment: SandboxOptions['environment']): App =>
+  new App({
+    config,
+    connection: {
+      server: cluster.url,
+      tls: { ca: cluster.certificateAuthority },
+      namespace: demoNamespace,
+      authorization: async () => `Bearer ${serviceToken}`,
+      discardAuthorization() {},
+    },
+    environment,
+    // No Service of the embedded cluster runs anywhere: its plugins are on this machine.
+    pluginSurroundings: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
+    log: createLog({ level: 'warn', format: 'json' }),
+  });
+
+/** The caches are filled in a moment; what needs them is refused until then. */
+async function whenReady(url: string): Promise<void> {
+  const signal = AbortSignal.timeout(readyMs);
+  while ((await fetch(`${url}/readyz`, { signal })).status !== 200) await setTimeout(pollMs, undefined, { signal });
+}
+
+const readyMs = 60_000;
+const pollMs = 20;
+
+const tokenOf = ({ people }: Demo, role: DemoRole): string => people.find((person) => person.role === role)?.token ?? '';
+
+/** As the manager makes one for a program. @returns its text */
+async function makeAccessToken(url: string, demo: Demo): Promise<string> {
+  const headers = { authorization: `Bearer ${tokenOf(demo, 'manager')}`, 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/auth/v1/accesstoken`, { method: 'POST', headers, body: '{"description":"Nightly report"}' });
+  return z.object({ token: z.string() }).parse(await answer.json()).token;
+}
+
+/** If another process takes it before it is listened on, the start fails and says so. */
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+interface DemoSettings extends SandboxOptions {
+  url: string;
+  pluginsCaFile: string;
+  ldap: unknown[];
+}
+
+function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...options }: DemoSettings): Config {
+  return parseConfig({
+    yaml: stringify({
+      server: { host, port, metricsPort: 0, publicURL: url, corsOrigins: options.origin },
+      kubernetes: { namespace: demoNamespace, credentials: 'passthrough' },
+      // Browsers come back to the page, scripts to the operation that ends a login.
+      login: {
+        redirectURLs: [`${url}/`, `${url}/api/v2/token/callback`, ...options.redirectUrl],
+        postLogoutRedirectURLs: [`${url}/`, ...options.redirectUrl],
+        audiences: ['kubectl'],
+      },
+      users: { ldap },
+      console: {
+        static: { directory: options.static ?? fileURLToPath(new URL('web/public', packageRoot)) },
+        assetsHostPath: options.static ?? 'web/public',
+        plugins: { caFile: pluginsCaFile },
+        envsConfigMap: demoEnvironment,
+        envs: { CONSOLE_PUBLIC_CLUSTER: 'embedded' },
+        environment: [{ key: 'title', value: 'Atrium demo' }],
+        languages: [
+          { id: 'en', name: 'English' },
+          { id: 'de', name: 'Deutsch' },
+          { id: 'zh', name: '中文' },
+        ],
+      },
+    }),
+  });
+}
+
+const shownHost = (host: string) => (host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host);
+
+const mayDo = {
+  admin: 'everything',
+  manager: 'users, groups and what they are given',
+  viewer: 'see users',
+  nobody: 'what every user may',
+} as const satisfies Record<DemoRole, string>;
+
+/** One screen. Tokens are for scripts, which read them from the file of `--info`. */
+function welcome({ demo, url, kubeconfig, seconds }: { demo: Demo; url: string; kubeconfig: string; seconds: number }): string {
+  const people = demo.people.map(({ email, role, password }) => `  ${email.padEnd(21)} ${password}   may ${mayDo[role]}`);
+  return `
+Atrium is ready after ${seconds.toFixed(1)} s: ${url}
+
+Open it in a browser and log in as one of these:
+${people.join('\n')}
+
+Or try:
+  curl '${url}/api/v1/modules?pretty=true'
+  kubectl --kubeconfig ${kubeconfig} get users
+
+Everything is in memory, with an embedded cluster of ${demo.users} people: a stand-in for first steps and tests, not a cluster for work.
+The API to be read and tried: ${url}/docs. Tokens for scripts: --info FILE.
+Ctrl-C stops it.`;
+}

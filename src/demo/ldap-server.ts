@@ -1,0 +1,164 @@
+/**
+ * A directory that can be searched and bound to, by LDAP over TLS on loopback: what the demo synchronises people from. It knows simple binds
+ * and searches with one entry for each match (RFC 4511); everything else it refuses. It is no directory for work.
+ */
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type Server } from 'node:tls';
+import type { Authority } from '@atrium/embedded-cluster/certificates.ts';
+import { Ber, BerReader, BerWriter, type Filter, FilterParser, ProtocolOperation as Operation } from 'ldapts';
+
+export interface DirectoryEntry {
+  dn: string;
+  attributes: Readonly<Record<string, readonly string[]>>;
+  /** Who binds as the entry needs it; without one, binds are refused. */
+  password?: string;
+}
+
+interface Request {
+  id: number;
+  operation: number;
+  reader: BerReader;
+}
+
+const result = { success: 0, invalidCredentials: 49, unwillingToPerform: 53 } as const;
+const simplePassword = 0x80;
+const noticeOfDisconnection = 0x78;
+/** Of one request: names and filters of the demo are short. */
+const maxBytes = 64 * 1024;
+
+export class LdapServer {
+  readonly #entries: readonly DirectoryEntry[];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(entries: readonly DirectoryEntry[], { certificate, key }: Authority) {
+    this.#entries = entries;
+    this.#server = createServer({ cert: certificate, key }, (socket) => this.#serve(socket));
+  }
+
+  /** @param certificate for 127.0.0.1, and its key */
+  static async start(entries: readonly DirectoryEntry[], certificate: Authority): Promise<LdapServer> {
+    const server = new LdapServer(entries, certificate);
+    server.#server.listen(0, '127.0.0.1');
+    await once(server.#server, 'listening');
+    return server;
+  }
+
+  get url(): string {
+    return `ldaps://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #serve(socket: Socket): void {
+    let received = Buffer.alloc(0);
+    this.#sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      try {
+        for (let end = endOfMessage(received); end !== undefined; end = endOfMessage(received)) {
+          const message = received.subarray(0, end);
+          received = received.subarray(end);
+          this.#answer(socket, requestOf(message));
+        }
+      } catch {
+        socket.destroy();
+      }
+    });
+  }
+
+  #answer(socket: Socket, { id, operation, reader }: Request): void {
+    if (operation === Operation.LDAP_REQ_BIND) socket.write(done(id, Operation.LDAP_RES_BIND, this.#bind(reader)));
+    else if (operation === Operation.LDAP_REQ_SEARCH) {
+      for (const entry of this.#search(reader)) socket.write(entryMessage(id, entry));
+      socket.write(done(id, Operation.LDAP_RES_SEARCH, result.success));
+    } else if (operation === Operation.LDAP_REQ_UNBIND) socket.end();
+    else socket.end(done(0, noticeOfDisconnection, result.unwillingToPerform));
+  }
+
+  #bind(reader: BerReader): number {
+    reader.readInt();
+    const dn = reader.readString() ?? '';
+    const password = reader.peek() === simplePassword ? (reader.readString(simplePassword) ?? '') : undefined;
+    if (dn === '' && password === '') return result.success;
+    const entry = this.#entries.find((one) => one.dn.toLowerCase() === dn.toLowerCase());
+    return entry?.password !== undefined && entry.password === password ? result.success : result.invalidCredentials;
+  }
+
+  #search(reader: BerReader): DirectoryEntry[] {
+    const base = (reader.readString() ?? '').toLowerCase();
+    reader.readEnumeration();
+    reader.readEnumeration();
+    reader.readInt();
+    reader.readInt();
+    reader.readBoolean();
+    const filter = FilterParser.parse(reader);
+    return this.#entries.filter(({ dn, attributes }) => `,${dn.toLowerCase()}`.endsWith(`,${base}`) && matches(filter, attributes));
+  }
+}
+
+/** Where the first message ends; undefined while it is not here as a whole. @throws Error for what is no message */
+function endOfMessage(bytes: Buffer): number | undefined {
+  if (bytes.length > maxBytes) throw new Error('too long');
+  const reader = new BerReader(bytes);
+  if (reader.readSequence(Ber.Sequence | Ber.Constructor) === null) return undefined;
+  const end = reader.offset + reader.length;
+  return end <= bytes.length ? end : undefined;
+}
+
+function requestOf(message: Buffer): Request {
+  const reader = new BerReader(message);
+  reader.readSequence();
+  const id = reader.readInt() ?? 0;
+  const operation = reader.readSequence() ?? 0;
+  return { id, operation, reader };
+}
+
+/** The library's filters look at one value of each attribute: an entry matches if some choice of values does. */
+function matches(filter: Filter, attributes: DirectoryEntry['attributes']): boolean {
+  const choices = Object.entries(attributes).reduce<Record<string, string>[]>(
+    (made, [name, values]) => made.flatMap((choice) => values.map((value) => ({ ...choice, [name]: value }))),
+    [{}],
+  );
+  return choices.some((choice) => filter.matches(choice));
+}
+
+function message(id: number, operation: number, write: (writer: BerWriter) => void): Buffer {
+  const writer = new BerWriter();
+  writer.startSequence();
+  writer.writeInt(id);
+  writer.startSequence(operation);
+  write(writer);
+  writer.endSequence();
+  writer.endSequence();
+  return writer.buffer;
+}
+
+const done = (id: number, operation: number, code: number): Buffer =>
+  message(id, operation, (writer) => {
+    writer.writeEnumeration(code);
+    writer.writeString('');
+    writer.writeString('');
+  });
+
+const entryMessage = (id: number, { dn, attributes }: DirectoryEntry): Buffer =>
+  message(id, Operation.LDAP_RES_SEARCH_ENTRY, (writer) => {
+    writer.writeString(dn);
+    writer.startSequence();
+    for (const [name, values] of Object.entries(attributes)) {
+      writer.startSequence();
+      writer.writeString(name);
+      writer.startSequence(Ber.Constructor | Ber.Set);
+      for (const value of values) writer.writeString(value);
+      writer.endSequence();
+      writer.endSequence();
+    }
+    writer.endSequence();
+  });

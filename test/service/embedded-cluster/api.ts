@@ -1,0 +1,36 @@
+import type { Cluster } from '@atrium/embedded-cluster/cluster.ts';
+import { Agent, request } from 'undici';
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  /** The JSON of the body, or its text. */
+  body: unknown;
+}
+
+export interface Api {
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** Speaks to an embedded cluster with one bearer token; bytes and text go as they are, all else as JSON. */
+export function apiOf(cluster: Pick<Cluster, 'url' | 'certificateAuthority'>, token: string): Api {
+  const dispatcher = new Agent({ connect: { ca: cluster.certificateAuthority } });
+  return {
+    async send(method, path, body, headers = {}) {
+      const isRaw = typeof body === 'string' || Buffer.isBuffer(body);
+      const answer = await request(new URL(path, cluster.url), {
+        method,
+        dispatcher,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+        body: body === undefined ? null : isRaw ? body : JSON.stringify(body),
+      });
+      const text = await answer.body.text();
+      const isJson = String(answer.headers['content-type']).includes('json');
+      return { status: answer.statusCode, headers: answer.headers, body: isJson && !text.includes('}\n{') ? JSON.parse(text) : text };
+    },
+    close: () => dispatcher.close(),
+  };
+}
+
+export const administratorToken = (cluster: Cluster) => cluster.issueToken({ username: 'admin', groups: ['system:masters'] });

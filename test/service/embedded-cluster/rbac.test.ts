@@ -1,0 +1,312 @@
+import { expect } from 'chai';
+import { type AccessAttributes, Rbac, type RbacObjects } from '../../../packages/embedded-cluster/src/rbac.ts';
+
+type Kind = Parameters<RbacObjects['list']>[0];
+
+/** Objects as a store would hold them; counts how often they are read. */
+class Objects implements RbacObjects {
+  readonly #objects: Record<Kind, unknown[]> = { roles: [], clusterroles: [], rolebindings: [], clusterrolebindings: [] };
+  #revision = 0;
+  reads = 0;
+
+  add(kind: Kind, ...objects: unknown[]) {
+    this.#objects[kind].push(...objects);
+    this.#revision += 1;
+  }
+
+  remove(kind: Kind) {
+    this.#objects[kind] = [];
+    this.#revision += 1;
+  }
+
+  list(kind: Kind) {
+    this.reads += 1;
+    return this.#objects[kind];
+  }
+
+  revision() {
+    return this.#revision;
+  }
+}
+
+const user = (username: string, ...groups: string[]) => ({ username, uid: '', groups: [...groups, 'system:authenticated'] });
+const ada = user('ada', 'staff');
+const rule = (verbs: string[], apiGroups: string[], resources: string[], resourceNames?: string[]) => ({
+  verbs,
+  apiGroups,
+  resources,
+  ...(resourceNames && { resourceNames }),
+});
+const clusterRole = (name: string, rules: unknown[], more: object = {}) => ({ metadata: { name }, rules, ...more });
+const toUser = (name: string) => ({ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' });
+const clusterBinding = (name: string, role: string, ...subjects: unknown[]) => ({
+  metadata: { name },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+  subjects,
+});
+const binding = (name: string, namespace: string, kind: 'Role' | 'ClusterRole', role: string, ...subjects: unknown[]) => ({
+  metadata: { name, namespace },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
+  subjects,
+});
+
+describe('RBAC', () => {
+  let objects: Objects;
+  let rbac: Rbac;
+  beforeEach(() => {
+    objects = new Objects();
+    rbac = new Rbac(objects);
+  });
+
+  const may = (who: typeof ada, attributes: AccessAttributes) => rbac.authorize(who, attributes).allowed;
+
+  /** Lets ada, and nobody else, do what `rules` say. */
+  function grant(...rules: unknown[]) {
+    objects.add('clusterroles', clusterRole('tested', rules));
+    objects.add('clusterrolebindings', clusterBinding('tested', 'tested', toUser('ada')));
+  }
+
+  it('refuses what no rule allows, without a reason', () => {
+    expect(rbac.authorize(ada, { verb: 'get', resource: 'pods' })).to.deep.equal({ allowed: false, reason: '' });
+  });
+
+  it('allows everything to system:masters', () => {
+    expect(rbac.authorize(user('root', 'system:masters'), { verb: 'delete', path: '/' })).to.deep.equal({ allowed: true, reason: '' });
+  });
+
+  describe('rules', () => {
+    it('name verb, group and resource', () => {
+      grant(rule(['get', 'list'], ['apps'], ['deployments']));
+
+      expect(may(ada, { verb: 'get', group: 'apps', resource: 'deployments', namespace: 'shop', name: 'till' })).to.equal(true);
+      expect(may(ada, { verb: 'list', group: 'apps', resource: 'deployments' })).to.equal(true);
+      expect(may(ada, { verb: 'watch', group: 'apps', resource: 'deployments' })).to.equal(false);
+      expect(may(ada, { verb: 'get', group: 'batch', resource: 'deployments' })).to.equal(false);
+      expect(may(ada, { verb: 'get', resource: 'deployments' })).to.equal(false);
+      expect(may(ada, { verb: 'get', group: 'apps', resource: 'deployment' })).to.equal(false);
+      expect(may(user('eve'), { verb: 'get', group: 'apps', resource: 'deployments' })).to.equal(false);
+    });
+
+    it('take * for all verbs, groups or resources', () => {
+      grant(rule(['*'], [''], ['pods']), rule(['get'], ['*'], ['widgets']), rule(['get'], ['all'], ['*']));
+
+      expect(may(ada, { verb: 'bind', resource: 'pods' })).to.equal(true);
+      expect(may(ada, { verb: 'get', group: 'any', resource: 'widgets' })).to.equal(true);
+      expect(may(ada, { verb: 'get', group: 'all', resource: 'things', subresource: 'status' })).to.equal(true);
+      expect(may(ada, { verb: 'get', path: '/metrics' })).to.equal(false);
+    });
+
+    it('name subresources apart from their resource', () => {
+      grant(rule(['get'], [''], ['pods', 'services/status', '*/']), rule(['create'], [''], ['*/scale']));
+
+      expect(may(ada, { verb: 'get', resource: 'pods', subresource: 'log' })).to.equal(false);
+      expect(may(ada, { verb: 'get', resource: 'services', subresource: 'status' })).to.equal(true);
+      expect(may(ada, { verb: 'get', resource: 'services' })).to.equal(false);
+      expect(may(ada, { verb: 'create', resource: 'anything', subresource: 'scale' })).to.equal(true);
+      expect(may(ada, { verb: 'create', resource: 'anything' })).to.equal(false);
+      expect(may(ada, { verb: 'create', resource: 'anything', subresource: 'autoscale' })).to.equal(false);
+    });
+
+    it('may be for single names, and then not for a list or a creation', () => {
+      grant(rule(['get', 'list', 'create'], [''], ['configmaps'], ['logo', 'icon']));
+
+      expect(may(ada, { verb: 'get', resource: 'configmaps', name: 'icon' })).to.equal(true);
+      expect(may(ada, { verb: 'get', resource: 'configmaps', name: 'other' })).to.equal(false);
+      expect(may(ada, { verb: 'list', resource: 'configmaps' })).to.equal(false);
+      expect(may(ada, { verb: 'create', resource: 'configmaps', name: '' })).to.equal(false);
+    });
+
+    it('name paths, whole or up to a *', () => {
+      grant({ verbs: ['get'], nonResourceURLs: ['/healthz', '/logs/*', '/ver*'] });
+
+      expect(may(ada, { verb: 'get', path: '/healthz' })).to.equal(true);
+      expect(may(ada, { verb: 'get', path: '/healthz/etcd' })).to.equal(false);
+      expect(may(ada, { verb: 'get', path: '/logs/a/b' })).to.equal(true);
+      expect(may(ada, { verb: 'get', path: '/logs' })).to.equal(false);
+      expect(may(ada, { verb: 'get', path: '/version' })).to.equal(true);
+      expect(may(ada, { verb: 'post', path: '/version' })).to.equal(false);
+      expect(may(ada, { verb: 'get', resource: 'healthz' })).to.equal(false);
+    });
+
+    it('of a path never allow a resource that is called so', () => {
+      grant({ verbs: ['*'], nonResourceURLs: ['*'] });
+
+      expect(may(ada, { verb: 'get', path: '/anything' })).to.equal(true);
+      expect(may(ada, { verb: 'get', resource: '*' })).to.equal(false);
+    });
+  });
+
+  describe('bindings', () => {
+    beforeEach(() => objects.add('clusterroles', clusterRole('reader', [rule(['get'], [''], ['pods'])])));
+
+    it('of a cluster hold in every namespace and in none', () => {
+      objects.add('clusterrolebindings', clusterBinding('readers', 'reader', toUser('eve'), { kind: 'Group', name: 'staff' }));
+
+      for (const namespace of [undefined, '', 'shop', 'till']) {
+        expect(rbac.authorize(ada, { verb: 'get', resource: 'pods', ...(namespace !== undefined && { namespace }) })).to.deep.equal({
+          allowed: true,
+          reason: 'RBAC: allowed by ClusterRoleBinding "readers" of ClusterRole "reader" to Group "staff"',
+        });
+      }
+    });
+
+    it('of a namespace hold there only, whichever kind of role they name', () => {
+      objects.add('roles', { metadata: { name: 'writer', namespace: 'shop' }, rules: [rule(['update'], [''], ['pods'])] });
+      objects.add('roles', { metadata: { name: 'writer', namespace: 'till' }, rules: [rule(['delete'], [''], ['pods'])] });
+      objects.add('rolebindings', binding('readers', 'shop', 'ClusterRole', 'reader', toUser('ada')));
+      objects.add('rolebindings', binding('writers', 'shop', 'Role', 'writer', toUser('ada')));
+
+      expect(rbac.authorize(ada, { verb: 'get', resource: 'pods', namespace: 'shop' }).reason).to.equal(
+        'RBAC: allowed by RoleBinding "readers/shop" of ClusterRole "reader" to User "ada"',
+      );
+      expect(rbac.authorize(ada, { verb: 'update', resource: 'pods', namespace: 'shop' }).reason).to.equal(
+        'RBAC: allowed by RoleBinding "writers/shop" of Role "writer" to User "ada"',
+      );
+      expect(may(ada, { verb: 'delete', resource: 'pods', namespace: 'shop' })).to.equal(false);
+      expect(may(ada, { verb: 'get', resource: 'pods', namespace: 'till' })).to.equal(false);
+      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(false);
+    });
+
+    it('name service accounts by namespace, or in their own', () => {
+      objects.add(
+        'rolebindings',
+        binding(
+          'readers',
+          'shop',
+          'ClusterRole',
+          'reader',
+          { kind: 'ServiceAccount', name: 'a' },
+          { kind: 'ServiceAccount', name: 'b', namespace: 'till' },
+        ),
+      );
+      objects.add('clusterrolebindings', clusterBinding('readers', 'reader', { kind: 'ServiceAccount', name: 'c' }));
+      const account = (namespace: string, name: string) => user(`system:serviceaccount:${namespace}:${name}`);
+      const question = { verb: 'get', resource: 'pods', namespace: 'shop' };
+
+      expect(rbac.authorize(account('shop', 'a'), question).reason).to.equal(
+        'RBAC: allowed by RoleBinding "readers/shop" of ClusterRole "reader" to ServiceAccount "a/shop"',
+      );
+      expect(may(account('till', 'b'), question)).to.equal(true);
+      expect(may(account('shop', 'b'), question)).to.equal(false);
+      expect(may(account('shop', 'c'), question)).to.equal(false);
+      expect(may(user('a'), question)).to.equal(false);
+    });
+
+    it('give to a user nothing of a group that is called the same, nor the other way round', () => {
+      objects.add('clusterrolebindings', clusterBinding('readers', 'reader', toUser('staff'), { kind: 'Group', name: 'ada' }));
+
+      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(false);
+    });
+
+    it('without their role grant nothing and say so', () => {
+      objects.add('clusterrolebindings', clusterBinding('a', 'gone', toUser('ada')), clusterBinding('b', 'gone', toUser('ada')));
+      objects.add('rolebindings', binding('c', 'shop', 'Role', 'lost', toUser('ada')));
+
+      expect(rbac.authorize(ada, { verb: 'get', resource: 'pods' }).reason).to.equal(
+        'RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found',
+      );
+      expect(rbac.authorize(ada, { verb: 'get', resource: 'pods', namespace: 'shop' }).reason).to.equal(
+        'RBAC: [clusterrole.rbac.authorization.k8s.io "gone" not found, role.rbac.authorization.k8s.io "lost" not found]',
+      );
+    });
+
+    it('and roles that cannot be read grant nothing', () => {
+      objects.add(
+        'clusterroles',
+        clusterRole('broken', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: 'one' }]),
+        null,
+      );
+      objects.add('clusterrolebindings', clusterBinding('broken', 'broken', toUser('ada')), { metadata: { name: 'x' } });
+
+      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(false);
+    });
+
+    it('are followed from the moment they change', () => {
+      const question = { verb: 'get', resource: 'pods' };
+      expect(may(ada, question)).to.equal(false);
+      objects.add('clusterrolebindings', clusterBinding('readers', 'reader', toUser('ada')));
+      expect(may(ada, question)).to.equal(true);
+      objects.remove('clusterrolebindings');
+      expect(may(ada, question)).to.equal(false);
+    });
+
+    it('are read once for each change, not for each question', () => {
+      objects.add('clusterrolebindings', clusterBinding('readers', 'reader', toUser('ada')));
+      may(ada, { verb: 'get', resource: 'pods' });
+      const { reads } = objects;
+      for (let at = 0; at < 100; at += 1) may(user(`user-${at}`), { verb: 'get', resource: 'pods', namespace: 'shop' });
+
+      expect(objects.reads).to.equal(reads);
+    });
+  });
+
+  describe('aggregation', () => {
+    const aggregated = (name: string, ...clusterRoleSelectors: unknown[]) =>
+      clusterRole(name, [], { aggregationRule: { clusterRoleSelectors } });
+    const labelled = (name: string, labels: Record<string, string>, resource: string) => ({
+      metadata: { name, labels },
+      rules: [rule(['get'], [''], [resource])],
+    });
+
+    it('gives the rules of every role that a selector matches', () => {
+      objects.add('clusterroles', labelled('a', { to: 'view' }, 'pods'), labelled('b', { to: 'edit', tier: 'x' }, 'secrets'));
+      objects.add('clusterroles', labelled('c', {}, 'nodes'));
+      objects.add(
+        'clusterroles',
+        aggregated(
+          'all',
+          { matchLabels: { to: 'view' } },
+          {
+            matchExpressions: [
+              { key: 'to', operator: 'In', values: ['edit'] },
+              { key: 'tier', operator: 'Exists' },
+            ],
+          },
+        ),
+      );
+      objects.add('clusterrolebindings', clusterBinding('all', 'all', toUser('ada')));
+
+      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(true);
+      expect(may(ada, { verb: 'get', resource: 'secrets' })).to.equal(true);
+      expect(may(ada, { verb: 'get', resource: 'nodes' })).to.equal(false);
+      objects.add('clusterroles', labelled('d', { to: 'view' }, 'nodes'));
+      expect(may(ada, { verb: 'get', resource: 'nodes' })).to.equal(true);
+    });
+
+    it('follows roles that are aggregated themselves, and gets out of a circle', () => {
+      objects.add('clusterroles', {
+        ...aggregated('upper', { matchLabels: { to: 'upper' } }),
+        metadata: { name: 'upper', labels: { to: 'lower' } },
+      });
+      objects.add('clusterroles', {
+        ...aggregated('lower', { matchLabels: { to: 'lower' } }),
+        metadata: { name: 'lower', labels: { to: 'upper' } },
+      });
+      objects.add('clusterroles', labelled('leaf', { to: 'lower' }, 'pods'));
+      objects.add('clusterrolebindings', clusterBinding('upper', 'upper', toUser('ada')));
+
+      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(true);
+    });
+
+    it('without a selector gives nothing, not even rules of its own', () => {
+      const rules = [rule(['*'], ['*'], ['*'])];
+      objects.add('clusterroles', clusterRole('none', rules, { aggregationRule: {} }), clusterRole('other', rules));
+      objects.add('clusterrolebindings', clusterBinding('none', 'none', toUser('ada')));
+
+      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(false);
+    });
+  });
+
+  it('lists the rules of a user in a namespace', () => {
+    grant(rule(['get'], [''], ['pods'], ['one']), { verbs: ['get'], nonResourceURLs: ['/metrics'] });
+    objects.add('rolebindings', binding('here', 'shop', 'Role', 'lost', toUser('ada')));
+
+    expect(rbac.rulesFor(ada, 'till')).to.deep.equal({
+      resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: ['one'] }],
+      nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }],
+      incomplete: false,
+    });
+    expect(rbac.rulesFor(ada, 'shop').evaluationError).to.equal('role.rbac.authorization.k8s.io "lost" not found');
+    expect(rbac.rulesFor(user('eve'), 'shop')).to.deep.equal({ resourceRules: [], nonResourceRules: [], incomplete: false });
+  });
+});

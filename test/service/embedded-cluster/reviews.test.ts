@@ -1,0 +1,301 @@
+import { expect } from 'chai';
+import { Rbac } from '../../../packages/embedded-cluster/src/rbac.ts';
+import { createReview, createSelfSubjectReview, createTokenReview } from '../../../packages/embedded-cluster/src/reviews.ts';
+import { TokenIssuer, type UserInfo } from '../../../packages/embedded-cluster/src/tokens.ts';
+import { StatusError } from '../../../src/api/status.ts';
+
+const ada: UserInfo = { username: 'ada', uid: '1', groups: ['staff', 'system:authenticated'], extra: { team: ['blue'] } };
+const objects = {
+  roles: [],
+  rolebindings: [],
+  clusterroles: [
+    {
+      metadata: { name: 'viewer' },
+      rules: [
+        { verbs: ['get', 'list'], apiGroups: ['apps'], resources: ['deployments'] },
+        { verbs: ['get'], nonResourceURLs: ['/metrics'] },
+      ],
+    },
+  ],
+  clusterrolebindings: [
+    { metadata: { name: 'viewers' }, roleRef: { kind: 'ClusterRole', name: 'viewer' }, subjects: [{ kind: 'User', name: 'ada' }] },
+  ],
+};
+const rbac = new Rbac({ list: (resource) => objects[resource], revision: () => 1 });
+const REASON = 'RBAC: allowed by ClusterRoleBinding "viewers" of ClusterRole "viewer" to User "ada"';
+
+type Resource = Parameters<typeof createReview>[0];
+const review = (resource: Resource, body: unknown, user = ada, namespace?: string) =>
+  createReview(resource, { rbac, user, ...(namespace && { namespace }) }, body);
+
+/** The Status that a call was refused with. */
+function refusal(call: () => unknown) {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof StatusError) return error.status;
+    throw error;
+  }
+  throw new Error('it was not refused');
+}
+
+const causes = (resource: Resource, body: unknown, namespace?: string) => {
+  const status = refusal(() => review(resource, body, ada, namespace));
+  expect(status).to.include({ code: 422, reason: 'Invalid' });
+  expect(status.message).to.match(/^\.authorization\.k8s\.io "" is invalid: /);
+  return status.details?.causes?.map(({ field, message }) => `${field}: ${message}`);
+};
+
+describe('access reviews of the embedded cluster', () => {
+  const resourceAttributes = { namespace: 'shop', verb: 'list', group: 'apps', version: 'v1', resource: 'deployments' };
+
+  it('say whether the caller may, and by which binding', () => {
+    expect(review('selfsubjectaccessreviews', { spec: { resourceAttributes } })).to.deep.equal({
+      kind: 'SelfSubjectAccessReview',
+      apiVersion: 'authorization.k8s.io/v1',
+      metadata: {},
+      spec: { resourceAttributes },
+      status: { allowed: true, reason: REASON },
+    });
+  });
+
+  it('leave out what is empty, and what nobody asked for', () => {
+    const body = { spec: { resourceAttributes: { verb: 'get', group: '', name: null, color: 'red' } }, status: { allowed: true } };
+
+    expect(review('selfsubjectaccessreviews', body)).to.deep.include({
+      spec: { resourceAttributes: { verb: 'get' } },
+      status: { allowed: false },
+    });
+  });
+
+  it('answer about paths', () => {
+    const about = (path: string) => review('selfsubjectaccessreviews', { spec: { nonResourceAttributes: { verb: 'get', path } } });
+
+    expect(about('/metrics')).to.deep.include({ status: { allowed: true, reason: REASON } });
+    expect(about('/')).to.deep.include({ status: { allowed: false } });
+  });
+
+  it('AUZ-02 do not let the caller be somebody else', () => {
+    const spec = { resourceAttributes, user: 'ada', groups: ['system:masters'] };
+    const eve = { username: 'eve', uid: '2', groups: [] };
+
+    expect(review('selfsubjectaccessreviews', { spec }, eve)).to.deep.include({ spec: { resourceAttributes }, status: { allowed: false } });
+    const asOther = { kind: 'SubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', spec };
+    expect(refusal(() => review('selfsubjectaccessreviews', asOther, eve))).to.include({ code: 400, reason: 'BadRequest' });
+  });
+
+  it('AUZ-03 want exactly one kind of attributes', () => {
+    expect(causes('selfsubjectaccessreviews', { spec: {} })).to.deep.equal([
+      'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
+    ]);
+    expect(causes('selfsubjectaccessreviews', {})).to.have.length(1);
+    expect(causes('selfsubjectaccessreviews', { spec: { resourceAttributes: {}, nonResourceAttributes: { path: '/x' } } })).to.deep.equal([
+      'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":""}: cannot be specified in combination with resourceAttributes',
+    ]);
+  });
+
+  it('AUZ-03 refuse members of a wrong type', () => {
+    for (const spec of [
+      7,
+      [],
+      { resourceAttributes: 'x' },
+      { resourceAttributes: { verb: 1 } },
+      { resourceAttributes: { fieldSelector: [] } },
+      { nonResourceAttributes: { path: {} } },
+    ]) {
+      const status = refusal(() => review('selfsubjectaccessreviews', { spec }));
+      expect(status).to.include({ code: 400, reason: 'BadRequest' });
+      expect(status.message).to.match(/^SelfSubjectAccessReview in version "v1" cannot be handled as a SelfSubjectAccessReview: spec/);
+    }
+    for (const body of [null, [], 'x', 7, undefined]) {
+      expect(refusal(() => review('selfsubjectaccessreviews', body))).to.include({
+        code: 400,
+        message: 'the object provided is unrecognized (must be of type SelfSubjectAccessReview)',
+      });
+    }
+  });
+
+  it('refuse another apiVersion', () => {
+    const body = { apiVersion: 'authorization.k8s.io/v2', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };
+
+    expect(refusal(() => review('selfsubjectaccessreviews', body)).message).to.equal(
+      'SelfSubjectAccessReview in version "v2" cannot be handled as a SelfSubjectAccessReview: no kind "SelfSubjectAccessReview" is registered for version "authorization.k8s.io/v2"',
+    );
+  });
+
+  it('carry no metadata', () => {
+    expect(causes('selfsubjectaccessreviews', { metadata: { name: 'x', labels: {} }, spec: { resourceAttributes } })).to.deep.equal([
+      'metadata: Invalid value: {"name":"x"}: must be empty',
+    ]);
+    const harmless = { metadata: { namespace: 'shop', managedFields: [], labels: {} }, spec: { resourceAttributes } };
+    expect(review('selfsubjectaccessreviews', harmless)).to.deep.include({ metadata: {} });
+  });
+
+  it('check selectors, although RBAC does not look at them', () => {
+    const spec = (selectors: object) => ({ spec: { resourceAttributes: { verb: 'list', ...selectors } } });
+
+    expect(causes('selfsubjectaccessreviews', spec({ fieldSelector: {} }))).to.deep.equal([
+      'spec.resourceAttributes.fieldSelector.requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required',
+    ]);
+    const both = {
+      rawSelector: 'x',
+      requirements: [
+        { key: 'a', operator: 'In' },
+        { key: '', operator: 'Exists', values: ['b'] },
+      ],
+    };
+    expect(causes('selfsubjectaccessreviews', spec({ fieldSelector: both }))).to.deep.equal([
+      'spec.resourceAttributes.fieldSelector.rawSelector: Invalid value: "x": may not specified at the same time as requirements',
+      "spec.resourceAttributes.fieldSelector.requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+      'spec.resourceAttributes.fieldSelector.requirements[1].key: Required value: must be specified',
+      "spec.resourceAttributes.fieldSelector.requirements[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+    ]);
+    const label = { requirements: [{ key: 'a b', operator: 'In', values: ['!'] }] };
+    const [key = '', value = ''] = causes('selfsubjectaccessreviews', spec({ labelSelector: label })) ?? [];
+    expect(key).to.match(/^spec\.resourceAttributes\.labelSelector\.requirements\[0\]\.key: Invalid value: "a b": name part must consist/);
+    expect(value).to.match(
+      /^spec\.resourceAttributes\.labelSelector\.requirements\[0\]\.values\[0\]: Invalid value: "!": a valid label must be/,
+    );
+  });
+
+  it('say which selectors they could not use', () => {
+    const about = (selectors: object) =>
+      review('selfsubjectaccessreviews', { spec: { resourceAttributes: { verb: 'get', ...selectors } } });
+    const mixed = {
+      requirements: [
+        { key: 'a', operator: 'New' },
+        { key: 'a', operator: 'In', values: ['x'] },
+      ],
+    };
+
+    expect(about({ fieldSelector: mixed, labelSelector: { rawSelector: '=x,' } })).to.deep.include({
+      status: {
+        allowed: false,
+        evaluationError:
+          'spec.resourceAttributes.fieldSelector partially ignored due to parse error; spec.resourceAttributes.labelSelector ignored due to parse error',
+      },
+    });
+    expect(about({ fieldSelector: { rawSelector: 'x' } })).to.have.nested.property(
+      'status.evaluationError',
+      'spec.resourceAttributes.fieldSelector ignored due to parse error',
+    );
+    const good = { fieldSelector: { rawSelector: 'a=b,c!=d' }, labelSelector: { rawSelector: 'a,!b,c in (d, e), f=g' } };
+    expect(about(good)).to.deep.include({ status: { allowed: false } });
+  });
+
+  it('about somebody else name a user or a group', () => {
+    expect(causes('subjectaccessreviews', { spec: { resourceAttributes } })).to.deep.equal([
+      'spec.user: Invalid value: "": at least one of user or group must be specified',
+    ]);
+    const spec = { resourceAttributes, user: 'ada', extra: { a: ['b'] } };
+    const eve = { username: 'eve', uid: '2', groups: [] };
+    expect(review('subjectaccessreviews', { spec }, eve)).to.deep.equal({
+      kind: 'SubjectAccessReview',
+      apiVersion: 'authorization.k8s.io/v1',
+      metadata: {},
+      spec,
+      status: { allowed: true, reason: REASON },
+    });
+    expect(review('subjectaccessreviews', { spec: { resourceAttributes, groups: ['ada'] } })).to.deep.include({
+      status: { allowed: false },
+    });
+  });
+
+  it('in a namespace ask about that namespace only', () => {
+    const local = 'localsubjectaccessreviews';
+    const body = { spec: { user: 'ada', resourceAttributes } };
+
+    expect(review(local, body, ada, 'shop')).to.deep.include({
+      metadata: { namespace: 'shop' },
+      status: { allowed: true, reason: REASON },
+    });
+    expect(causes(local, body, 'till')).to.deep.equal([
+      'spec.resourceAttributes.namespace: Invalid value: "shop": must match metadata.namespace',
+    ]);
+    expect(causes(local, { spec: { user: 'ada', nonResourceAttributes: { verb: 'get' } } }, 'till')).to.deep.equal([
+      'spec.nonResourceAttributes: Invalid value: {"Path":"","Verb":"get"}: disallowed on this kind of request',
+    ]);
+    expect(refusal(() => review(local, { ...body, metadata: { namespace: 'till' } }, ada, 'shop')).message).to.equal(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
+    expect(causes(local, { ...body, metadata: { name: 'x' } }, 'shop')).to.deep.equal([
+      'metadata: Invalid value: {"name":"x"}: must be empty except for namespace',
+    ]);
+  });
+});
+
+describe('rules reviews of the embedded cluster', () => {
+  it('list what the caller may do in a namespace', () => {
+    expect(review('selfsubjectrulesreviews', { spec: { namespace: 'shop' } })).to.deep.equal({
+      kind: 'SelfSubjectRulesReview',
+      apiVersion: 'authorization.k8s.io/v1',
+      metadata: {},
+      spec: {},
+      status: {
+        resourceRules: [{ verbs: ['get', 'list'], apiGroups: ['apps'], resources: ['deployments'] }],
+        nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }],
+        incomplete: false,
+      },
+    });
+  });
+
+  it('want a namespace', () => {
+    expect(refusal(() => review('selfsubjectrulesreviews', { spec: {} }))).to.include({ code: 400, message: 'no namespace on request' });
+  });
+});
+
+describe('reviews of who somebody is', () => {
+  it('tell the caller', () => {
+    const answer = createSelfSubjectReview(ada, {});
+
+    expect(answer).to.deep.include({ kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1', status: { userInfo: ada } });
+    expect(answer)
+      .to.have.nested.property('metadata.creationTimestamp')
+      .that.matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    const anonymous = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] };
+    expect(createSelfSubjectReview(anonymous, { kind: 'SelfSubjectReview' })).to.deep.include({
+      status: { userInfo: { username: 'system:anonymous', groups: ['system:unauthenticated'] } },
+    });
+  });
+
+  it('refuse another kind', () => {
+    expect(refusal(() => createSelfSubjectReview(ada, { kind: 'TokenReview' }))).to.include({ code: 400 });
+  });
+
+  describe('by a token', () => {
+    let issuer: TokenIssuer;
+    before(async () => {
+      issuer = await TokenIssuer.create();
+    });
+
+    it('tell the user and the audiences that fit', async () => {
+      const { token } = await issuer.issue({ user: ada, audiences: ['a', 'b'], expiresInSeconds: 600 });
+
+      expect(await createTokenReview(issuer, { spec: { token, audiences: ['b', 'c'] } })).to.deep.equal({
+        kind: 'TokenReview',
+        apiVersion: 'authentication.k8s.io/v1',
+        metadata: {},
+        spec: { token, audiences: ['b', 'c'] },
+        status: { authenticated: true, user: ada, audiences: ['b'] },
+      });
+    });
+
+    it('say so for one that does not count', async () => {
+      const { token } = await issuer.issue({ user: ada, audiences: ['a'], expiresInSeconds: 600 });
+
+      for (const spec of [{ token: 'x' }, { token }, { token, audiences: ['b'] }]) {
+        expect(await createTokenReview(issuer, { spec })).to.deep.include({ status: { user: {}, error: 'invalid bearer token' } });
+      }
+    });
+
+    it('want one', async () => {
+      for (const body of [{}, { spec: {} }, { spec: { token: '' } }]) {
+        const status = await createTokenReview(issuer, body).then(
+          () => undefined,
+          (error: unknown) => (error instanceof StatusError ? error.status : undefined),
+        );
+        expect(status).to.include({ code: 400, message: 'token is required for TokenReview in authentication' });
+      }
+    });
+  });
+});

@@ -1,0 +1,267 @@
+import { expect } from 'chai';
+import { compileSchema } from '../../../packages/embedded-cluster/src/schema.ts';
+import { StatusError } from '../../../src/api/status.ts';
+import { gaugeSamples, gaugeSchema } from './schema-samples.ts';
+
+const schemaWith = (properties: Record<string, unknown>, more: object = {}) => ({
+  type: 'object',
+  properties: { spec: { type: 'object', properties, ...more } },
+});
+
+const check = (schema: unknown, spec: unknown, old?: unknown) =>
+  compileSchema(schema)
+    .validate({ metadata: { name: 'x' }, spec }, old === undefined ? undefined : { metadata: { name: 'x' }, spec: old })
+    .map(({ field, message }) => `${field}: ${message}`);
+
+/** Why a schema is refused, as one line. */
+function refusal(schema: unknown): string {
+  try {
+    compileSchema(schema);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    expect(error.status).to.include({ code: 422, reason: 'Invalid' });
+    return error.status.message;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('custom resources against their schema', () => {
+  const gauge = compileSchema(gaugeSchema);
+  const stored = (spec: Record<string, unknown>) => {
+    const object = { apiVersion: 'test.example.com/v1', kind: 'Gauge', metadata: { name: 'gauge' }, spec: structuredClone(spec) };
+    gauge.prune(object);
+    gauge.applyDefaults(object);
+    return object;
+  };
+
+  for (const sample of gaugeSamples) {
+    it(sample.it, () => {
+      const errors = gauge.validate(stored(sample.spec), sample.old && stored(sample.old));
+
+      expect(errors.map(({ field, message }) => `${field}: ${message}`)).to.have.members(sample.causes);
+    });
+  }
+
+  describe('pruning', () => {
+    it('drops unknown fields at every depth and says which', () => {
+      const object = {
+        apiVersion: 'v1',
+        kind: 'Gauge',
+        metadata: { name: 'x', color: 'red' },
+        more: 1,
+        spec: { extra: {}, plain: [{ n: 1, m: 2 }, { m: 3 }], open: { free: { deep: 1 } }, counts: { any: 1 } },
+      };
+
+      expect(gauge.prune(object)).to.deep.equal(['more', 'spec.extra', 'spec.plain[0].m', 'spec.plain[1].m']);
+      expect(object).to.deep.equal({
+        apiVersion: 'v1',
+        kind: 'Gauge',
+        metadata: { name: 'x', color: 'red' },
+        spec: { plain: [{ n: 1 }, {}], open: { free: { deep: 1 } }, counts: { any: 1 } },
+      });
+    });
+
+    it('leaves open places alone, lists in them too', () => {
+      const schema = compileSchema(schemaWith({ any: { 'x-kubernetes-preserve-unknown-fields': true } }));
+      const object = { spec: { any: [{ a: [{ b: null }] }] } };
+      schema.applyDefaults(object);
+
+      expect(schema.prune(object)).to.deep.equal([]);
+      expect(object).to.deep.equal({ spec: { any: [{ a: [{ b: null }] }] } });
+    });
+
+    it('is not misled by names that every object has', () => {
+      const object: Record<string, unknown> = JSON.parse('{"spec":{"constructor":{"x":1},"__proto__":{"flag":false},"toString":1}}');
+
+      expect(gauge.prune(object)).to.deep.equal(['spec.__proto__', 'spec.constructor', 'spec.toString']);
+      expect(Object.keys(Object(object.spec))).to.deep.equal([]);
+    });
+  });
+
+  describe('defaults', () => {
+    it('are filled in at every depth, for null too', () => {
+      const object = { spec: { plain: [{}, { n: 5 }, { n: null }], flag: null } };
+      gauge.applyDefaults(object);
+
+      expect(object).to.deep.equal({ spec: { plain: [{ n: 1 }, { n: 5 }, { n: 1 }], flag: true } });
+    });
+
+    it('of one object are not those of another', () => {
+      const schema = compileSchema(schemaWith({ list: { type: 'array', items: { type: 'string' }, default: ['a'] } }));
+      const [first, second] = [{ spec: { list: undefined as unknown } }, { spec: {} }];
+      delete first.spec.list;
+      schema.applyDefaults(first);
+      Object(first.spec.list).push('b');
+      schema.applyDefaults(second);
+
+      expect(second).to.deep.equal({ spec: { list: ['a'] } });
+    });
+
+    it('do not make the objects around them', () => {
+      const object = { metadata: {} };
+      gauge.applyDefaults(object);
+
+      expect(object).to.deep.equal({ metadata: {} });
+    });
+  });
+
+  describe('what was wrong before', () => {
+    const bad = {
+      type: 'string',
+      maxLength: 10,
+      pattern: '^b',
+      'x-kubernetes-validations': [{ rule: "self != 'bad'", message: 'is bad' }],
+    };
+    const list = (items: object, more: object = {}) => ({ type: 'array', maxItems: 5, items, ...more });
+    const byName = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] };
+    const schema = schemaWith(
+      {
+        other: { type: 'string' },
+        text: bad,
+        atoms: list(bad),
+        set: list(bad, { 'x-kubernetes-list-type': 'set' }),
+        map: list({ type: 'object', required: ['k'], properties: { k: { type: 'string' }, v: bad } }, byName),
+      },
+      { required: ['needed'] },
+    );
+    const old = {
+      text: 'bad',
+      atoms: ['x', 'bad'],
+      set: ['bad', 'bad'],
+      map: [
+        { k: '1', v: 'x' },
+        { k: '2', v: 'bad' },
+      ],
+    };
+
+    it('is left alone while it stays', () => {
+      expect(check(schema, old, old)).to.deep.equal([]);
+      expect(check(schema, { ...old, other: 'new', needed: 1 }, old)).to.deep.equal([]);
+    });
+
+    it('is told when it changes', () => {
+      expect(check(schema, { ...old, text: 'x' }, old)).to.include(`spec.text: Invalid value: "x": spec.text in body should match '^b'`);
+    });
+
+    it('is told for a list that changes, unless an item is known by its key', () => {
+      const needed = 1;
+
+      expect(check(schema, { ...old, needed, atoms: ['bad', 'x'] }, old)).to.deep.equal([
+        `spec.atoms[1]: Invalid value: "x": spec.atoms[1] in body should match '^b'`,
+        'spec.atoms[0]: Invalid value: "bad": is bad',
+      ]);
+      expect(
+        check(
+          schema,
+          {
+            ...old,
+            needed,
+            map: [
+              { k: '2', v: 'bad' },
+              { k: '1', v: 'y' },
+            ],
+          },
+          old,
+        ),
+      ).to.deep.equal([`spec.map[1].v: Invalid value: "y": spec.map[1].v in body should match '^b'`]);
+    });
+
+    it('is no duplicate anew', () => {
+      expect(check(schema, { ...old, needed: 1, set: ['bad', 'bad', 'b'] }, old)).to.deep.equal([
+        'spec.set[0]: Invalid value: "bad": is bad',
+        'spec.set[1]: Invalid value: "bad": is bad',
+      ]);
+    });
+  });
+
+  describe('a schema is refused', () => {
+    const rule = (expression: string, more: object = {}) => ({ 'x-kubernetes-validations': [{ rule: expression, ...more }] });
+
+    it('for a keyword that is not enforced', () => {
+      for (const keyword of [
+        'allOf',
+        'anyOf',
+        'oneOf',
+        'not',
+        'multipleOf',
+        'uniqueItems',
+        '$ref',
+        'x-kubernetes-embedded-resource',
+        'patern',
+      ]) {
+        expect(refusal(schemaWith({ a: { type: 'string', [keyword]: [] } })), keyword).to.contain(`"${keyword}"`);
+      }
+    });
+
+    it('with the place of what is wrong', () => {
+      expect(refusal(schemaWith({ a: { type: 'string', allOf: [] } }))).to.contain('openAPIV3Schema.properties.spec.properties.a');
+    });
+
+    it('for a place without a type', () => {
+      expect(refusal(schemaWith({ a: {} }))).to.contain('must have a type');
+      expect(refusal(schemaWith({ a: { type: 'text' } }))).to.contain('properties.a.type');
+      expect(refusal(schemaWith({ a: { type: 'array' } }))).to.contain('what its items are');
+      expect(refusal({ type: 'string' })).to.contain('must be object at the root');
+      for (const nothing of [undefined, null, 'x', []]) expect(refusal(nothing)).to.contain('openAPIV3Schema');
+    });
+
+    it('for a format that the API server would check and we do not', () => {
+      for (const format of ['email', 'uri', 'hostname', 'cidr', 'date', 'duration', 'k8s-short-name']) {
+        expect(refusal(schemaWith({ a: { type: 'string', format } }))).to.contain(`format ${format} is not checked`);
+      }
+    });
+
+    it('for a pattern that RE2 does not know, or nobody', () => {
+      for (const pattern of ['(?=a)', '(?<!a)b', '(a)\\1', '(?<n>a)\\k<n>', '(', '[b-a]']) {
+        expect(refusal(schemaWith({ a: { type: 'string', pattern } })), pattern).to.contain('properties.a.pattern');
+      }
+    });
+
+    it('for a default that would be refused itself', () => {
+      expect(refusal(schemaWith({ a: { type: 'integer', default: 'x' } }))).to.contain('must be of type integer');
+      expect(refusal(schemaWith({ a: { type: 'object', properties: {}, default: { b: 1 } } }))).to.contain('b is unknown');
+    });
+
+    it('for lists whose keys are not there', () => {
+      const map = { type: 'array', 'x-kubernetes-list-type': 'map', items: { type: 'object', properties: { a: { type: 'string' } } } };
+
+      expect(refusal(schemaWith({ a: map }))).to.contain('go together');
+      expect(refusal(schemaWith({ a: { ...map, 'x-kubernetes-list-map-keys': ['b'] } }))).to.contain('must be properties of the items');
+    });
+
+    it('for a rule that does not parse', () => {
+      expect(refusal(schemaWith({ a: { type: 'string', ...rule('self ==') } }))).to.contain('x-kubernetes-validations[0].rule');
+    });
+
+    it('for a rule that does not fit the schema', () => {
+      for (const expression of [
+        'self + 1 == 2',
+        'unknown(self)',
+        'other',
+        'self.name',
+        'self',
+        'self.matches(5)',
+        'self.soundsLike("x")',
+      ]) {
+        expect(refusal(schemaWith({ a: { type: 'string', ...rule(expression) } })), expression).to.contain(expression);
+      }
+      expect(refusal(schemaWith({ a: { type: 'string' } }, rule('self.b == "x"')))).to.contain('No such key: b');
+      expect(refusal(schemaWith({ a: { type: 'string' } }, rule('!has(self.a) || has(self.b)')))).to.contain('No such key: b');
+      expect(refusal({ ...schemaWith({}), ...rule('self.metadata.labels.a == "b"') })).to.contain('No such key: labels');
+    });
+
+    it('for a transition rule where items have no past', () => {
+      const items = { type: 'string', ...rule('self == oldSelf') };
+
+      expect(refusal(schemaWith({ a: { type: 'array', items } }))).to.contain('oldSelf has no meaning inside this list');
+    });
+
+    it('for a rule that points nowhere, or has a message that is no text', () => {
+      expect(refusal(schemaWith({ a: { type: 'string' } }, rule('true', { fieldPath: '.b' })))).to.contain(
+        'does not refer to a valid field',
+      );
+      expect(refusal(schemaWith({}, rule('true', { messageExpression: '1' })))).to.contain('must evaluate to string, not int');
+      expect(refusal(schemaWith({}, rule('true', { reason: 'Other' })))).to.contain('reason');
+    });
+  });
+});

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
+import { expect } from 'chai';
+import { type Api, administratorToken, apiOf } from './api.ts';
+
+describe('a watch of the embedded cluster', () => {
+  let cluster: Cluster;
+  let admin: Api;
+  before(async () => {
+    cluster = await Cluster.start();
+    admin = apiOf(cluster, await administratorToken(cluster));
+  });
+  after(async () => {
+    await admin.close();
+    await cluster.stop();
+  });
+
+  it('that is not read is cut off, so that it cannot fill the memory', async () => {
+    const { hostname, port } = new URL(cluster.url);
+    const socket = connect({ host: hostname, port: Number(port), ca: cluster.certificateAuthority });
+    await once(socket, 'secureConnect');
+    const token = await administratorToken(cluster);
+    socket.write(`GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    await once(socket, 'readable');
+    const closed = once(socket, 'close');
+    const large = (index: number) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'large', namespace: 'default' },
+      data: { text: 'x'.repeat(1_000_000), index: String(index) },
+    });
+    for (let index = 0; index < 100; index += 1) await cluster.apply(large(index));
+    socket.resume();
+    await closed;
+
+    expect((await admin.send('GET', '/livez')).status).to.equal(200);
+  });
+
+  it('ends when the definition of what it watches goes', async () => {
+    const definition = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'things.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Cluster',
+        names: { plural: 'things', kind: 'Thing' },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      },
+    };
+    await cluster.apply(definition, { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'one' } });
+    const watch = admin.send('GET', '/apis/example.com/v1/things?watch=1');
+    await admin.send('GET', '/apis/example.com/v1/things');
+    await admin.send('DELETE', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com');
+    const { body } = await watch;
+
+    expect(String(body).match(/"type":"\w+"/g)).to.deep.equal(['"type":"ADDED"', '"type":"DELETED"']);
+    expect((await admin.send('GET', '/apis/example.com/v1/things')).status).to.equal(404);
+  });
+
+  it('of ten thousand objects that are there tells all of them', async () => {
+    const names = Array.from({ length: 10_000 }, (_, index) => `many-${String(index).padStart(5, '0')}`);
+    await cluster.apply(
+      ...names.map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'kube-public' }, data: { a: '1' } })),
+    );
+    const { body } = await admin.send('GET', '/api/v1/namespaces/kube-public/configmaps?watch=1&timeoutSeconds=1');
+
+    expect(String(body).trim().split('\n')).to.have.lengthOf(names.length);
+  });
+});
