@@ -44,7 +44,7 @@ export async function startNode(admin: ClusterAdmin, serving: KeyPair): Promise<
   return {
     directory,
     async addPod(pod) {
-      const spec = { nodeName: name, containers: [{ name: 'main', image: 'none' }] };
+      const spec = { nodeName: name, containers: [{ name: 'main', image: 'none', stdin: true }] };
       await admin.apply({
         apiVersion: 'v1',
         kind: 'Pod',

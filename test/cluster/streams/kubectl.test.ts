@@ -65,19 +65,30 @@ describe('kubectl through the service, with pods', () => {
       .and.match(/exit code 7/);
   });
 
-  for (const websockets of ['true', 'false'])
-    it(`runs a command ${websockets === 'true' ? 'by WebSocket' : 'by SPDY'}, with input`, async () => {
-      const child = spawn('kubectl', [...kubectlArguments(suite.target), 'exec', '-i', 'shell', '--', 'tr', 'a-z', 'A-Z'], {
+  for (const websockets of ['true', 'false']) {
+    const protocol = websockets === 'true' ? 'WebSocket' : 'SPDY';
+    /** What a command answers to a line of input. */
+    const answered = async (line: string, ...args: string[]) => {
+      const child = spawn('kubectl', [...kubectlArguments(suite.target), ...args], {
         env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: websockets },
       });
       let text = '';
       child.stdout.on('data', (chunk) => {
         text += chunk;
       });
-      child.stdin.end('many words\n');
+      child.stdin.end(line);
       expect(await once(child, 'exit')).to.deep.equal([0, null]);
-      expect(text).to.equal('MANY WORDS\n');
+      return text;
+    };
+
+    it(`runs a command by ${protocol}, with input`, async () => {
+      expect(await answered('many words\n', 'exec', '-i', 'shell', '--', 'tr', 'a-z', 'A-Z')).to.equal('MANY WORDS\n');
     });
+
+    it(`attaches to a running container by ${protocol}`, async () => {
+      expect(await answered('many words\n', 'attach', '-i', 'shell')).to.equal('many words\n');
+    });
+  }
 
   it('copies files there and back', async () => {
     const from = join(suite.node.directory, 'big');
