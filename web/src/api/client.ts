@@ -1,0 +1,45 @@
+/** Speaks to the service, with the types of its own document. Every failure is thrown as a Problem. */
+import { signal } from '@preact/signals';
+import createClient from 'openapi-fetch';
+import { asProblem, isAbort, type Problem, problemOf } from './problem';
+import type { components, paths } from './schema';
+
+export type Schemas = components['schemas'];
+
+/** Where the service is; it wrote its base path into the page. */
+export const base = new URL(document.documentElement.dataset.base ?? '/', location.href);
+
+/** Told of what was refused: the session of a 401, rights of a 403. */
+export const refusals = new EventTarget();
+
+/** Counts the logins after a session has ended: what was refused meanwhile is asked again. */
+export const resumed = signal(0);
+
+export class Refusal extends Event {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super('refusal');
+    this.problem = problem;
+  }
+}
+
+async function send(request: Request): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(request);
+  } catch (error) {
+    throw isAbort(error) ? error : asProblem(error);
+  }
+  if (response.ok) return response;
+  const problem = await problemOf(response);
+  if (problem.status === 401 || problem.status === 403) refusals.dispatchEvent(new Refusal(problem));
+  throw problem;
+}
+
+export const api = createClient<paths>({ baseUrl: base.href.replace(/\/$/, ''), fetch: send });
+
+/** The body of an answer: `send` has thrown all that is none. */
+export async function bodyOf<T>(answer: Promise<{ data?: T }>): Promise<T> {
+  return (await answer).data as T;
+}

@@ -1,0 +1,55 @@
+import { base } from './client';
+
+interface LiveEvent<T> {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  object: T;
+}
+
+interface LiveOptions<T> {
+  /** Path with its query, below the base path; `resourceVersion` says from where. */
+  address: string;
+  onEvent: (event: LiveEvent<T>) => void;
+  /** It has ended: a new list is needed before it goes on. */
+  onEnd: () => void;
+}
+
+const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;
+
+/**
+ * A live list, while the page can be seen. EventSource hides the status of a refusal; it connects again by itself, from the last event,
+ * and ends where the service says that it has ended. @returns what stops it
+ */
+export function follow<T>({ address, onEvent, onEnd }: LiveOptions<T>): () => void {
+  let source: EventSource | undefined;
+  let wasSeen = true;
+
+  function open(): void {
+    const stream = new EventSource(new URL(address, base));
+    source = stream;
+    for (const type of types)
+      stream.addEventListener(type, ({ data }: MessageEvent<string>) =>
+        onEvent({ type, object: (JSON.parse(data) as { object: T }).object }),
+      );
+    stream.addEventListener('ERROR', () => {
+      stream.close();
+      onEnd();
+    });
+    stream.addEventListener('error', () => {
+      if (stream.readyState === EventSource.CLOSED && source === stream) onEnd();
+    });
+  }
+  function onVisibility(): void {
+    const isSeen = document.visibilityState === 'visible';
+    if (isSeen === wasSeen) return;
+    wasSeen = isSeen;
+    if (isSeen) onEnd();
+    else source?.close();
+  }
+  open();
+  document.addEventListener('visibilitychange', onVisibility);
+  return () => {
+    document.removeEventListener('visibilitychange', onVisibility);
+    source?.close();
+    source = undefined;
+  };
+}

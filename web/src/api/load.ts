@@ -1,0 +1,69 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { resumed } from './client';
+import { asProblem, isAbort, type Problem } from './problem';
+
+/** What was asked for: the last answer, what went wrong since, and when. */
+export interface Load<T> {
+  data: ReadonlySignal<T | undefined>;
+  error: ReadonlySignal<Problem | undefined>;
+  isBusy: ReadonlySignal<boolean>;
+  reload(): Promise<void>;
+}
+
+type Fetch<T> = (signal: AbortSignal) => Promise<T>;
+
+const remembered = new Map<string, unknown>();
+const rememberedLimit = 100;
+
+function remember(key: string, value: unknown): void {
+  remembered.delete(key);
+  remembered.set(key, value);
+  const [oldest] = remembered.keys();
+  if (remembered.size > rememberedLimit && oldest !== undefined) remembered.delete(oldest);
+}
+
+/** For another person nothing is kept. */
+export const forgetLoads = (): void => remembered.clear();
+
+/** Loads by a key while the component stands; another key is another load. */
+export function useLoad<T>(key: string | undefined, fetch: Fetch<T>): Load<T> {
+  const load = useMemo(() => makeLoad(key, fetch), [key]);
+  useEffect(() => {
+    if (key === undefined) return;
+    void load.reload();
+    return () => load.stop();
+  }, [load, resumed.value]);
+  return load;
+}
+
+function makeLoad<T>(key: string | undefined, fetch: Fetch<T>) {
+  const data = signal(key === undefined ? undefined : (remembered.get(key) as T | undefined));
+  const error = signal<Problem>();
+  const isBusy = signal(false);
+  let current: AbortController | undefined;
+  return {
+    data,
+    error,
+    isBusy,
+    stop: () => current?.abort(),
+    async reload() {
+      if (key === undefined) return;
+      current?.abort();
+      const mine = new AbortController();
+      current = mine;
+      isBusy.value = true;
+      try {
+        const value = await fetch(mine.signal);
+        if (mine.signal.aborted) return;
+        remember(key, value);
+        data.value = value;
+        error.value = undefined;
+      } catch (failure) {
+        if (!mine.signal.aborted && !isAbort(failure)) error.value = asProblem(failure);
+      } finally {
+        if (current === mine) isBusy.value = false;
+      }
+    },
+  };
+}

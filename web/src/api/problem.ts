@@ -1,0 +1,45 @@
+import type { components } from './schema';
+
+type Status = components['schemas']['Status'];
+
+export interface Cause {
+  reason: string;
+  message: string;
+  field: string;
+}
+
+/** Whatever did not work, in one shape: a Status of the service, or a service out of reach (status 0). */
+export class Problem extends Error {
+  readonly status: number;
+  readonly reason: string;
+  readonly causes: readonly Cause[];
+  readonly requestId: string;
+  /** Seconds. */
+  readonly retryAfter: number | undefined;
+
+  constructor(status: number, { reason, message, details }: Status, requestId = '') {
+    super(message || reason || `HTTP ${status}`);
+    this.status = status;
+    this.reason = reason ?? '';
+    this.causes = (details?.causes ?? []).map((cause) => ({ reason: '', message: '', field: '', ...cause }));
+    this.requestId = requestId;
+    this.retryAfter = details?.retryAfterSeconds;
+  }
+
+  has = (reason: string): boolean => this.causes.some((cause) => cause.reason === reason);
+}
+
+export async function problemOf(response: Response): Promise<Problem> {
+  const status = await response.json().then(
+    (body: Status) => body,
+    () => ({}),
+  );
+  return new Problem(response.status, status, response.headers.get('X-Request-Id') ?? '');
+}
+
+export const asProblem = (error: unknown): Problem =>
+  error instanceof Problem
+    ? error
+    : new Problem(0, { reason: 'Unreachable', message: error instanceof Error ? error.message : String(error) });
+
+export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';

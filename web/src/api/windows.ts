@@ -1,0 +1,101 @@
+import { type Signal, signal } from '@preact/signals';
+import { asProblem, isAbort, type Problem } from './problem';
+
+/** One page of a list as the service gives it. */
+interface Slice<T> {
+  items: readonly T[];
+  total: number;
+  metadata: { resourceVersion: string };
+}
+
+/** @param page from 1 */
+export type FetchSlice<T> = (page: number, signal: AbortSignal) => Promise<Slice<T>>;
+
+export const windowSize = 200;
+const keptWindows = 5;
+
+/** A long list, of which the parts that are looked at are fetched and a few are kept. */
+export class Windows<T extends { metadata: { uid: string } }> {
+  /** Unknown until the first answer. */
+  readonly total: Signal<number | undefined> = signal(undefined);
+  readonly error: Signal<Problem | undefined> = signal(undefined);
+  /** Counts up whenever a row has come or changed. */
+  readonly revision: Signal<number> = signal(0);
+  /** Of the oldest part that is kept; a live list begins there. */
+  resourceVersion: string | undefined;
+
+  readonly #fetch: FetchSlice<T>;
+  readonly #kept = new Map<number, readonly T[]>();
+  readonly #running = new Map<number, AbortController>();
+  #wanted: readonly number[] = [1];
+
+  constructor(fetch: FetchSlice<T>) {
+    this.#fetch = fetch;
+  }
+
+  row(index: number): T | undefined {
+    void this.revision.value;
+    return this.#kept.get(Math.floor(index / windowSize) + 1)?.[index % windowSize];
+  }
+
+  /** Of what is kept. */
+  find(uid: string): T | undefined {
+    for (const rows of this.#kept.values()) {
+      const found = rows.find(({ metadata }) => metadata.uid === uid);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** These rows are looked at: what is missing of them is fetched, what is under way for others is not waited for. */
+  want(first: number, last: number): void {
+    const [from, to] = [first, Math.max(first, last)].map((index) => Math.floor(index / windowSize) + 1) as [number, number];
+    this.#wanted = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    for (const [page, running] of this.#running) if (!this.#wanted.includes(page)) running.abort();
+    for (const page of this.#wanted) if (!this.#kept.has(page) && !this.#running.has(page)) void this.#load(page);
+  }
+
+  /** Fetches again what is looked at; the rest is forgotten. What is shown stands until the answer is here. */
+  async refresh(): Promise<void> {
+    for (const page of this.#kept.keys()) if (!this.#wanted.includes(page)) this.#kept.delete(page);
+    this.resourceVersion = undefined;
+    await Promise.all(this.#wanted.map((page) => this.#load(page)));
+  }
+
+  /** Puts a newer version of a row in its place. @returns whether it is shown */
+  replace(row: T): boolean {
+    for (const [page, rows] of this.#kept) {
+      const at = rows.findIndex(({ metadata }) => metadata.uid === row.metadata.uid);
+      if (at === -1) continue;
+      this.#kept.set(page, rows.with(at, row));
+      this.revision.value += 1;
+      return true;
+    }
+    return false;
+  }
+
+  stop(): void {
+    for (const running of this.#running.values()) running.abort();
+  }
+
+  async #load(page: number): Promise<void> {
+    this.#running.get(page)?.abort();
+    const mine = new AbortController();
+    this.#running.set(page, mine);
+    try {
+      const { items, total, metadata } = await this.#fetch(page, mine.signal);
+      if (mine.signal.aborted) return;
+      this.#kept.delete(page);
+      this.#kept.set(page, items);
+      for (const old of [...this.#kept.keys()].slice(0, -keptWindows)) if (!this.#wanted.includes(old)) this.#kept.delete(old);
+      this.resourceVersion ??= metadata.resourceVersion;
+      this.total.value = total;
+      this.error.value = undefined;
+      this.revision.value += 1;
+    } catch (error) {
+      if (!isAbort(error)) this.error.value = asProblem(error);
+    } finally {
+      if (this.#running.get(page) === mine) this.#running.delete(page);
+    }
+  }
+}

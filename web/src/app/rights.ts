@@ -1,0 +1,97 @@
+/** What the caller may do: the cluster decides, and a page asks once for all that it offers. */
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { api, bodyOf, Refusal, refusals, resumed, type Schemas } from '../api/client';
+import { asProblem, type Problem } from '../api/problem';
+
+export interface Right {
+  verb: string;
+  /** Without one: the group of users, bindings and sessions. `''` is the core group. */
+  group?: string;
+  resource: string;
+  subresource?: string;
+  name?: string;
+  namespace?: string;
+}
+
+const ownGroup = 'auth.platform.io';
+const batchSize = 100;
+
+/** Answers by question, of this person. */
+const answers = signal<ReadonlyMap<string, boolean>>(new Map());
+
+const keyOf = (right: Right) => JSON.stringify(attributesOf(right));
+
+const attributesOf = ({ group = ownGroup, ...right }: Right): Schemas['ResourceAttributes'] => ({ group, ...right });
+
+/** The cluster could not be asked. */
+export const rightsProblem = signal<Problem>();
+
+export const forgetRights = (): void => {
+  answers.value = new Map();
+};
+
+export async function askRights(rights: readonly Right[]): Promise<void> {
+  try {
+    await askAll(rights);
+    rightsProblem.value = undefined;
+  } catch (error) {
+    rightsProblem.value = asProblem(error);
+  }
+}
+
+async function askAll(rights: readonly Right[]): Promise<void> {
+  for (let from = 0; from < rights.length; from += batchSize) {
+    const batch = rights.slice(from, from + batchSize);
+    const body = {
+      kind: 'SelfSubjectAccessReviewList' as const,
+      items: batch.map((right) => ({ spec: { resourceAttributes: attributesOf(right) } })),
+    };
+    const answer = (await bodyOf(api.POST('/auth/v1/selfsubjectaccessreviews', { body }))) as Schemas['SelfSubjectAccessReviewList'];
+    const next = new Map(answers.value);
+    for (const [index, right] of batch.entries()) next.set(keyOf(right), answer.items[index]?.status.allowed === true);
+    answers.value = next;
+  }
+}
+
+/** Undefined until it is known. Reading it subscribes. */
+export const may = (right: Right): boolean | undefined => answers.value.get(keyOf(right));
+
+/** Asks when the page appears, when the window has the focus again, and after a refusal. What is known stands meanwhile. */
+export function useRights(rights: readonly Right[]): void {
+  const key = rights.map(keyOf).join();
+  useEffect(() => {
+    if (rights.length === 0) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const again = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void askRights(rights), 200);
+    };
+    void askRights(rights);
+    const onRefusal = (event: Event) => {
+      // A review is refused itself while a password is due: asking again would never end.
+      if (event instanceof Refusal && event.problem.status === 403 && event.problem.causes.length === 0) again();
+    };
+    addEventListener('focus', again);
+    refusals.addEventListener('refusal', onRefusal);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('focus', again);
+      refusals.removeEventListener('refusal', onRefusal);
+    };
+  }, [key, resumed.value]);
+}
+
+/** Why, in the cluster's words: what allows it, or the roles that would. */
+export async function explain(right: Right, signal?: AbortSignal): Promise<Schemas['AccessStatus']> {
+  const body = { spec: { resourceAttributes: attributesOf(right) } };
+  const parameters = { params: { query: { explain: true } }, body, ...(signal && { signal }) };
+  const review = (await bodyOf(api.POST('/auth/v1/selfsubjectaccessreviews', parameters))) as Schemas['SelfSubjectAccessReview'];
+  return review.status;
+}
+
+/** `list users.auth.platform.io in shop`, as kubectl would say it. */
+export const inWords = ({ verb, group = ownGroup, resource, subresource, name, namespace }: Right): string =>
+  [verb, `${resource}${subresource ? `/${subresource}` : ''}${group && `.${group}`}`, name, namespace && `-n ${namespace}`]
+    .filter(Boolean)
+    .join(' ');

@@ -1,0 +1,87 @@
+/** Addresses of pages, on the History API. What a page shows (filter, sort, tab) stands in its query. */
+import { batch, signal } from '@preact/signals';
+import { base } from '../api/client';
+
+export const path = signal('/');
+export const query = signal(new URLSearchParams());
+
+const scrolled = new Map<string, number>();
+let visit = '';
+
+const pathOf = (url: URL): string => `/${url.pathname.slice(base.pathname.length)}`;
+
+export const href = (to: string): string => new URL(to.replace(/^\//, ''), base).pathname + new URL(to.replace(/^\//, ''), base).search;
+
+function read(): void {
+  const url = new URL(location.href);
+  batch(() => {
+    path.value = pathOf(url);
+    query.value = url.searchParams;
+  });
+  visit = (history.state as { visit?: string } | null)?.visit ?? '';
+}
+
+const newVisit = (): string => Math.random().toString(36).slice(2);
+
+export function navigate(to: string, { replace = false } = {}): void {
+  rememberScroll();
+  if (replace) history.replaceState({ visit }, '', href(to));
+  else history.pushState({ visit: newVisit() }, '', href(to));
+  read();
+}
+
+/** Changes the query in place: neither focus nor scroll moves. An empty value leaves the query. */
+export function setQuery(changes: Record<string, string | undefined>): void {
+  const next = new URLSearchParams(query.value);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) next.set(name, value);
+    else next.delete(name);
+  }
+  const text = next.toString();
+  history.replaceState({ visit }, '', location.pathname + (text && `?${text}`));
+  query.value = next;
+}
+
+const scroller = () => document.querySelector<HTMLElement>('[data-scroll]') ?? document.querySelector<HTMLElement>('main');
+
+function rememberScroll(): void {
+  const place = scroller()?.scrollTop;
+  if (place !== undefined) scrolled.set(visit, place);
+}
+
+/** Where this page was scrolled to when it was left. */
+export const scrollOfVisit = (): number => scrolled.get(visit) ?? 0;
+
+export function startRouter(): void {
+  history.scrollRestoration = 'manual';
+  addEventListener('popstate', () => {
+    rememberScroll();
+    read();
+  });
+  document.addEventListener('click', onClick);
+  read();
+}
+
+function onClick(event: MouseEvent): void {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  if (!link || link.target || link.hasAttribute('download') || link.origin !== base.origin) return;
+  if (!link.pathname.startsWith(base.pathname) || link.hasAttribute('data-outside')) return;
+  event.preventDefault();
+  navigate(pathOf(new URL(link.href)) + link.search);
+}
+
+/** `/users/:name/:tab?` against a path. @returns what stands at the colons */
+export function match(pattern: string, actual: string): Record<string, string> | undefined {
+  const [wanted, parts] = [pattern, actual].map((text) => text.replace(/\/$/, '').split('/')) as [string[], string[]];
+  if (parts.length > wanted.length) return undefined;
+  const found: Record<string, string> = {};
+  for (const [index, part] of wanted.entries()) {
+    const given = parts[index];
+    if (part.startsWith(':')) {
+      if (given === undefined && !part.endsWith('?')) return undefined;
+      if (given !== undefined) found[part.replace(/[:?]/g, '')] = decodeURIComponent(given);
+    } else if (part !== given) return undefined;
+  }
+  return found;
+}

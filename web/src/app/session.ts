@@ -1,0 +1,192 @@
+/** The login of this browser: a session that the service keeps, and renews by itself while it is used. */
+import { signal } from '@preact/signals';
+import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas } from '../api/client';
+import { forgetLoads } from '../api/load';
+import { asProblem, Problem } from '../api/problem';
+import { tellTabs } from './tabs';
+
+export type Person = Schemas['UserInfo'];
+
+/**
+ * Logout wants to be shown the session's handle, and only the end of a login tells it. It is no credential: without the cookie, which
+ * no script can read, it is worth nothing.
+ */
+const handleKey = 'atrium-session-handle';
+/** The `state` of a logout that this tab has asked the identity provider for. */
+const logoutKey = 'atrium-logout';
+/** A login in a tab of its own, beside a page whose session has ended. */
+const againKey = 'atrium-again';
+
+const maxReturnLength = 2048;
+const returnPath = /^(?!.*\/\/)\/[\x21-\x5b\x5d-\x7e]*$/;
+
+export const person = signal<Person>();
+/** The session is over, and the page with its forms still stands. */
+export const hasEnded = signal(false);
+/** What went wrong with a login, for the start page. */
+export const loginProblem = signal<Problem>();
+export const wasCancelled = signal(false);
+
+/** Leaves the page for the identity provider's. */
+export async function logIn(returnTo = location.pathname + location.search + location.hash): Promise<void> {
+  const isReturnable = returnTo.length <= maxReturnLength && returnPath.test(returnTo);
+  const parameters = { token_storage: 'cookie' as const, ...(isReturnable && { return_to: returnTo }), ...redirection() };
+  const { auth_url: address } = await bodyOf(api.GET('/api/v2/token/login', { params: { query: parameters } }));
+  const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? location.href);
+  // The cookie of the flow is this host's: at another one it would be missing.
+  if (back.origin !== location.origin) throw new Problem(0, { reason: 'WrongAddress', message: `${back.origin}${back.pathname}` });
+  location.assign(address);
+}
+
+/** The development server has an address of its own. */
+const redirection = () => (import.meta.env.DEV ? { redirect_uri: base.href } : {});
+
+/** Logs in beside this page, in a tab that closes itself. Where the browser opens none, in this one. */
+export async function logInAgain(): Promise<void> {
+  const tab = window.open(new URL(`?${againKey}`, base).href, '_blank');
+  if (tab === null) await logIn();
+}
+
+/** Ends a login or logout that the identity provider has sent the browser here from; then asks who is logged in. */
+export async function startSession(): Promise<void> {
+  refusals.addEventListener('refusal', (event) => {
+    if (event instanceof Refusal) void onRefusal(event.problem);
+  });
+  try {
+    await finishVisit();
+    if (person.value === undefined) await readPerson();
+    if (person.value === undefined && new URLSearchParams(location.search).has(againKey)) await logIn(`${base.pathname}?${againKey}`);
+  } catch (error) {
+    loginProblem.value = asProblem(error);
+  }
+}
+
+async function finishVisit(): Promise<void> {
+  const asked = sessionStorage.getItem(logoutKey);
+  sessionStorage.removeItem(logoutKey);
+  const response = takeResponse();
+  if (response === undefined) return;
+  // A logout comes back with its state and nothing else.
+  const isLogin = ['code', 'id_token', 'error'].some((name) => response.has(name));
+  if (isLogin) await finishLogin(response);
+  else if (asked !== null && response.get('state') === asked) await endSession();
+}
+
+async function finishLogin(response: URLSearchParams): Promise<void> {
+  const parameters = Object.fromEntries(response) as { code: string; state: string };
+  try {
+    // The service is told of a refusal too: it ends the flow.
+    const { ext, ...info } = await bodyOf(api.GET('/api/v2/token/callback', { params: { query: parameters } }));
+    const { token, return_to: returnTo, ...more } = ext;
+    if (token?.refresh_token !== undefined) localStorage.setItem(handleKey, token.refresh_token);
+    if (returnTo !== undefined) history.replaceState(null, '', returnTo);
+    become({ ...info, ext: more });
+    tellTabs({ kind: 'login', uid: info.uid });
+    if (returnTo?.endsWith(`?${againKey}`)) window.close();
+  } catch (error) {
+    if (!(error instanceof Problem && error.has('access_denied'))) throw error;
+    wasCancelled.value = true;
+  }
+}
+
+/**
+ * What the browser was sent back with, in the query or, with `responseMode: id_token`, in the fragment. It leaves the address before it
+ * is used, so that neither a reload nor the history has it again.
+ */
+function takeResponse(): URLSearchParams | undefined {
+  const parts = [location.search, location.hash].map((part) => new URLSearchParams(part.slice(1)));
+  const response = parts.find((part) => part.has('state'));
+  if (response === undefined) return undefined;
+  history.replaceState(null, '', location.pathname);
+  if (response.has('id_token') && !response.has('code')) response.set('code', '');
+  return response;
+}
+
+function become(next: Person): void {
+  person.value = next;
+  if (hasEnded.value) resumed.value += 1;
+  hasEnded.value = false;
+}
+
+/** Asks who is logged in. Without a handle there is no session to ask for. */
+async function readPerson(): Promise<void> {
+  if (localStorage.getItem(handleKey) === null) return forget();
+  try {
+    become(await bodyOf(api.GET('/api/v2/token/info')));
+  } catch (error) {
+    if (!isOver(error)) throw error;
+    forget();
+  }
+}
+
+const isOver = (error: unknown): error is Problem => error instanceof Problem && error.status === 401;
+
+let isAsking = false;
+
+/** A session can end at any time and anywhere: a page that is refused asks whether it has. */
+async function onRefusal(problem: Problem): Promise<void> {
+  const before = person.value;
+  if (problem.status !== 401 || before === undefined || hasEnded.value || isAsking) return;
+  isAsking = true;
+  try {
+    await api.GET('/api/v2/token/info');
+  } catch (error) {
+    if (isOver(error)) hasEnded.value = true;
+  } finally {
+    isAsking = false;
+  }
+}
+
+/** Another tab has logged in: the same user goes on, for another one nothing of this page holds. */
+export async function followLogin(uid: string): Promise<void> {
+  if (person.value !== undefined && person.value.uid !== uid) location.reload();
+  else await readPerson();
+}
+
+/**
+ * The service's own identity provider asks the user first, who may stay: then the session lives on. At any other the session ends before
+ * the browser goes there, since it has to end whether or not that one answers.
+ */
+export async function logOut(): Promise<void> {
+  const next = (await questionAddress()) ?? (await endSession());
+  if (next !== undefined) location.assign(next);
+}
+
+async function questionAddress(): Promise<string | undefined> {
+  if (person.value?.ext.issuer !== `${base.href}identity`) return undefined;
+  const { logout_url: address } = await bodyOf(api.GET('/api/v2/token/login', { params: { query: { token_storage: 'cookie' } } }));
+  const url = address === undefined ? undefined : new URL(address);
+  if (url?.searchParams.get('post_logout_redirect_uri') !== base.href) return undefined;
+  const state = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  sessionStorage.setItem(logoutKey, state);
+  url.searchParams.set('state', state);
+  return url.href;
+}
+
+/** @returns the identity provider's address where its own session ends */
+async function endSession(): Promise<string | undefined> {
+  try {
+    const { response } = await api.POST('/api/v2/token/logout', {
+      body: { refresh_token: localStorage.getItem(handleKey) ?? '' },
+      bodySerializer: (body) => new URLSearchParams(body as Record<string, string>),
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    forget();
+    tellTabs({ kind: 'logout' });
+    return /<([^>]*)>\s*;\s*rel="?logout"?/.exec(response.headers.get('Link') ?? '')?.[1];
+  } catch (error) {
+    // Without a handle, or with an old one, there is nothing left to end.
+    if (!isOver(error) && !(error instanceof Problem && error.status === 400)) throw error;
+    forget();
+    tellTabs({ kind: 'logout' });
+    return undefined;
+  }
+}
+
+/** Another tab, or this one, has logged out. */
+export function forget(): void {
+  localStorage.removeItem(handleKey);
+  forgetLoads();
+  person.value = undefined;
+  hasEnded.value = false;
+}

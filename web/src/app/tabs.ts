@@ -1,0 +1,10 @@
+/** What the tabs of this browser tell each other. */
+export type TabMessage = { kind: 'login'; uid: string } | { kind: 'logout' };
+
+const channel = new BroadcastChannel('atrium');
+
+export const tellTabs = (message: TabMessage): void => channel.postMessage(message);
+
+export function onTabMessage(listener: (message: TabMessage) => void): void {
+  channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => listener(data));
+}
