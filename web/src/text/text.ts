@@ -1,0 +1,85 @@
+/** Words and formats. English comes with the shell, other languages when they are chosen. */
+import { signal } from '@preact/signals';
+import { createInstance } from 'i18next';
+import en from './en.json';
+
+type Words = keyof typeof en;
+/** A key, or what stands before `_one` and `_other` of a plural. */
+export type Key = Words | (Words extends infer Word ? (Word extends `${infer Base}_other` ? Base : never) : never);
+
+const languageKey = 'atrium-language';
+const others: Readonly<Record<string, () => Promise<{ default: Record<string, string> }>>> = {
+  de: () => import('./de.json'),
+  zh: () => import('./zh.json'),
+};
+export const languages = { en: 'English', de: 'Deutsch', zh: '中文' } as const;
+
+const texts = createInstance();
+void texts.init({
+  lng: 'en',
+  fallbackLng: 'en',
+  resources: { en: { translation: en } },
+  keySeparator: false,
+  nsSeparator: false,
+  initAsync: false,
+  interpolation: { escapeValue: false },
+});
+
+export const language = signal('en');
+
+/** Reading it in a component subscribes to the language. */
+export const t = (key: Key, values: Record<string, unknown> = {}): string => {
+  void language.value;
+  return texts.t(key, values);
+};
+
+/** A text whose key is made of a value; the value itself where there is none. */
+export const tOf = (prefix: string, value: string): string => {
+  void language.value;
+  return texts.t(`${prefix}.${value}`, { defaultValue: value });
+};
+
+export async function setLanguage(next: string, { keep = true } = {}): Promise<void> {
+  const load = others[next];
+  if (load !== undefined && !texts.hasResourceBundle(next, 'translation'))
+    texts.addResourceBundle(next, 'translation', (await load()).default);
+  await texts.changeLanguage(next);
+  if (keep) localStorage.setItem(languageKey, next);
+  document.documentElement.lang = next;
+  language.value = next;
+}
+
+/** What was chosen here, or the first language of the browser that there is. */
+export async function startLanguage(): Promise<void> {
+  const known = (tag: string) => Object.keys(languages).find((id) => tag.toLowerCase().split('-')[0] === id);
+  const chosen = [localStorage.getItem(languageKey) ?? '', ...navigator.languages].map(known).find((id) => id !== undefined);
+  if (chosen !== undefined && chosen !== 'en') await setLanguage(chosen, { keep: false }).catch(() => undefined);
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function dateFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = language.value + JSON.stringify(options);
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(language.value, options);
+  formats.set(key, format);
+  return format;
+}
+
+export const dateTime = (time: string | number): string => dateFormat({ dateStyle: 'medium', timeStyle: 'short' }).format(new Date(time));
+
+export const count = (value: number): string => new Intl.NumberFormat(language.value).format(value);
+
+const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+
+/** `2 hours ago`, `in 3 days`. */
+export function relative(time: string | number): string {
+  const seconds = (new Date(time).getTime() - Date.now()) / 1000;
+  const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['minute', 60];
+  return new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
+}

@@ -1,0 +1,57 @@
+import type { IconNode } from 'lucide';
+import type { ComponentChildren } from 'preact';
+import { href } from '../app/router';
+import { Icon } from './icon';
+
+interface ButtonProps {
+  children?: ComponentChildren;
+  icon?: IconNode;
+  kind?: 'main' | 'plain' | 'quiet' | 'danger';
+  onClick?: (event: MouseEvent) => void;
+  type?: 'button' | 'submit';
+  isBusy?: boolean;
+  isDisabled?: boolean;
+  /** For a button that shows an icon alone. */
+  label?: string;
+  form?: string;
+}
+
+export function Button({ children, icon, kind = 'plain', onClick, type = 'button', isBusy, isDisabled, label, form }: ButtonProps) {
+  const inert = isDisabled === true || isBusy === true;
+  return (
+    <button
+      type={type}
+      class={`button ${kind}`}
+      // Focus stays where it is while something is under way, which `disabled` would take away.
+      aria-disabled={inert ? 'true' : undefined}
+      aria-busy={isBusy ? 'true' : undefined}
+      aria-label={label}
+      title={label}
+      form={form}
+      onClick={(event) => {
+        if (inert) event.preventDefault();
+        else onClick?.(event);
+      }}
+    >
+      {icon && <Icon of={icon} />}
+      {children !== undefined && <span>{children}</span>}
+    </button>
+  );
+}
+
+interface LinkButtonProps {
+  to: string;
+  children: ComponentChildren;
+  icon?: IconNode;
+  kind?: 'main' | 'plain' | 'quiet';
+}
+
+/** What leads to another page is a link, however it looks. */
+export function LinkButton({ to, children, icon, kind = 'plain' }: LinkButtonProps) {
+  return (
+    <a class={`button ${kind}`} href={href(to)}>
+      {icon && <Icon of={icon} />}
+      <span>{children}</span>
+    </a>
+  );
+}

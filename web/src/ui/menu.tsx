@@ -1,0 +1,105 @@
+import type { IconNode } from 'lucide';
+import type { ComponentChildren } from 'preact';
+import { useId, useRef } from 'preact/hooks';
+import { Icon } from './icon';
+
+export interface MenuItem {
+  label: string;
+  icon?: IconNode;
+  /** Chosen, of several. */
+  isChecked?: boolean;
+  isDanger?: boolean;
+  /** Greyed, and still found by the keyboard: choosing it says why. */
+  isRefused?: boolean;
+  /** A line above it. */
+  isApart?: boolean;
+  act: () => void;
+}
+
+interface MenuProps {
+  label: string;
+  icon?: IconNode;
+  items: readonly MenuItem[];
+  children?: ComponentChildren;
+  kind?: 'plain' | 'quiet';
+}
+
+/** A button with a popover of choices, moved through by arrows (APG: menu button). */
+export function Menu({ label, icon, items, children, kind = 'quiet' }: MenuProps) {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const entries = () => [...(list.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])];
+
+  function place(): void {
+    const [anchor, menu] = [button.current?.getBoundingClientRect(), list.current];
+    if (!anchor || !menu) return;
+    const { width, height } = menu.getBoundingClientRect();
+    const below = anchor.bottom + 4 + height <= innerHeight || anchor.top < height;
+    menu.style.top = `${below ? anchor.bottom + 4 : anchor.top - height - 4}px`;
+    menu.style.left = `${Math.max(8, Math.min(anchor.left, innerWidth - width - 8))}px`;
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const all = entries();
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    const to = { ArrowDown: (at + 1) % all.length, ArrowUp: (at - 1 + all.length) % all.length, Home: 0, End: all.length - 1 }[event.key];
+    if (to !== undefined) {
+      event.preventDefault();
+      all[to]?.focus();
+    } else if (event.key === 'Tab') list.current?.hidePopover();
+    else if (event.key.length === 1) all.find(({ textContent }) => textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
+  }
+
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class={`button ${kind}`}
+        popovertarget={id}
+        aria-haspopup="menu"
+        aria-label={children === undefined ? label : undefined}
+        title={children === undefined ? label : undefined}
+      >
+        {icon && <Icon of={icon} />}
+        {children !== undefined && <span>{children}</span>}
+      </button>
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        role="menu"
+        tabIndex={-1}
+        class="menu"
+        aria-label={label}
+        onKeyDown={onKeyDown}
+        onToggle={(event) => {
+          if (event.newState !== 'open') return;
+          place();
+          entries()[0]?.focus();
+        }}
+      >
+        {items.map((item) => (
+          // biome-ignore lint/a11y/useAriaPropsSupportedByRole: its role is menuitemradio where it has aria-checked
+          <button
+            key={item.label}
+            type="button"
+            role={item.isChecked === undefined ? 'menuitem' : 'menuitemradio'}
+            aria-checked={item.isChecked}
+            aria-disabled={item.isRefused ? 'true' : undefined}
+            tabIndex={-1}
+            class={`${item.isDanger ? 'danger' : ''} ${item.isApart ? 'apart' : ''}`}
+            onClick={() => {
+              list.current?.hidePopover();
+              item.act();
+            }}
+          >
+            {item.icon && <Icon of={item.icon} />}
+            <span>{item.label}</span>
+          </button>
+        ))}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { signal } from '@preact/signals';
+import { CircleAlert, CircleCheck, X } from 'lucide';
+import { t } from '../text/text';
+import { Button } from './button';
+import { Icon } from './icon';
+
+interface Toast {
+  id: number;
+  kind: 'ok' | 'bad';
+  text: string;
+  undo?: (() => void) | undefined;
+}
+
+const toasts = signal<readonly Toast[]>([]);
+const shownMs = 8000;
+let last = 0;
+
+const dismiss = (id: number) => {
+  toasts.value = toasts.value.filter((toast) => toast.id !== id);
+};
+
+/** Says what has happened. A failure stays until it is dismissed. */
+export function toast(kind: Toast['kind'], text: string, undo?: () => void): void {
+  last += 1;
+  const id = last;
+  toasts.value = [...toasts.value.slice(-3), { id, kind, text, undo }];
+  if (kind === 'ok') setTimeout(() => dismiss(id), shownMs);
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="log" aria-live="polite" aria-label={t('shell.messages')}>
+      {toasts.value.map(({ id, kind, text, undo }) => (
+        <div key={id} class={`toast ${kind}`}>
+          <Icon of={kind === 'ok' ? CircleCheck : CircleAlert} />
+          <p>{text}</p>
+          {undo && (
+            <Button
+              kind="quiet"
+              onClick={() => {
+                dismiss(id);
+                undo();
+              }}
+            >
+              {t('action.undo')}
+            </Button>
+          )}
+          <Button kind="quiet" icon={X} label={t('action.dismiss')} onClick={() => dismiss(id)} />
+        </div>
+      ))}
+    </div>
+  );
+}
