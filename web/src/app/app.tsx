@@ -1,0 +1,99 @@
+import { useSignal, useSignalEffect } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { asProblem, type Problem } from '../api/problem';
+import { t } from '../text/text';
+import { LinkButton } from '../ui/button';
+import { Failure, Skeleton } from '../ui/state';
+import { Toasts } from '../ui/toast';
+import { Ended } from './ended';
+import { type PageProps, routeOf } from './pages';
+import { path } from './router';
+import { person } from './session';
+import { Shell } from './shell';
+import { Start } from './start';
+
+export function App() {
+  if (person.value === undefined) return <Start />;
+  return (
+    <>
+      <Shell>
+        <CurrentPage />
+      </Shell>
+      <Ended />
+      <Toasts />
+    </>
+  );
+}
+
+interface Loaded {
+  Page: ComponentType<PageProps>;
+  pattern: string;
+  params: Record<string, string>;
+}
+
+/** The last page stands until the next one is here. */
+function CurrentPage() {
+  const loaded = useSignal<Loaded | undefined>(undefined);
+  const problem = useSignal<Problem | undefined>(undefined);
+  const attempt = useSignal(0);
+  const isMissing = useSignal(false);
+
+  useSignalEffect(() => {
+    void attempt.value;
+    const found = routeOf(path.value);
+    isMissing.value = found === undefined;
+    if (found === undefined) return;
+    const { route, params } = found;
+    let isOld = false;
+    route.load().then(
+      ({ Page }) => {
+        if (isOld) return;
+        problem.value = undefined;
+        loaded.value = { Page, pattern: route.pattern, params };
+        document.title = `${t(route.title)} · Atrium`;
+      },
+      (error: unknown) => {
+        if (!isOld) problem.value = asProblem(error);
+      },
+    );
+    return () => {
+      isOld = true;
+    };
+  });
+
+  if (problem.value) return <Failure problem={problem.value} onRetry={() => attempt.value++} />;
+  if (isMissing.value)
+    return (
+      <section class="page">
+        <h1 tabIndex={-1}>{t('state.noPage')}</h1>
+        <p class="muted">{t('state.noPageWhy')}</p>
+        <div class="buttons">
+          <LinkButton to="/">{t('overview.title')}</LinkButton>
+        </div>
+      </section>
+    );
+  if (loaded.value === undefined) return <Skeleton />;
+  const { Page, pattern, params } = loaded.value;
+  return (
+    <Visit key={pattern + (params.name ?? '')}>
+      <Page params={params} />
+    </Visit>
+  );
+}
+
+/** Someone who comes from another page, by keyboard or by ear, is at its heading. */
+let isFirst = true;
+
+function Visit({ children }: { children: preact.ComponentChildren }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isFirst) place.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
+    isFirst = false;
+  }, []);
+  return (
+    <div class="visit" ref={place}>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import { render } from 'preact';
+import { App } from './app/app';
+import { forgetRights } from './app/rights';
+import { startRouter } from './app/router';
+import { followLogin, forget, startSession } from './app/session';
+import { onTabMessage } from './app/tabs';
+import { startTheme } from './app/theme';
+import { startLanguage } from './text/text';
+import './ui/base.css';
+import './ui/shell.css';
+import './ui/controls.css';
+import './ui/table.css';
+
+startTheme();
+await Promise.all([startLanguage(), startSession()]);
+startRouter();
+onTabMessage((message) => {
+  if (message.kind === 'login') void followLogin(message.uid);
+  else forget();
+  forgetRights();
+});
+const host = document.getElementById('app');
+if (host) render(<App />, host);

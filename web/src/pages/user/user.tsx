@@ -1,0 +1,75 @@
+import { api, bodyOf } from '../../api/client';
+import { useLoad } from '../../api/load';
+import { Guarded } from '../../app/guarded';
+import type { PageProps } from '../../app/pages';
+import { useRights } from '../../app/rights';
+import { href } from '../../app/router';
+import { person } from '../../app/session';
+import { t } from '../../text/text';
+import { PhaseOf } from '../../ui/phase';
+import { Failure, Notice, Skeleton } from '../../ui/state';
+import { Tabs } from '../../ui/tabs';
+import { Profile } from './profile';
+import { Roles } from './roles';
+
+const rightsOf = (name: string) => [
+  { verb: 'get', resource: 'users', name },
+  { verb: 'patch', resource: 'users', name },
+  { verb: 'delete', resource: 'users', name },
+  { verb: 'update', resource: 'users', subresource: 'password', name },
+  { verb: 'get', resource: 'users', subresource: 'roles', name },
+];
+
+export function Page({ params: { name = '', tab = 'profile' } }: PageProps) {
+  useRights(rightsOf(name));
+  return (
+    <Guarded right={{ verb: 'get', resource: 'users', name }} isSelf={isSelf(name)} title={t('users.title')}>
+      <OneUser name={name} tab={tab} />
+    </Guarded>
+  );
+}
+
+const isSelf = (name: string) => person.value?.ext.user === name;
+
+function OneUser({ name, tab }: { name: string; tab: string }) {
+  const load = useLoad(`user/${name}`, (signal) => bodyOf(api.GET('/auth/v1/users/{name}', { params: { path: { name } }, signal })));
+  const user = load.data.value;
+  const problem = load.error.value;
+  if (user === undefined)
+    return (
+      <section class="page">
+        <h1 tabIndex={-1} class="hidden">
+          {t('users.title')}
+        </h1>
+        {problem ? <Failure problem={problem} onRetry={() => void load.reload()} /> : <Skeleton />}
+      </section>
+    );
+  const tabs = [
+    { id: 'profile', label: t('user.profile') },
+    { id: 'roles', label: t('user.roles') },
+  ];
+  return (
+    <section class="page">
+      <p class="crumb">
+        <a href={href('/users')}>{t('users.title')}</a>
+      </p>
+      <header class="page-head">
+        <h1 tabIndex={-1}>{user.spec.username || user.spec.email}</h1>
+        <PhaseOf user={user} />
+      </header>
+      {problem && <Notice>{problem.message}</Notice>}
+      <Tabs
+        label={user.spec.username || user.spec.email}
+        tabs={tabs}
+        current={tab}
+        to={(id) => `/users/${name}${id === 'profile' ? '' : `/${id}`}`}
+      />
+      {tab === 'profile' && <Profile user={user} />}
+      {tab === 'roles' && (
+        <Guarded right={{ verb: 'get', resource: 'users', subresource: 'roles', name }} isSelf={isSelf(name)}>
+          <Roles user={user} />
+        </Guarded>
+      )}
+    </section>
+  );
+}

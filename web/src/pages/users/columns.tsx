@@ -1,0 +1,38 @@
+import { href } from '../../app/router';
+import { dateTime, relative, t } from '../../text/text';
+import { PhaseOf } from '../../ui/phase';
+import type { Column } from '../../ui/table';
+import type { User } from './query';
+
+export const userColumns = (): readonly Column<User>[] => [
+  {
+    id: 'name',
+    title: t('users.name'),
+    sortBy: 'username',
+    cell: ({ metadata, spec }) => (
+      <a class="strong" href={href(`/users/${metadata.name}`)}>
+        {spec.username || spec.email}
+      </a>
+    ),
+  },
+  { id: 'email', title: t('users.email'), sortBy: 'email', cell: ({ spec }) => spec.email },
+  { id: 'phase', title: t('users.phase'), sortBy: 'phase', cell: (user) => <PhaseOf user={user} /> },
+  { id: 'source', title: t('users.source'), sortBy: 'connector_name', isMinor: true, cell: ({ spec }) => sourceOf(spec) },
+  {
+    id: 'login',
+    title: t('users.lastLogin'),
+    sortBy: 'last_login_time',
+    isMinor: true,
+    cell: ({ status }) =>
+      status?.lastLoginTime ? (
+        <time dateTime={status.lastLoginTime} title={dateTime(status.lastLoginTime)}>
+          {relative(status.lastLoginTime)}
+        </time>
+      ) : (
+        <span class="muted">{t('users.never')}</span>
+      ),
+  },
+  { id: 'groups', title: t('users.groups'), isMinor: true, cell: ({ status }) => status?.groups?.join(', ') },
+];
+
+export const sourceOf = ({ connector_name: name, connector_id: id }: User['spec']): string => name || id || t('source.local');

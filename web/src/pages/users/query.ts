@@ -1,0 +1,52 @@
+/** What of the users is looked at stands in the address of the page, and goes to the service as it stands. */
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { type FetchSlice, windowSize } from '../../api/windows';
+import type { Sort } from '../../ui/table';
+
+export type User = Schemas['User'];
+
+export const phases = ['Normal', 'Locked', 'Disabled', 'Invalid'] as const;
+const sortable = ['username', 'email', 'phase', 'last_login_time', 'connector_name', 'creationTimestamp'];
+
+export interface UsersQuery {
+  search: string;
+  phase: string;
+  source: string;
+  sort: Sort;
+}
+
+export function usersQuery(query: URLSearchParams): UsersQuery {
+  const [, descending, by = ''] = /^(-?)(.*)$/.exec(query.get('sort') ?? '') ?? [];
+  return {
+    search: query.get('q') ?? '',
+    phase: query.get('phase') ?? '',
+    source: query.get('source') ?? '',
+    sort: { by: sortable.includes(by) ? by : 'username', isDescending: descending === '-' },
+  };
+}
+
+export const sortText = ({ by, isDescending }: Sort): string => (isDescending ? '-' : '') + (by === 'username' && !isDescending ? '' : by);
+
+const escaped = (value: string) => value.replaceAll(',', '\\,');
+
+/** As the service is asked: by the list, and by the live list. */
+function listParameters({ search, phase, source, sort }: UsersQuery) {
+  const filterBy = [phase && `phase,${escaped(phase)}`, source && `connector_type,${escaped(source)}`].filter((text) => text !== '');
+  return {
+    ...(search && { search: search.slice(0, 128) }),
+    ...(filterBy.length > 0 && { filterBy }),
+    sortBy: `${sort.isDescending ? 'd' : 'a'},${sort.by}`,
+  };
+}
+
+export const fetchUsers =
+  (asked: UsersQuery): FetchSlice<User> =>
+  (page, signal) =>
+    bodyOf(api.GET('/auth/v2/users', { params: { query: { ...listParameters(asked), page, limit: windowSize } }, signal }));
+
+export function liveAddress(asked: UsersQuery, resourceVersion: string): string {
+  const { search, filterBy = [] } = listParameters(asked);
+  const query = new URLSearchParams({ watch: 'true', resourceVersion, ...(search && { search }) });
+  for (const filter of filterBy) query.append('filterBy', filter);
+  return `auth/v2/users?${query}`;
+}
