@@ -11,14 +11,16 @@ COPY packages/kubectl-atrium/package.json packages/kubectl-atrium/
 # No package runs a script of its own here; what each is, the lock file says by its hash.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE tsconfig.json ./
-COPY scripts/build.ts scripts/write-sbom.ts scripts/
+COPY scripts/build.ts scripts/web.ts scripts/write-sbom.ts scripts/
 COPY src src
 COPY packages/kubectl-atrium packages/kubectl-atrium
-COPY web/public web/public
+COPY web web
 # The runtime is the one of the lock file, not that of the build image.
 RUN npm run build -- --outfile image/app/atrium.js \
+ && npm run web \
+ && cp -r web/dist image/app/public \
+ && cp LICENSE image/app/ \
  && node_modules/.bin/node scripts/write-sbom.ts image/app \
- && cp -r web/public LICENSE image/app/ \
  && install -D -m 0755 node_modules/.bin/node image/usr/local/bin/node \
  && install -D -m 0644 "$(dirname "$(readlink -f node_modules/.bin/node)")/../LICENSE" image/usr/local/share/doc/node/LICENSE
 # The one library of the runtime that the base does not have; both are of the same Debian release.

@@ -226,7 +226,7 @@ const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
 const baseline = {
   server: { host: '127.0.0.1', port: 0, metricsPort: 0 },
-  console: { static: { directory: 'web/public' } },
+  console: { static: { directory: 'web/dist' } },
   log: { level: 'info' },
 };
 

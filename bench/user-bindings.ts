@@ -93,7 +93,7 @@ await writeFile(
   stringify({
     server: { host: '127.0.0.1', port: 0, metricsPort: 0 },
     kubernetes: { kubeconfig: kubeconfigFile, namespace: serviceNamespace },
-    console: { static: { directory: new URL('../web/public', import.meta.url).pathname } },
+    console: { static: { directory: new URL('../web/dist', import.meta.url).pathname } },
   }),
 );
 const replicas: Replica[] = [];

@@ -91,7 +91,7 @@ async function service(kubeconfig: string, token: string): Promise<Target & { pi
     stringify({
       server: { host: '127.0.0.1', port, metricsPort },
       kubernetes: { kubeconfig, namespace: 'atrium-system' },
-      console: { static: { directory: new URL('../web/public', import.meta.url).pathname } },
+      console: { static: { directory: new URL('../web/dist', import.meta.url).pathname } },
       log: { level: 'error' },
     }),
   );

@@ -1,6 +1,6 @@
 /**
  * Writes the bill of materials (CycloneDX) of a built program into its folder: of all that npm has installed, what went into the
- * bundle, and the runtime. `npm sbom --omit dev` is not it: it leaves out packages that a tool needs too.
+ * bundle and into the console (`public` beside it), and the runtime. `npm sbom --omit dev` is not it: it leaves out packages that a tool needs too.
  *
  * Run after npm run build: node scripts/write-sbom.ts [dist]
  */
@@ -19,7 +19,10 @@ const [folder = 'dist'] = process.argv.slice(2);
 const installed = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx'], { encoding: 'utf8', maxBuffer: 1 << 26 });
 const { metadata, components, dependencies, ...rest } = billOfMaterials.parse(JSON.parse(installed));
 
-const bundled = new Set((await readFile(join(folder, 'LICENSES.txt'), 'utf8')).match(/(?<=^== )\S+/gm));
+const notices = await Promise.all(
+  ['LICENSES.txt', 'public/licences.txt'].map((name) => readFile(join(folder, name), 'utf8').catch(() => '')),
+);
+const bundled = new Set(notices.join('\n').match(/(?<=^== )\S+/gm));
 const shipped = components.filter((component) => bundled.has(component['bom-ref']) || component.name.startsWith('node-linux-'));
 const refs = new Set([metadata.component['bom-ref'], ...shipped.map((component) => component['bom-ref'])]);
 const between = dependencies

@@ -23,7 +23,7 @@ const shippedDirectory = (...places: string[]): URL | undefined => places.map((p
 
 /** The file and the process variables; an absent default file counts as empty, an absent named one is a problem. */
 function configSources(file: string | undefined): ConfigSources {
-  const page = shippedDirectory('../public/', '../web/public/', '../../web/public/');
+  const page = shippedDirectory('../public/', '../web/dist/', '../../web/dist/');
   const sources = { environment: process.env, ...(page && { staticDirectory: fileURLToPath(page) }) };
   if (file === undefined && !existsSync(defaultConfig)) return sources;
   return { ...sources, yaml: readNamedFile('--config', file ?? defaultConfig) };
@@ -132,7 +132,8 @@ program
   .option('--info <file>', 'write addresses, people and tokens there, as JSON; removed at the stop')
   .action(async (options) => {
     const manifests = shippedDirectory('../deploy/manifests/', '../../deploy/manifests/');
-    if (manifests === undefined) throw new Error('the demo runs in the repository only: it needs deploy/manifests and web/public');
+    if (manifests === undefined)
+      throw new Error('the demo runs in the repository only: it needs deploy/manifests and web/dist (npm run web)');
     // Only the demo pays for loading the embedded cluster.
     const { runSandbox } = await withoutRuntimeWarning(() => import('./demo/demo.ts'));
     const { stop } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('../..', manifests) });

@@ -147,8 +147,8 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...opti
       },
       users: { ldap },
       console: {
-        static: { directory: options.static ?? fileURLToPath(new URL('web/public', packageRoot)) },
-        assetsHostPath: options.static ?? 'web/public',
+        static: { directory: options.static ?? fileURLToPath(new URL('web/dist', packageRoot)) },
+        assetsHostPath: options.static ?? 'web/dist',
         plugins: { caFile: pluginsCaFile },
         envsConfigMap: demoEnvironment,
         envs: { CONSOLE_PUBLIC_CLUSTER: 'embedded' },

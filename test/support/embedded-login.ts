@@ -92,7 +92,7 @@ export async function startEmbeddedLogin({
           server: { host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls },
           kubernetes: { namespace, credentials },
           login: { perMinute: 1_000_000, caFile, ...login },
-          console: { static: { directory: 'web/public' } },
+          console: { static: { directory: 'web/dist' } },
           users,
           identity,
         }),

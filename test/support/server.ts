@@ -58,7 +58,7 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReu
 const baseline = {
   server: { host: '127.0.0.1', port: 0, metricsPort: 0 },
   kubernetes: { namespace: serviceNamespace, accessCache: '1s' },
-  console: { static: { directory: 'web/public' } },
+  console: { static: { directory: 'web/dist' } },
   log: { level: 'info' },
 };
 

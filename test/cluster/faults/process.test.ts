@@ -40,7 +40,7 @@ describe('the process of the service', () => {
           requestTimeout: '1s',
           accessCache: '0s',
         },
-        console: { static: { directory: 'web/public' }, envs: { theme: 'dark' } },
+        console: { static: { directory: 'web/dist' }, envs: { theme: 'dark' } },
         login,
         users: { lockout: { failures: 3 } },
       }),

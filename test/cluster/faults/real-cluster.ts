@@ -102,7 +102,7 @@ export class RealCluster {
           login: { issuer: 'https://127.0.0.1:1' },
           ...config,
           server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: 'http://console.test', ...config.server },
-          console: { static: { directory: 'web/public' }, ...config.console },
+          console: { static: { directory: 'web/dist' }, ...config.console },
           kubernetes: { namespace: serviceNamespace, accessCache: '0s', ...config.kubernetes },
         }),
       }),

@@ -151,7 +151,7 @@ export class Installation {
       stringify({
         server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: this.url },
         kubernetes: { kubeconfig, namespace: serviceNamespace, credentials: 'impersonate' },
-        console: { static: { directory: fileURLToPath(new URL('web/public', root)) } },
+        console: { static: { directory: fileURLToPath(new URL('web/dist', root)) } },
       }),
     );
   }

@@ -60,7 +60,7 @@ describe('atrium config, atrium serve', () => {
       return [code, stdout + stderr.replaceAll(directory, '')];
     };
 
-    const good = { login: { caFile: at('ca.crt') }, server: { tls: tls('serving.key') }, console: { static: { directory: 'web/public' } } };
+    const good = { login: { caFile: at('ca.crt') }, server: { tls: tls('serving.key') }, console: { static: { directory: 'web/dist' } } };
     expect(await check(good)).to.deep.equal([0, 'the configuration is valid\n']);
     const bad = {
       login: { clientSecretFile: at('secret.txt'), caFile: at('no.crt') },

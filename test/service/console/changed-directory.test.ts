@@ -159,7 +159,7 @@ describe('a static directory that changes', () => {
     const other = await get('/a/deep/link', page);
     expect(await other.text()).to.include('src="/app.js"');
     expect(other.headers.get('etag')).not.to.equal(response.headers.get('etag'));
-    expect(other.headers.get('content-security-policy')).to.include("default-src 'self'");
+    expect(other.headers.get('content-security-policy')).to.include("default-src 'none'");
     expect(other.headers.get('x-frame-options')).to.equal('DENY');
   });
 });

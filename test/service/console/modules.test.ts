@@ -39,7 +39,7 @@ describe('HandleModules', () => {
     expect(revision).to.match(/^[0-9a-f]{16}$/);
     expect(fields).to.deep.equal({
       apiAddress: '',
-      assetsHostPath: 'web/public',
+      assetsHostPath: 'web/dist',
       assetsURLPath: '/',
       environment: [
         { key: 'zone', value: 'eu' },

@@ -23,7 +23,7 @@ describe('HandleConsolePlugins', () => {
   let server: TestServer;
 
   before(async () => {
-    server = await startServer({ config: { console: { static: { directory: 'web/public' } } } });
+    server = await startServer({ config: { console: { static: { directory: 'web/dist' } } } });
   });
   after(() => server.stop());
 
@@ -147,7 +147,7 @@ describe('HandleConsolePlugins', () => {
       (text) => text.includes('images.example'),
     );
     expect(policy).to.equal(
-      "default-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; object-src 'none'; img-src 'self' https://images.example",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https://images.example; connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
     );
     await server.kubernetes.remove('/apis/console.platform.io/v1/consoleplugins/off');
     await listWith('/plugins/off/a.js');

@@ -86,7 +86,7 @@ describe('HandleStaticFiles', () => {
     const css = await get('/style.css');
 
     expect(html.headers.get('content-type')).to.equal('text/html; charset=utf-8');
-    expect(html.headers.get('content-security-policy')).to.include("default-src 'self'");
+    expect(html.headers.get('content-security-policy')).to.include("default-src 'none'");
     expect(html.headers.get('x-frame-options')).to.equal('DENY');
     expect(css.headers.get('content-security-policy')).to.equal(null);
   });

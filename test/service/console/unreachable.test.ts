@@ -6,7 +6,7 @@ describe('the console before the API server was ever reached', () => {
   let server: Awaited<ReturnType<typeof startOfflineConsole>>;
 
   before(async () => {
-    server = await startOfflineConsole({ config: { console: { static: { directory: 'web/public' }, envsConfigMap: 'environment' } } });
+    server = await startOfflineConsole({ config: { console: { static: { directory: 'web/dist' }, envsConfigMap: 'environment' } } });
   });
   after(() => server.stop());
 

@@ -110,7 +110,7 @@ export class LoginCluster {
     const app = new App({
       config: parseConfig({
         yaml: stringify({
-          console: { static: { directory: 'web/public' } },
+          console: { static: { directory: 'web/dist' } },
           // Its text takes a good part of a start, and these suites start many.
           ...config,
           features: { openapi: false, ...config.features },

@@ -37,7 +37,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
         config: {
           server: { corsOrigins: ['https://front.example'] },
           kubernetes: { credentials },
-          console: { static: { directory: 'web/public' }, plugins: { caFile: await cluster.file(authority.certificate) } },
+          console: { static: { directory: 'web/dist' }, plugins: { caFile: await cluster.file(authority.certificate) } },
         },
         pluginSurroundings: { network: loopbackNetwork() },
       });

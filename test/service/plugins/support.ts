@@ -38,7 +38,7 @@ export async function startPluginSuite(options: ServerOptions = {}, surroundings
   const page = new URL(publicURL).pathname;
   const server = await startServer({
     ...rest,
-    config: { ...config, console: { static: { directory: 'web/public' }, plugins: { caFile }, ...(config.console as object) } },
+    config: { ...config, console: { static: { directory: 'web/dist' }, plugins: { caFile }, ...(config.console as object) } },
     pluginSurroundings: { network: loopbackNetwork(), ...surroundings },
   });
   /** Seen in the policy of pages, which changes with each. */

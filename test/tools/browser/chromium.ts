@@ -20,7 +20,7 @@ export async function startChromium(): Promise<Browser> {
   });
 }
 
-/** A person's browser, and all that its pages complain of: violations of their policy, failed requests, errors of scripts. */
+/** A person's browser, and all that its pages complain of: violations of their policy, failed requests, errors of scripts, other hosts. */
 export class Visitor {
   readonly #context: BrowserContext;
   readonly complaints: string[] = [];
@@ -29,6 +29,10 @@ export class Visitor {
     this.#context = context;
     context.on('console', (message) => {
       if (message.type() === 'error') this.complaints.push(`${message.text()} ${withoutQuery(message.location().url)}`);
+    });
+    context.on('request', (request) => {
+      const { hostname, protocol } = new URL(request.url());
+      if (protocol.startsWith('http') && hostname !== '127.0.0.1') this.complaints.push(`another host was asked: ${hostname}`);
     });
     context.on('weberror', (error) => this.complaints.push(String(error.error())));
   }

@@ -1,14 +1,10 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { z } from 'zod';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { Command } from '../../support/command.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { startChromium, Visitor } from './chromium.ts';
+import { Demo } from './demo.ts';
 
 interface Description {
   paths: Record<string, Record<string, { operationId: string; tags: string[] }>>;
@@ -92,45 +88,24 @@ describe('the page /docs, below a base path', () => {
   });
 });
 
-const infoFile = z.object({
-  url: z.string(),
-  people: z.array(z.object({ email: z.string(), role: z.string(), password: z.string() })),
-});
-
 describe('the page /docs of the demo', () => {
   let browser: Browser;
-  let demo: Command;
-  let directory: string;
-  let info: z.output<typeof infoFile>;
+  let demo: Demo;
 
   before(async () => {
     browser = await startChromium();
-    directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
-    const path = join(directory, 'info.json');
-    demo = new Command(['sandbox', '--port', '0', '--users', '5', '--info', path]);
-    await eventually(
-      () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
-      (isReady) => isReady,
-    );
-    info = infoFile.parse(JSON.parse(await readFile(path, 'utf8')));
+    demo = await Demo.start('--users', '5');
   });
   after(async () => {
     await browser?.close();
-    await demo?.end();
-    if (directory !== undefined) await rm(directory, { recursive: true });
+    await demo?.stop();
   });
 
   it('changes something with the session of the browser, which must prove where it comes from', async () => {
     const visitor = new Visitor(await browser.newContext());
     const page = await visitor.openTab();
-    const person = info.people.find(({ role }) => role === 'admin');
-    await page.goto(`${info.url}/`);
-    await page.getByRole('button', { name: 'Log in', exact: true }).click();
-    await page.locator('#email').fill(person?.email ?? '');
-    await page.locator('#password').fill(person?.password ?? '');
-    await page.locator('#password').press('Enter');
-    await page.locator('#state', { hasText: person?.email ?? '' }).waitFor();
-    await page.goto(`${info.url}/docs#/access/CreateSelfSubjectAccessReview`);
+    await demo.logIn(page, 'admin');
+    await page.goto(`${demo.url}/docs#/access/CreateSelfSubjectAccessReview`);
     const block = page.locator('[id="operations-access-CreateSelfSubjectAccessReview"]');
     await block.getByRole('button', { name: 'Try it out' }).click();
     await block.getByRole('button', { name: 'Execute' }).click();

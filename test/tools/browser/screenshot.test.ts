@@ -1,55 +1,32 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
-import { z } from 'zod';
-import { eventually } from '../../support/cluster-admin.ts';
-import { Command } from '../../support/command.ts';
 import { startChromium } from './chromium.ts';
+import { Demo } from './demo.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const picture = 'docs/images/console.png';
 
-const infoFile = z.object({ url: z.string(), people: z.array(z.object({ email: z.string(), role: z.string(), password: z.string() })) });
-
 /** With UPDATE_SCREENSHOT=1 the picture in the repository becomes the one that was taken. */
 describe('the picture of the README', () => {
   let browser: Browser;
-  let demo: Command;
-  let directory: string;
+  let demo: Demo;
 
   before(async () => {
     browser = await startChromium();
-    directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
-    const path = join(directory, 'info.json');
-    demo = new Command(['sandbox', '--port', '0', '--users', '5', '--info', path]);
-    await eventually(
-      () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
-      (isReady) => isReady,
-    );
+    demo = await Demo.start('--users', '5');
   });
   after(async () => {
     await browser?.close();
-    await demo?.end();
-    if (directory !== undefined) await rm(directory, { recursive: true });
+    await demo?.stop();
   });
 
-  it('shows the page of the demo after login, and is small', async () => {
-    const { url, people } = infoFile.parse(JSON.parse(await readFile(join(directory, 'info.json'), 'utf8')));
-    const person = people.find(({ role }) => role === 'manager');
+  it('shows the users of the demo after login, and is small', async () => {
     const page = await browser.newPage({ viewport: { width: 1000, height: 640 }, colorScheme: 'light' });
-    await page.goto(`${url}/`);
-    await page.getByRole('button', { name: 'Log in', exact: true }).click();
-    await page.locator('#email').fill(person?.email ?? '');
-    await page.locator('#password').fill(person?.password ?? '');
-    await page.locator('#password').press('Enter');
-    await page
-      .getByText(person?.email ?? '')
-      .first()
-      .waitFor();
-    await page.waitForLoadState('networkidle');
+    await demo.logIn(page, 'manager', '/users');
+    await page.getByRole('link', { name: 'Max Manager', exact: true }).waitFor();
 
     const taken = await page.screenshot();
     if (process.env.UPDATE_SCREENSHOT === '1') {

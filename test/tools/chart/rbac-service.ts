@@ -43,7 +43,7 @@ export class RecordedService {
       ATRIUM_SERVER__HOST: '127.0.0.1',
       ATRIUM_SERVER__PORT: isFirst ? port : '0',
       ATRIUM_SERVER__METRICSPORT: '0',
-      ATRIUM_CONSOLE__STATIC__DIRECTORY: 'web/public',
+      ATRIUM_CONSOLE__STATIC__DIRECTORY: 'web/dist',
     };
     const app = new App({
       config: parseConfig({ yaml: configMap['config.yaml'], environment }),

@@ -199,7 +199,7 @@ function settings({ variant, url, port, provider }: { variant: Variant; url: str
   return {
     server: { host: '127.0.0.1', port, metricsPort: 0, publicURL: url, trustedProxies: ['127.0.0.1'] },
     kubernetes: { namespace: serviceNamespace, accessCache: '0s', credentials: 'impersonate' },
-    console: { static: { directory: 'web/public' } },
+    console: { static: { directory: 'web/dist' } },
     features: { openapi: false },
     login: {
       perMinute: 1_000_000,

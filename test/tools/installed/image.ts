@@ -33,7 +33,7 @@ export async function atriumImage(directory: string): Promise<Image> {
   const node = join(directory, 'node');
   await mkdir(app, { recursive: true });
   await run('npm', ['run', 'build', '--', '--outfile', join(app, 'atrium.js')], { cwd: repository });
-  await cp(join(repository, 'web/public'), join(app, 'public'), { recursive: true });
+  await cp(join(repository, 'web/dist'), join(app, 'public'), { recursive: true });
   await copyFile(process.execPath, node);
   await chmod(node, 0o755);
   const stage = parseDockerfile(await readFile(join(repository, 'Dockerfile'), 'utf8')).at(-1);

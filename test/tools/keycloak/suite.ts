@@ -100,7 +100,7 @@ export class Suite {
             caFile: join(this.#directory, 'ca.crt'),
             ...login,
           },
-          console: { static: { directory: 'web/public' } },
+          console: { static: { directory: 'web/dist' } },
           features: { openapi: false },
         }),
       }),

@@ -57,7 +57,7 @@ class WebhookCluster {
         yaml: stringify({
           server: { host: '127.0.0.1', port, metricsPort: 0, tls },
           kubernetes: { namespace: serviceNamespace },
-          console: { static: { directory: 'web/public' } },
+          console: { static: { directory: 'web/dist' } },
         }),
       }),
       connection: {

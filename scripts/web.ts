@@ -1,0 +1,190 @@
+/**
+ * Builds the console: types from our own OpenAPI document, then the pages by Vite into web/dist, with `.br` and `.gz` beside each file.
+ *
+ * Run: npm run web; npm run web:dev (a server that rebuilds what changes, in front of a running demo).
+ * With --if-changed it does nothing while web/dist was made from these sources; with --types it writes the types alone.
+ */
+import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { build, createServer, type InlineConfig, type Plugin } from 'vite';
+import { z } from 'zod';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const web = join(root, 'web');
+const types = join(web, 'src/api/schema.d.ts');
+const stampName = '.stamp';
+/** Kilobytes of brotli that the first page may take: everything that index.html names, and what that imports. */
+const firstLoadBudget = 70;
+
+const { values: options } = parseArgs({
+  options: { 'if-changed': { type: 'boolean' }, types: { type: 'boolean' }, dev: { type: 'boolean' } },
+});
+
+const manifest = z.object({ name: z.string(), version: z.string(), license: z.string() });
+
+/** What the licences of packages ask for: their texts go where their code goes. */
+const licences: Plugin = {
+  name: 'licences',
+  apply: 'build',
+  generateBundle(_, bundle) {
+    const modules = Object.values(bundle).flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
+    const packages = new Set(modules.flatMap((id) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? []));
+    const texts = [...packages].sort().map((directory) => {
+      const { name, version, license } = manifest.parse(JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')));
+      const files = globSync('{LICENSE,LICENCE,COPYING,NOTICE}*', { cwd: directory }).sort();
+      return `== ${name}@${version} (${license})\n\n${files.map((file) => readFileSync(join(directory, file), 'utf8')).join('\n')}`;
+    });
+    this.emitFile({ type: 'asset', fileName: 'licences.txt', source: [...new Set(texts)].join('\n') });
+  },
+};
+
+const config = {
+  root: web,
+  configFile: false,
+  base: './',
+  publicDir: 'static',
+  logLevel: 'warn',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  plugins: [
+    licences,
+    {
+      name: 'base path of the development server',
+      apply: 'serve',
+      transformIndexHtml: (html) => html.replaceAll('%BASE%', '/'),
+    },
+  ],
+} satisfies InlineConfig;
+
+/** What stands in for the service. */
+const service = process.env.ATRIUM_URL ?? 'http://127.0.0.1:8080';
+
+const manifestFile = z.record(
+  z.string(),
+  z.object({
+    file: z.string(),
+    isEntry: z.boolean().optional(),
+    imports: z.array(z.string()).optional(),
+    css: z.array(z.string()).optional(),
+  }),
+);
+
+if (options.dev) await serve();
+else if (options.types) await writeTypes();
+else {
+  const stamp = await stampOfSources();
+  const built = await readFile(join(web, 'dist', stampName), 'utf8').catch(() => '');
+  if (!options['if-changed'] || built !== stamp) await makeConsole(stamp);
+}
+
+async function stampOfSources(): Promise<string> {
+  const files = globSync(['web/{index.html,tsconfig.json}', 'web/{src,static}/**/*', 'package-lock.json', 'scripts/web.ts'], { cwd: root })
+    .filter((path) => /\.\w+$/.test(path) && join(root, path) !== types)
+    .sort();
+  const lines = await Promise.all(files.map(async (path) => `${path} ${hash('sha256', await readFile(join(root, path)))}`));
+  return hash('sha256', lines.join('\n'));
+}
+
+/** Into a folder of its own, and then in one step to where it is served from: two builds at once end as one of them. */
+async function makeConsole(stamp: string): Promise<void> {
+  console.log('Building the console …');
+  await writeTypes();
+  const made = await mkdtemp(join(web, '.dist-'));
+  try {
+    await build({
+      ...config,
+      build: {
+        outDir: made,
+        target: 'es2022',
+        manifest: true,
+        modulePreload: { polyfill: false },
+        assetsInlineLimit: 0,
+        // The service pins what has a hash of hex digits in its name.
+        rolldownOptions: {
+          output: {
+            hashCharacters: 'hex',
+            entryFileNames: 'assets/[name]-[hash:12].js',
+            chunkFileNames: 'assets/[name]-[hash:12].js',
+            assetFileNames: 'assets/[name]-[hash:12][extname]',
+          },
+        },
+        reportCompressedSize: false,
+      },
+      // The service writes the base path into HTML; everything else finds its neighbours by its own address.
+      experimental: { renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `%BASE%${name}` : { relative: true }) },
+    });
+    await compress(made);
+    await checkBudget(made);
+    await writeFile(join(made, stampName), stamp);
+    await chmod(made, 0o755);
+    const dist = join(web, 'dist');
+    const old = `${made}-old`;
+    await rename(dist, old).catch(() => undefined);
+    await rename(made, dist);
+    await rm(old, { recursive: true, force: true });
+  } catch (error) {
+    await rm(made, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function compress(directory: string): Promise<void> {
+  for (const name of globSync('**/*.{js,css,svg,json,txt}', { cwd: directory })) {
+    const path = join(directory, name);
+    const bytes = await readFile(path);
+    if (bytes.length < 512) continue;
+    await writeFile(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }));
+    await writeFile(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+  }
+}
+
+/** @throws Error if the first page is too large */
+async function checkBudget(directory: string): Promise<void> {
+  const manifestPath = join(directory, '.vite/manifest.json');
+  const chunks = manifestFile.parse(JSON.parse(await readFile(manifestPath, 'utf8')));
+  await rm(join(directory, '.vite'), { recursive: true });
+  const files = new Set<string>();
+  const add = (key: string): void => {
+    const chunk = chunks[key];
+    if (chunk === undefined || files.has(chunk.file)) return;
+    for (const file of [chunk.file, ...(chunk.css ?? [])]) files.add(file);
+    chunk.imports?.forEach(add);
+  };
+  for (const [key, { isEntry }] of Object.entries(chunks)) if (isEntry) add(key);
+  const sizes = await Promise.all([...files].map(async (file) => brotliCompressSync(await readFile(join(directory, file))).length));
+  const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1024;
+  console.log(`The first page of the console takes ${kilobytes.toFixed(1)} of ${firstLoadBudget} KB.`);
+  if (kilobytes > firstLoadBudget) throw new Error(`the first page takes more than ${firstLoadBudget} KB of brotli`);
+}
+
+/** openapi-typescript prints with the compiler's own interface, which TypeScript 7 does not have any more. */
+async function writeTypes(): Promise<void> {
+  const main = join(root, 'src/atrium.js');
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'openapi'], { maxBuffer: 64 * 1024 * 1024 });
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) => next(specifier === 'typescript' ? 'typescript-5' : specifier, context),
+  });
+  try {
+    const { default: openapiTS, astToString } = await import('openapi-typescript');
+    const text = astToString(await openapiTS(stdout));
+    await mkdir(join(web, 'src/api'), { recursive: true });
+    if (text !== (await readFile(types, 'utf8').catch(() => ''))) await writeFile(types, text);
+  } finally {
+    hooks.deregister();
+  }
+}
+
+async function serve(): Promise<void> {
+  await writeTypes();
+  const passedOn = ['/api', '/apis', '/auth', '/identity', '/openapi', '/plugins', '/docs', '/version'];
+  const proxy = Object.fromEntries(passedOn.map((path) => [path, { target: service, ws: true }]));
+  const server = await createServer({ ...config, base: '/', server: { host: '127.0.0.1', port: 5173, strictPort: true, proxy } });
+  await server.listen();
+  server.printUrls();
+}

@@ -1,0 +1,21 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { z } from 'zod';
+
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+const found = z.object({
+  violations: z.array(
+    z.object({ id: z.string(), help: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string() })) }),
+  ),
+});
+
+/** What keeps people with a disability from using the page as it stands, a line each. */
+export async function barriers(page: Page): Promise<string[]> {
+  // By the debugger: the policy of the page refuses what is not its own.
+  await page.evaluate(axe.source);
+  const { violations } = found.parse(await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(tags)} })`));
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
+  );
+}

@@ -1,0 +1,83 @@
+/** Each page of the console, in both themes and on a phone: no barrier, nothing refused by its policy, nothing beside the screen. */
+import { expect } from 'chai';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { Demo } from './demo.ts';
+
+const screens = [
+  { name: 'light', colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+  { name: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
+  { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 780 } },
+] as const;
+
+interface Seen {
+  what: string;
+  role: string;
+  path: string;
+  /** What it shows once all of it is there. */
+  text: string;
+}
+
+const pages: readonly Seen[] = [
+  { what: 'overview', role: 'manager', path: '/', text: 'Who you are' },
+  { what: 'users', role: 'manager', path: '/users', text: 'Ada Admin' },
+  { what: 'users that nothing matches', role: 'manager', path: '/users?q=none-of-these', text: 'No user matches the filter.' },
+  { what: 'users for a person who may not list them', role: 'nobody', path: '/users', text: 'You may not see this.' },
+  { what: 'a page that is not there', role: 'manager', path: '/nowhere', text: 'There is no page at this address' },
+];
+
+describe('the pages of the console', () => {
+  let browser: Browser;
+  let demo: Demo;
+  const contexts = new Map<string, Promise<{ context: BrowserContext; visitor: Visitor; page: Page }>>();
+
+  before(async () => {
+    browser = await startChromium();
+    demo = await Demo.start('--users', '15');
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+
+  /** One login for each person and screen. */
+  function open(role: string, screen: (typeof screens)[number]) {
+    const key = `${role} ${screen.name}`;
+    const made = contexts.get(key) ?? visit(role, screen);
+    contexts.set(key, made);
+    return made;
+  }
+  async function visit(role: string, { colorScheme, viewport }: (typeof screens)[number]) {
+    const context = await browser.newContext({ colorScheme, viewport });
+    const visitor = new Visitor(context);
+    const page = await visitor.openTab();
+    await demo.logIn(page, role);
+    return { context, visitor, page };
+  }
+
+  for (const screen of screens) {
+    for (const { what, role, path, text } of pages) {
+      it(`${what}, ${screen.name}: keeps nobody out, and keeps to its policy`, async () => {
+        const { page, visitor } = await open(role, screen);
+        await page.goto(`${demo.url}${path}`);
+        await page.getByText(text).first().waitFor();
+
+        expect(await barriers(page)).to.deep.equal([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.be.at.most(0);
+        expect(visitor.complaints).to.deep.equal([]);
+      });
+    }
+  }
+
+  it('the start page keeps nobody out', async () => {
+    const visitor = new Visitor(await browser.newContext());
+    const page = await visitor.openTab();
+    await page.goto(`${demo.url}/`);
+    await page.getByRole('button', { name: 'Log in' }).waitFor();
+
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(visitor.complaints).to.deep.equal([]);
+    await visitor.leave();
+  });
+});

@@ -1,0 +1,77 @@
+/** The demo in a process of its own, and what its people do in a browser. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { z } from 'zod';
+import { eventually } from '../../support/cluster-admin.ts';
+import { Command } from '../../support/command.ts';
+
+const infoFile = z.object({
+  url: z.string(),
+  people: z.array(z.object({ email: z.string(), role: z.string(), password: z.string(), token: z.string() })),
+});
+export type Person = z.output<typeof infoFile>['people'][number];
+
+export class Demo {
+  readonly url: string;
+  readonly #people: readonly Person[];
+  readonly #command: Command;
+  readonly #directory: string;
+
+  private constructor(command: Command, directory: string, { url, people }: z.output<typeof infoFile>) {
+    this.url = url;
+    this.#people = people;
+    this.#command = command;
+    this.#directory = directory;
+  }
+
+  /** @param args more of the command line, such as `--users 5` */
+  static async start(...args: string[]): Promise<Demo> {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
+    const path = join(directory, 'info.json');
+    const command = new Command(['sandbox', '--port', '0', '--info', path, ...args]);
+    await eventually(
+      () => command.process.exitCode !== null || command.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+    );
+    return new Demo(command, directory, infoFile.parse(JSON.parse(await readFile(path, 'utf8'))));
+  }
+
+  async stop(): Promise<void> {
+    await this.#command.end();
+    await rm(this.#directory, { recursive: true });
+  }
+
+  person(role: string): Person {
+    const found = this.#people.find((one) => one.role === role);
+    if (found === undefined) throw new Error(`the demo has no ${role}`);
+    return found;
+  }
+
+  /** Opens a page of the console and logs in on the way. */
+  async logIn(page: Page, role: string, path = '/'): Promise<void> {
+    await page.goto(`${this.url}${path}`);
+    await press(page, 'Log in');
+    await submitPassword(page, this.person(role));
+    await isLoggedIn(page, this.person(role).email);
+  }
+}
+
+export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+
+/** The name that Kubernetes knows is beside the shown one. */
+export const isLoggedIn = (page: Page, name: string) => page.locator(`.who[title="${name}"]`).waitFor();
+
+export const isLoggedOut = (page: Page) => page.locator('main.start').waitFor();
+
+/** On the identity provider's page. */
+export async function submitPassword(page: Page, { email, password }: Pick<Person, 'email' | 'password'>): Promise<void> {
+  await page.locator('#email').fill(email);
+  await page.locator('#password').fill(password);
+  await page.locator('#password').press('Enter');
+}
+
+/** What the pages keep where a script can read it. */
+export const kept = async (page: Page): Promise<Record<string, string>> =>
+  z.record(z.string(), z.string()).parse(await page.evaluate('({ ...localStorage, ...sessionStorage })'));
