@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapLimit } from '../api/map-limit.ts';
 import { invalid, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
@@ -66,7 +67,15 @@ export class AccessService {
   /** @throws StatusError 422 for none or too many, 401, 429; otherwise only if not one of them could be asked */
   async reviewAll({ apiVersion, items }: ReviewList, asking: Asking): Promise<object> {
     checkCount(items.length);
-    const outcomes = await mapParallel(items, asking.signal, ({ spec }, signal) => this.#outcome(spec, { ...asking, signal }));
+    // The first that cannot be asked ends what is under way.
+    const failed = new AbortController();
+    const signal = AbortSignal.any([asking.signal, failed.signal]);
+    const outcomes = await mapLimit(maxParallel, items, ({ spec }) => this.#outcome(spec, { ...asking, signal })).catch(
+      (error: unknown) => {
+        failed.abort();
+        throw error;
+      },
+    );
     const failures = outcomes.flatMap((outcome) => ('failure' in outcome ? [outcome.failure] : []));
     const [first] = failures;
     if (first !== undefined && failures.length === items.length && failures.every((failure) => !isAboutReview(failure))) throw first;
@@ -145,25 +154,3 @@ const isOurRefusal = (error: unknown): boolean =>
 /** What could not be asked is not allowed. */
 const statusOf = (outcome: Outcome): AnsweredStatus =>
   'status' in outcome ? outcome.status : { allowed: false, evaluationError: outcome.failure.message };
-
-/** Keeps the order; the first failure ends it, and what is under way. */
-async function mapParallel<T, R>(
-  elements: readonly T[],
-  signal: AbortSignal,
-  ask: (element: T, signal: AbortSignal) => Promise<R>,
-): Promise<R[]> {
-  const answers: R[] = [];
-  const waiting = elements.entries();
-  const failed = new AbortController();
-  const shared = AbortSignal.any([signal, failed.signal]);
-  const work = async () => {
-    for (const [index, element] of waiting) answers[index] = await ask(element, shared);
-  };
-  try {
-    await Promise.all(Array.from({ length: maxParallel }, work));
-    return answers;
-  } catch (error) {
-    failed.abort();
-    throw error;
-  }
-}

@@ -1,3 +1,4 @@
+import { mapLimit } from '../api/map-limit.ts';
 import { badRequest, type StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import { abortable } from '../kubernetes/abortable.ts';
@@ -89,21 +90,13 @@ export class BulkDeleter<Row extends ListRow> {
       if (!deletion.isDryRun) onDeleted({ name, uid: deleted.uid });
       return { name, status: 'Success', code: 204 };
     };
-    const items: BulkItem[] = new Array(targets.length);
-    const left = targets.entries();
-    const worker = async () => {
-      for (const [index, target] of left) {
-        signal.throwIfAborted();
-        const item =
-          performance.now() > lastBeginning
-            ? lateItem(target.name, 'was not begun')
-            : await abortable(one(target), answering).catch((error: unknown) =>
-                answering.aborted ? lateItem(target.name, 'may still be under way') : failedItem(target.name, error),
-              );
-        items[index] = item;
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(atOnce, targets.length) }, worker));
+    const items = await mapLimit(atOnce, targets, async (target) => {
+      signal.throwIfAborted();
+      if (performance.now() > lastBeginning) return lateItem(target.name, 'was not begun');
+      return abortable(one(target), answering).catch((error: unknown) =>
+        answering.aborted ? lateItem(target.name, 'may still be under way') : failedItem(target.name, error),
+      );
+    });
     const [refusal] = refusals;
     if (refusal !== undefined && refusals.size === targets.length) throw refusal;
     return items;

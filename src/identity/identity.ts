@@ -13,6 +13,7 @@ import { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
+import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import type { PasswordCheck } from '../users/passwords/check.ts';
@@ -32,7 +33,7 @@ import { ProviderKeeper } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
 import { IdentityRecords } from './records.ts';
 import { inRequestScope } from './request-scope.ts';
-import { RecordSweep } from './sweep.ts';
+import { recordSweep } from './sweep.ts';
 import { createViews, type Views } from './views.ts';
 
 export interface IdentityOptions {
@@ -140,7 +141,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     minLength: config.users.passwordPolicy.minLength,
     lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
   };
-  const sweep = new RecordSweep({ client, namespace, log, now, serverClock: client.serverClock });
+  const sweeper = new Sweeper({ client, log }, recordSweep({ client, namespace, now }));
 
   return {
     middleware: async (ctx, next) => {
@@ -157,11 +158,11 @@ export function createIdentity(options: IdentityOptions): Identity {
     checks: [{ name: 'identity', critical: false, isAwaited: true, failure: () => keeper.failure() }],
     start() {
       keeper.start();
-      sweep.start();
+      sweeper.start();
     },
     async stop() {
       keeper.stop();
-      await sweep.stop();
+      await sweeper.stop();
       await logoutRequests.stop();
     },
   };

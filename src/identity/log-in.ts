@@ -10,10 +10,11 @@ import type { Account } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
 import { errors } from './oidc-provider.ts';
-import { consentPage, type LockRule, type LogInProblem, logInPage, type NewPasswordProblem, newPasswordPage } from './pages.ts';
+import { consentPage, type LockRule, type LogInProblem, logInPage, newPasswordPage } from './pages.ts';
 import type { PasswordDue } from './password-due.ts';
 import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
+import type { NewPasswordProblem } from './texts.ts';
 import { originsOf, type Views } from './views.ts';
 
 const readForm = formReader(8 * 1024);

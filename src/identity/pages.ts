@@ -1,8 +1,7 @@
-import type { PasswordProblem } from '../users/passwords/policy.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
 import type { Page } from './page.ts';
-import type { Texts } from './texts.ts';
+import type { NewPasswordProblem, Texts } from './texts.ts';
 
 /** When wrong passwords lock an account. */
 export interface LockRule {
@@ -66,9 +65,6 @@ export const consentPage = (texts: Texts, client: string, formTargets: readonly 
 <button class="second" name="cancel" value="yes">${texts.cancel}</button>
 </form>`,
 });
-
-/** Why a new password is not taken. */
-export type NewPasswordProblem = PasswordProblem | 'SameAsOld' | 'Different';
 
 interface NewPasswordForm {
   email: string;

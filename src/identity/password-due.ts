@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Seal } from '../keys/seal.ts';
 import type { ChangeVerdict, PasswordChange, ProvedPassword } from '../users/passwords/change.ts';
 import type { Account } from '../users/record/account.ts';
-import type { NewPasswordProblem } from './pages.ts';
+import type { NewPasswordProblem } from './texts.ts';
 
 /** A user at the login page has given the right password and has to choose another one. */
 const proof = z.object({

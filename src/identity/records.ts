@@ -4,10 +4,14 @@ import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isRecord, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { isRecord, resourcePath } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import { requestScope } from './request-scope.ts';
 
-export const identityRecordResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'identityrecords' };
+export const identityRecordKind: ResourceKind = {
+  type: { group: 'auth.platform.io', version: 'v1', resource: 'identityrecords' },
+  kind: 'IdentityRecord',
+};
 
 const recordObject = z.object({
   metadata: z.object({ name: z.string(), resourceVersion: z.string() }),
@@ -133,7 +137,7 @@ export class IdentityRecords {
     const { client, namespace } = this.#options;
     return client.request({
       method,
-      path: resourcePath(identityRecordResource, { namespace, ...(name && { name }) }),
+      path: resourcePath(identityRecordKind.type, { namespace, ...(name && { name }) }),
       call: `${method.toLowerCase()} identityrecords`,
       signal: requestScope().signal,
       ...(query && { query: new URLSearchParams(query) }),

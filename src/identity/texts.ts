@@ -1,4 +1,7 @@
-import type { NewPasswordProblem } from './pages.ts';
+import type { PasswordProblem } from '../users/passwords/policy.ts';
+
+/** Why a new password is refused. */
+export type NewPasswordProblem = PasswordProblem | 'SameAsOld' | 'Different';
 
 /** Everything that a person reads on the pages. */
 export interface Texts {

@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { mapLimit } from '../api/map-limit.ts';
 import { badParameter, StatusError } from '../api/status.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
-import { atATime } from '../issuer/at-a-time.ts';
 import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { LogoutClaims } from '../issuer/token-verifier.ts';
 import { type SessionRow, whoseSession } from './record.ts';
@@ -96,7 +96,7 @@ export class BackchannelLogout {
     const signal = AbortSignal.timeout(deletionMs);
     try {
       const rows = await this.#sessionsOf(ended);
-      await atATime(deletionsAtOnce, rows.slice(0, maxDeleted), async (row) => {
+      await mapLimit(deletionsAtOnce, rows.slice(0, maxDeleted), async (row) => {
         if (!(await store.remove(row, signal))) return;
         audit.record({
           ...auditOrigin(ctx),

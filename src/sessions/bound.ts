@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { mapLimit } from '../api/map-limit.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
-import { atATime } from '../issuer/at-a-time.ts';
 import type { IssuerRevocation } from './issuer-revocation.ts';
 import { type SessionRow, whoseSession } from './record.ts';
 import type { SessionStore } from './store.ts';
@@ -39,7 +39,7 @@ export class SessionBound {
     try {
       await store.whenTold(() => store.cache.get(newest.name) !== undefined, signal);
       const ended: SessionRow[] = [];
-      await atATime(deletionsAtOnce, this.#beyond(newest), async (row) => {
+      await mapLimit(deletionsAtOnce, this.#beyond(newest), async (row) => {
         if (await store.remove(row, signal)) ended.push(row);
       });
       for (const row of ended)

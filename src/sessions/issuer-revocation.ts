@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { mapLimit } from '../api/map-limit.ts';
 import { stateOf } from '../http/router.ts';
-import { atATime } from '../issuer/at-a-time.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { type IssuerFarewell, issuerMs } from './issuer-logout.ts';
 import type { SessionRow } from './record.ts';
@@ -30,7 +30,7 @@ export class IssuerRevocation {
     const { log } = this.#options;
     const deadline = AbortSignal.timeout(issuerMs);
     const failures: unknown[] = rows.length > maxRevoked ? [new Error(`${rows.length} sessions at once`)] : [];
-    await atATime(callsAtOnce, rows.slice(0, maxRevoked), async (row) => {
+    await mapLimit(callsAtOnce, rows.slice(0, maxRevoked), async (row) => {
       await abortable(this.#revokeOne(row, deadline), deadline).catch((error: unknown) => failures.push(error));
     });
     const [first] = failures;

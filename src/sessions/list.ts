@@ -4,9 +4,7 @@ import { objectMeta } from '../api/object-schemas.ts';
 import type { Page } from '../collection/page.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listSchema } from '../collection/schema.ts';
-import type { SessionRow } from './record.ts';
-
-export const sessionApiVersion = 'auth.platform.io/v1';
+import { type SessionRow, sessionApiVersion } from './record.ts';
 
 const shownSpec = z.object({
   user: z.string().describe('Name of the User record.'),
@@ -50,12 +48,6 @@ const sessionSchema = z
   .meta({ id: 'Session', examples: [example] });
 
 export const sessionListSchema = listSchema(sessionSchema, { apiVersion: sessionApiVersion, kind: 'SessionList' });
-
-type ShownSession = Omit<z.output<typeof sessionSchema>, 'apiVersion' | 'kind' | 'current'>;
-
-/** JSON of a session as it is served to each caller. */
-export const sessionText = ({ metadata, spec }: ShownSession): string =>
-  JSON.stringify({ apiVersion: sessionApiVersion, kind: 'Session', metadata, spec });
 
 export const sessionProperties: ListProperties<SessionRow> = {
   searched: new Map([

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { IssuerLogin } from '../issuer/login.ts';
 import type { TokenSet } from '../issuer/types.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import { sessionText } from './list.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 
 export const sessionResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'sessions' };
+export const sessionApiVersion = 'auth.platform.io/v1';
 
 /**
  * Who renews the tokens of a session at the moment: a random value that the replica writes before it goes to the issuer. It holds no
@@ -100,7 +100,12 @@ export function sessionRow({ metadata, spec }: KubernetesObject, { now, clock }:
     source,
     userAgent,
     labels,
-    text: sessionText({ metadata: { name, uid, resourceVersion, creationTimestamp, labels }, spec: shown }),
+    text: JSON.stringify({
+      apiVersion: sessionApiVersion,
+      kind: 'Session',
+      metadata: { name, uid, resourceVersion, creationTimestamp, labels },
+      spec: shown,
+    }),
     createdAt: Date.parse(createdAt),
     expiresAt,
     idleExpiresAt,

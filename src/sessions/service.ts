@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { mapLimit } from '../api/map-limit.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
@@ -6,7 +7,6 @@ import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
-import { atATime } from '../issuer/at-a-time.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -109,7 +109,7 @@ export class SessionService {
     if (!isOwn && account === undefined && rows.length === 0) throw notFound(userResource, user ?? '');
     if (account !== undefined) await this.#endAccess(account, signal);
     const client = isOwn ? {} : { client: apiServer.asCaller(caller) };
-    await atATime(deletionsAtOnce, rows, (row) => store.delete(row, client, signal).catch(ignoreGone));
+    await mapLimit(deletionsAtOnce, rows, (row) => store.delete(row, client, signal).catch(ignoreGone));
     await this.#ended(ctx, rows, { caller, isOwn }, signal);
   }
 

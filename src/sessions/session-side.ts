@@ -16,6 +16,7 @@ import type { VerifiedClaims } from '../issuer/types.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
+import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccountState } from './account-state.ts';
 import { LoginAuthenticator } from './authenticator.ts';
@@ -26,10 +27,11 @@ import { sessionCookie } from './cookie.ts';
 import { crossSiteRule } from './cross-site.ts';
 import { IssuerFarewell } from './issuer-logout.ts';
 import { IssuerRevocation } from './issuer-revocation.ts';
-import { sessionApiVersion, sessionProperties } from './list.ts';
+import { sessionProperties } from './list.ts';
 import { LoginEnds } from './login-ends.ts';
 import { successorOf } from './login-facts.ts';
 import { Logout } from './logout.ts';
+import { sessionApiVersion } from './record.ts';
 import { Refresh } from './refresh.ts';
 import { LocalRenewal } from './refresh-local.ts';
 import { RefreshSeals } from './refresh-seal.ts';
@@ -40,7 +42,7 @@ import type { SessionHandlers } from './routes.ts';
 import { type EndAccess, SessionService } from './service.ts';
 import { Sessions } from './sessions.ts';
 import { SessionStore } from './store.ts';
-import { SessionSweeper } from './sweeper.ts';
+import { sessionSweep } from './sweep.ts';
 
 const discardMs = 3_000;
 
@@ -124,7 +126,7 @@ export function createSessionSide(sideOptions: SessionSideOptions): SessionSide 
   });
   const revocation = new IssuerRevocation({ sessions, farewell, log });
   const bound = new SessionBound({ ...options, store, revocation, maxPerUser: login.session.maxPerUser });
-  const sweeper = new SessionSweeper({ ...options, serverClock: options.client.serverClock, store, revokedTokens });
+  const sweeper = new Sweeper(options, sessionSweep(store, revokedTokens, options.now));
 
   const shared = {
     ...options,

@@ -10,6 +10,7 @@ import { stateOf } from '../http/router.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ApiServer } from '../kubernetes/api-server.ts';
+import { Sweeper } from '../kubernetes/sweeper.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -18,7 +19,7 @@ import { accessTokenOperations } from './routes.ts';
 import { type AccessTokenRow, accessTokenApiVersion, accessTokenResource, accessTokenRow } from './row.ts';
 import { accessTokenProperties } from './schema.ts';
 import { AccessTokenService } from './service.ts';
-import { AccessTokenSweeper } from './sweeper.ts';
+import { accessTokenSweep } from './sweep.ts';
 import { AccessTokenVerifier } from './verifier.ts';
 
 export interface AccessTokensOptions {
@@ -59,7 +60,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { idleDays } = config.users;
   const verifier = new AccessTokenVerifier({ ...options, tokens, groupsPrefix: config.login.claims.groupsPrefix, idleDays, now });
   const lastUse = new LastUse({ ...options, client, now, clock });
-  const sweeper = new AccessTokenSweeper({ ...options, serverClock: client.serverClock, client, tokens, now });
+  const sweeper = new Sweeper({ client, log: options.log }, accessTokenSweep(client, tokens, now));
   const lister = new Lister({
     ...options,
     cache: tokens,

@@ -14,6 +14,12 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     pattern: /\b(seenWithinMs|listedWithinMs|madeWithinMs|toldWithinMs|watchDelayMs) = /,
     home: ['kubernetes/until.ts'],
   },
+  { what: 'deletion of what has expired: `Sweeper`', pattern: /serverClock\.isTrusted/, home: ['kubernetes/sweeper.ts'] },
+  {
+    what: 'calls for each item, so many at a time: `mapLimit`',
+    pattern: /Array\.from\(\{ length:[^\n]*worker/,
+    home: ['api/map-limit.ts', 'bindings/reconcile.ts', 'directory/connector-sync.ts', 'kubernetes/work-queue.ts'],
+  },
   // The rest of these three lists is still to be converted to `ServiceResource` and `CallerResource`; they only get shorter.
   {
     what: 'times in whole seconds: `timestamp`',
@@ -45,7 +51,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'deletions with preconditions: kubernetes/resource-client.ts',
     pattern: /'DeleteOptions'/,
-    home: ['identity/sweep.ts', 'kubernetes/resource-client.ts', 'sessions/store.ts', 'users/references.ts'],
+    home: ['kubernetes/resource-client.ts', 'sessions/store.ts', 'users/references.ts'],
   },
   {
     what: 'merge patches: kubernetes/resource-client.ts',

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { RecordSweep } from '../../../src/identity/sweep.ts';
+import { recordSweep } from '../../../src/identity/sweep.ts';
 import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
 
@@ -46,16 +47,11 @@ describe('the sweep of identity records', () => {
       ),
     );
     const log = createLog({ level: 'silent', format: 'json' });
-    const sweep = new RecordSweep({
-      serverClock: service.asService.serverClock,
-      client: service.asService,
-      namespace: serviceNamespace,
-      log,
-      now: () => new Date('2026-03-01T12:05:00Z'),
-      pageSize: 10,
-    });
-    await sweep.run();
-    await sweep.stop();
+    const client = service.asService;
+    const now = () => new Date('2026-03-01T12:05:00Z');
+    const sweeper = new Sweeper({ client, log }, recordSweep({ client, namespace: serviceNamespace, now }, 10));
+    await sweeper.run();
+    await sweeper.stop();
 
     const { body } = await kubernetes.call('GET', path);
     const { items } = body as { items: { spec: { expiration: string } }[] };

@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { ServerClock } from '../../../src/kubernetes/server-clock.ts';
+import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
-import { SessionSweeper } from '../../../src/sessions/sweeper.ts';
+import { sessionSweep } from '../../../src/sessions/sweep.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { LoginCluster, type Service } from '../login/support.ts';
@@ -90,14 +91,7 @@ describe('what has expired', () => {
     const replicas = [0, 1].map(() => {
       const store = new SessionStore(parts);
       const revokedTokens = new RevokedTokens(parts);
-      const sweeper = new SessionSweeper({
-        serverClock: parts.client.serverClock,
-        store,
-        revokedTokens,
-        log,
-        now: () => new Date(),
-        everyMs: 50,
-      });
+      const sweeper = new Sweeper(parts, { ...sessionSweep(store, revokedTokens, () => new Date()), everyMs: 50 });
       for (const part of [store, revokedTokens, sweeper]) part.start();
       return { store, revokedTokens, sweeper };
     });
@@ -127,7 +121,8 @@ describe('what has expired', () => {
     const revokedTokens = new RevokedTokens(parts);
     const serverClock = new ServerClock();
     serverClock.note(new Date(Date.now() - days).toUTCString());
-    const sweeper = new SessionSweeper({ serverClock, store, revokedTokens, log, now: () => new Date(Date.now() + days), everyMs: 20 });
+    const sweep = sessionSweep(store, revokedTokens, () => new Date(Date.now() + days));
+    const sweeper = new Sweeper({ client: { serverClock }, log }, { ...sweep, everyMs: 20 });
     for (const part of [store, revokedTokens]) part.start();
     await eventually(
       () => [...revokedTokens.values()].length,

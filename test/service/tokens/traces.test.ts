@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { createLog } from '../../../src/http/log.ts';
-import type { AccessTokenRow } from '../../../src/tokens/row.ts';
-import { AccessTokenSweeper } from '../../../src/tokens/sweeper.ts';
+import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
+import { type AccessTokenRow, accessTokenRow } from '../../../src/tokens/row.ts';
+import { accessTokenSweep } from '../../../src/tokens/sweep.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { grant } from '../../support/grants.ts';
 import type { TestServer } from '../../support/server.ts';
@@ -130,27 +131,24 @@ describe('what an access token leaves behind', () => {
 describe('access tokens that have expired', () => {
   it('are deleted a while later, by any of the replicas, and no others', async () => {
     const cluster = await bareCluster();
-    const sweepers: AccessTokenSweeper[] = [];
+    const sweepers: Sweeper[] = [];
     try {
       const now = Date.now();
       const hours = (count: number) => new Date(now + count * 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
-      const ends = { long: hours(-2), lately: hours(-0.5), ahead: hours(1) };
+      const week = 7 * 24;
+      const ends = { long: hours(-week - 2), lately: hours(-week + 0.5), ahead: hours(1) };
       const rows: AccessTokenRow[] = [];
       for (const [name, expiration] of Object.entries(ends)) {
-        const spec = { owner: 'jane', description: name, tokenHash: '0'.repeat(64), issuedAt: hours(-3), expiration };
+        const spec = { owner: 'jane', description: name, tokenHash: '0'.repeat(64), issuedAt: hours(-week - 3), expiration };
         await cluster.kubernetes.apply({ apiVersion: 'auth.platform.io/v1', kind: 'AccessToken', metadata: { name }, spec });
         const { body } = await cluster.kubernetes.call('GET', `/apis/auth.platform.io/v1/accesstokens/${name}`);
-        const { accessTokenRow } = await import('../../../src/tokens/row.ts');
         rows.push(accessTokenRow(body as Parameters<typeof accessTokenRow>[0]));
       }
-      const options = { client: cluster.apiServer.asService, tokens: { values: () => rows.values() }, keptMs: 3_600_000, everyMs: 20 };
+      const client = cluster.apiServer.asService;
+      const log = createLog({ level: 'silent', format: 'json' });
       for (let count = 0; count < 2; count += 1) {
-        const sweeper = new AccessTokenSweeper({
-          ...options,
-          serverClock: options.client.serverClock,
-          log: createLog({ level: 'silent', format: 'json' }),
-          now: () => new Date(now),
-        });
+        const sweep = accessTokenSweep(client, { values: () => rows.values() }, () => new Date(now));
+        const sweeper = new Sweeper({ client, log }, { ...sweep, everyMs: 20 });
         sweepers.push(sweeper);
         sweeper.start();
       }

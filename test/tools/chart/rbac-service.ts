@@ -3,11 +3,12 @@ import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { RecordSweep } from '../../../src/identity/sweep.ts';
+import { recordSweep } from '../../../src/identity/sweep.ts';
 import { ApiServer, type ServiceClient } from '../../../src/kubernetes/api-server.ts';
+import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
-import { SessionSweeper } from '../../../src/sessions/sweeper.ts';
+import { sessionSweep } from '../../../src/sessions/sweep.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { namespace, render, type Values } from './chart.ts';
@@ -65,7 +66,7 @@ export class RecordedService {
     const apiServer = new ApiServer({ connection: this.account.connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
     const client = apiServer.asService;
     const now = () => new Date(Date.now() + 31 * 86_400_000);
-    if (identityRecords) await new RecordSweep({ serverClock: client.serverClock, client, namespace, log, now }).run();
+    if (identityRecords) await new Sweeper({ client, log }, recordSweep({ client, namespace, now })).run();
     await sweepSessions(client, now);
     await apiServer.close();
   }
@@ -84,7 +85,7 @@ async function sweepSessions(client: ServiceClient, now: () => Date): Promise<vo
   revokedTokens.start();
   await store.find(randomUUID(), 'sweep', AbortSignal.timeout(5_000));
   await revokedTokens.whenKnown(AbortSignal.timeout(5_000));
-  const sweeper = new SessionSweeper({ serverClock: client.serverClock, store, revokedTokens, log, now, everyMs: 10 });
+  const sweeper = new Sweeper({ client, log }, { ...sessionSweep(store, revokedTokens, now), everyMs: 10 });
   sweeper.start();
   await eventually(
     () => [...store.values(), ...revokedTokens.values()].length,

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ServerClock } from './server-clock.ts';
+
+export interface Sweep {
+  /** For the log, in the plural: `access tokens`. */
+  what: string;
+  everyMs: number;
+  /** Deletes what has expired. @returns how many objects it has deleted */
+  sweep(signal: AbortSignal): Promise<number>;
+}
+
+interface SweeperParts {
+  client: { readonly serverClock: Pick<ServerClock, 'isTrusted' | 'failure'> };
+  log: Logger;
+}
+
+/**
+ * Deletes expired objects from time to time. Every replica does so, at a random moment of its own, so that no leader is needed: objects
+ * that another replica has deleted, or has used again since, are left alone.
+ */
+export class Sweeper {
+  readonly #parts: SweeperParts;
+  readonly #sweep: Sweep;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(parts: SweeperParts, sweep: Sweep) {
+    this.#parts = parts;
+    this.#sweep = sweep;
+  }
+
+  start(): void {
+    this.#running ??= this.#repeat(this.#stopping.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the service stops'));
+    await this.#running;
+  }
+
+  /** Sweeps once, unless the clock of this replica is wrong: then objects that others still use would look expired. */
+  async run(): Promise<void> {
+    const { client, log } = this.#parts;
+    const { what, sweep } = this.#sweep;
+    if (!client.serverClock.isTrusted) return log.warn({ what, why: client.serverClock.failure() }, 'nothing is deleted by the time');
+    const deleted = await sweep(this.#stopping.signal);
+    if (deleted > 0) log.info({ what, deleted }, 'deleted expired objects');
+  }
+
+  async #repeat(signal: AbortSignal): Promise<void> {
+    const { everyMs, what } = this.#sweep;
+    while (!signal.aborted) {
+      await sleep(everyMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.run().catch((error: unknown) => {
+        if (!signal.aborted) this.#parts.log.warn({ what, err: error }, 'expired objects could not be deleted');
+      });
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { Sweep } from '../kubernetes/sweeper.ts';
+import type { AccessTokenRow } from './row.ts';
+import { removeToken } from './store.ts';
+
+/** So long its owner can still see in the list that a token has expired. */
+const keptMs = 7 * 86_400_000;
+const maxPerRun = 200;
+
+/** Deletes access tokens a week after they expired. */
+export const accessTokenSweep = (client: ServiceClient, tokens: { values(): Iterable<AccessTokenRow> }, now: () => Date): Sweep => ({
+  what: 'access tokens',
+  everyMs: 3_600_000,
+  async sweep(signal) {
+    const before = now().getTime() - keptMs;
+    const expired = [...tokens.values()].filter(({ expiresAt }) => expiresAt !== undefined && expiresAt < before).slice(0, maxPerRun);
+    for (const row of expired) await removeToken(client, row, { signal });
+    return expired.length;
+  },
+});
