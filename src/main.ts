@@ -11,6 +11,7 @@ import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
 import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
+import { GatheredLines } from './http/gathered-lines.ts';
 import { createLog } from './http/log.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
 import { kubeconfigConnection } from './kubernetes/kubeconfig.ts';
@@ -57,8 +58,12 @@ async function serve({ config: file }: { config?: string }): Promise<void> {
 }
 
 /** Only who wants it pretty pays for loading what makes it so. */
-const processLog = async ({ log }: Config): Promise<Logger> =>
-  createLog(log, log.format === 'pretty' ? (await import('./http/pretty-log.ts')).prettyLog() : undefined);
+async function processLog({ log }: Config): Promise<Logger> {
+  if (log.format === 'pretty') return createLog(log, (await import('./http/pretty-log.ts')).prettyLog());
+  const lines = new GatheredLines(process.stdout);
+  process.on('exit', () => lines.flush());
+  return createLog(log, lines);
+}
 
 /** oidc-provider warns, when it is loaded, of every Node.js that is no LTS release yet. Ours is pinned, and tested. */
 async function withoutRuntimeWarning<T>(load: () => Promise<T>): Promise<T> {

@@ -6,12 +6,12 @@ export interface LogOptions {
 }
 
 /**
- * The process log: one JSON line per entry on stdout, written at once so that a crash loses nothing. Callers pass names, codes and
- * counts; the redaction is a second fence, not the first.
+ * The process log: one JSON line per entry on stdout. Callers pass names, codes and counts; the redaction is a second fence, not the
+ * first.
  *
- * @param destination for another `format` than `json`, what makes it (`prettyLog`)
+ * @param destination where lines are gathered (`GatheredLines`), or made into another `format` than `json` (`prettyLog`)
  */
-export function createLog({ level }: LogOptions, destination: { write(line: string): void } = process.stdout): Logger {
+export function createLog({ level }: LogOptions, destination: Destination = process.stdout): Logger {
   const options: pino.LoggerOptions = {
     level,
     base: null,
@@ -24,6 +24,10 @@ export function createLog({ level }: LogOptions, destination: { write(line: stri
     },
   };
   return pino(options, destination);
+}
+
+export interface Destination {
+  write(line: string): unknown;
 }
 
 const maxCauses = 4;

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { GatheredLines } from '../../../src/http/gathered-lines.ts';
 import { createLog } from '../../../src/http/log.ts';
 
 const lineOf = (error: unknown): { err: unknown } => {
@@ -25,5 +26,35 @@ describe('the log', () => {
 
     expect(JSON.stringify(lineOf(one)).match(/"message":"one"/g)).to.have.length(3);
     expect(lineOf(new Error('text', { cause: 'why' }))).to.have.nested.property('err.cause', 'why');
+  });
+});
+
+describe('the lines of the process log', () => {
+  it('are written together once a turn of the event loop, and at once where one tells of trouble', async () => {
+    const written: string[] = [];
+    const log = createLog({ level: 'info', format: 'json' }, new GatheredLines({ write: (lines) => written.push(lines) }));
+    const messages = () => written.map((lines) => lines.match(/"msg":"\w+"/g)?.join());
+
+    log.info('one');
+    log.info('two');
+    expect(written).to.be.empty;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(messages()).to.deep.equal(['"msg":"one","msg":"two"']);
+
+    log.info('three');
+    log.warn('four');
+    expect(messages()[1]).to.equal('"msg":"three","msg":"four"');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(written).to.have.length(2);
+  });
+
+  it('are written when the process ends, too', () => {
+    const written: string[] = [];
+    const lines = new GatheredLines({ write: (text) => written.push(text) });
+
+    lines.write('{"level":"info"}\n');
+    lines.flush();
+    lines.flush();
+    expect(written).to.deep.equal(['{"level":"info"}\n']);
   });
 });
