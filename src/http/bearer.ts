@@ -15,6 +15,8 @@ const bearerHeader = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  * @throws StatusError 401
  */
 export function readBearer(request: IncomingMessage): Bearer | undefined {
+  // The other view has to be made first, and most requests of a page have no such header.
+  if (request.headers.authorization === undefined) return undefined;
   const given = request.headersDistinct.authorization;
   if (given === undefined) return undefined;
   const token = given.length === 1 ? bearerHeader.exec(given[0] ?? '')?.[1] : undefined;

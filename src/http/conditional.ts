@@ -7,11 +7,19 @@ const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
  * request's `Cache-Control`, which browsers set to `no-cache` whenever a script revalidates by itself.
  */
 export function isNotModified(ctx: Context): boolean {
+  const { 'if-none-match': given, 'if-modified-since': date } = ctx.req.headers;
+  if (given === undefined && date === undefined) return false;
   // Koa's types say otherwise: there may be none.
   const etag: string | undefined = ctx.response.get('ETag');
-  const given = ctx.get('If-None-Match');
-  if (given !== '') return !!etag && (given.trim() === '*' || given.split(',').some((tag) => opaque(tag) === opaque(etag)));
-  const since = Date.parse(ctx.get('If-Modified-Since'));
+  if (given !== undefined && given !== '')
+    return !!etag && (given.trim() === '*' || given.split(',').some((tag) => opaque(tag) === opaque(etag)));
+  const since = Date.parse(date ?? '');
   const modified = Date.parse(ctx.response.get('Last-Modified'));
   return modified <= since;
+}
+
+/** Says that the answer differs by these headers of the request. Koa's own way reads each list of them again. */
+export function varyOn({ res, response }: Context, fields: string): void {
+  if (res.hasHeader('Vary')) response.vary(fields);
+  else res.setHeader('Vary', fields);
 }

@@ -30,7 +30,9 @@ export function hostCookie({ name: plainName, isSecure, maxAgeSeconds }: HostCoo
   };
   return {
     read(ctx) {
-      for (const pair of ctx.get('Cookie').split(';')) {
+      const { cookie } = ctx.req.headers;
+      if (cookie === undefined) return undefined;
+      for (const pair of cookie.split(';')) {
         const [key = '', value = ''] = pair.split('=', 2);
         if (key.trim() === name) return value.trim();
       }

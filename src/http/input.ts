@@ -50,7 +50,7 @@ export function parseQuery(schema: z.ZodObject, repeatable: ReadonlySet<string>,
 }
 
 /** Path parameters. A name that no object can have is answered like one that no object has: 404, never a changed path upstream. */
-export function parseParams(schema: z.ZodObject, params: Record<string, string>): unknown {
+export function parseParams(schema: z.ZodObject, params: Readonly<Record<string, string>>): unknown {
   const result = schema.safeParse(params);
   if (result.success) return result.data;
   throw unknownPath();

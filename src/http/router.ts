@@ -1,11 +1,12 @@
-import Router from '@koa/router';
-import type { Context, Middleware, Next } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { validate } from '../api/violations.ts';
 import type { Authenticator } from './authenticator.ts';
 import { checkLength, jsonReader } from './body.ts';
+import { varyOn } from './conditional.ts';
 import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
 import type { Bearer, Caller, Operation } from './operation.ts';
+import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
 
 /** What the frame keeps of a request while it is under way. */
@@ -51,38 +52,31 @@ export const stateOf = (ctx: Context): RequestState => ctx.state as RequestState
 /** Routes requests to operations: method and path, credential, input, handler, in this order. */
 export function routeOperations(options: RouterOptions): Middleware {
   const guard = new TokenGuard();
-  const router = new Router({ sensitive: true, strict: true });
-  /** Methods by paths without parameters: `/users/sync` never counts as `/users/:name`, whatever the method. */
-  const literal = new Map<string, string[]>();
+  const table = new RouteTable<Serve>(unreservedPath);
   for (const operation of options.operations) {
-    for (const path of operation.paths) {
-      const isRest = path.startsWith('/{*');
-      const handler = runner(operation, options, guard);
-      const { methods } = router.register(isRest ? unreservedPath : path, [operation.method], handler, { pathAsRegExp: isRest });
-      // The router answers HEAD wherever it answers GET.
-      if (operation.answersHead === false) methods.splice(methods.indexOf('HEAD'), 1);
-      if (!/[:{]/.test(path)) literal.set(path, [...(literal.get(path) ?? []), ...methods]);
-    }
+    const serve = runner(operation, options, guard);
+    for (const path of operation.paths) table.add(path, methodsOf(operation), serve);
   }
-  const allowedOn = (path: string): string[] => {
-    const methods = new Set(literal.get(path) ?? router.match(path, 'GET').path.flatMap((layer) => layer.methods));
-    return methods.size === 0 ? [] : [...methods, 'OPTIONS'].sort();
+  const refuse = (ctx: Context, found: Found<Serve> | undefined): void => {
+    checkLength(ctx.req, options.bodyLimit);
+    if (found === undefined) throw unknownPath();
+    const allowed = [...found.routes.keys(), 'OPTIONS'].sort();
+    if (ctx.method !== 'OPTIONS') throw methodNotAllowed(ctx.method, allowed);
+    answerOptions(ctx, allowed);
   };
-  const dispatch = router.routes();
 
   return async (ctx) => {
     allowOrigin(ctx, options.corsOrigins);
-    const refuse = async () => {
-      checkLength(ctx.req, options.bodyLimit);
-      const allowed = allowedOn(ctx.path);
-      if (allowed.length === 0) throw unknownPath();
-      if (ctx.method !== 'OPTIONS') throw methodNotAllowed(ctx.method, allowed);
-      answerOptions(ctx, allowed);
-    };
-    if (literal.get(ctx.path)?.includes(ctx.method) === false || isPreflight(ctx)) await refuse();
-    else await dispatch(ctx as Parameters<typeof dispatch>[0], refuse);
+    const found = table.find(ctx.path);
+    const serve = found?.routes.get(ctx.method);
+    if (serve === undefined || isPreflight(ctx)) refuse(ctx, found);
+    else await serve(ctx, found?.params ?? {});
   };
 }
+
+/** A GET is answered to HEAD as well. */
+const methodsOf = ({ method, answersHead }: Operation): string[] =>
+  method === 'GET' && answersHead !== false ? ['GET', 'HEAD'] : [method];
 
 /** CORS (Fetch Standard, section 3.3): only for origins that the configuration lists. */
 function allowOrigin(ctx: Context, origins: readonly string[]): void {
@@ -111,19 +105,12 @@ function answerOptions(ctx: Context, allowed: readonly string[]): void {
   ctx.set('Access-Control-Max-Age', '600');
 }
 
-type RoutedContext = Context & { params: Record<string, string> };
+type Serve = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>;
 
-function runner(operation: Operation, options: RouterOptions, guard: TokenGuard) {
-  const repeatable = repeatableParameters(operation.query);
-  const readBody = bodyReader(operation, options.bodyLimit);
-  const serve = async (ctx: RoutedContext, caller: Caller | Bearer | undefined): Promise<void> => {
-    const params = parseParams(operation.params, ctx.params);
-    const query = parseQuery(operation.query, repeatable, ctx.URL.searchParams);
-    const body = await readBody(ctx);
-    await operation.handle({ ctx, caller, params, query, body, signal: stateOf(ctx).signal });
-  };
+function runner(operation: Operation, options: RouterOptions, guard: TokenGuard): Serve {
+  const readInput = inputReader(operation, options.bodyLimit);
 
-  return async (ctx: RoutedContext, _next: Next): Promise<void> => {
+  return async (ctx, params) => {
     const state = stateOf(ctx);
     state.operationId = operation.id;
     if (operation.headers) ctx.set(operation.headers);
@@ -131,33 +118,59 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
     if (operation.timeoutMs !== undefined) options.onSlow(ctx, operation.timeoutMs);
     if (operation.isLongRunning?.(ctx)) options.onLongRunning(ctx);
+    const serve = async (caller: Caller | Bearer | undefined): Promise<void> => {
+      const input = await readInput(ctx, params);
+      await operation.handle({ ctx, caller, ...input, signal: state.signal });
+    };
     const bearer = await readCredential(ctx, operation, options.authenticator);
-    if (bearer === undefined) return serve(ctx, undefined);
+    if (bearer === undefined) return serve(undefined);
     // A forwarded token is judged by the call that the operation makes with it.
-    if (operation.credential === 'forwarded') return guard.ask(state.source, bearer, () => serve(ctx, bearer));
+    if (operation.credential === 'forwarded') return guard.ask(state.source, bearer, () => serve(bearer));
     const caller = await guard.ask(state.source, bearer, () => options.authenticator.identify(bearer, state.signal));
     state.userName = caller.identity.name;
-    return serve(ctx, caller).catch((error: unknown) => {
+    try {
+      await serve(caller);
+    } catch (error) {
       if (error instanceof StatusError && error.status.code === 403) options.onForbidden?.(ctx, caller, error);
       throw error;
-    });
+    }
   };
 }
 
 async function readCredential(ctx: Context, operation: Operation, authenticator: Authenticator): Promise<Bearer | undefined> {
   const { credential } = operation;
   if (credential === 'none') return undefined;
-  ctx.vary('Authorization, Cookie');
+  varyOn(ctx, 'Authorization, Cookie');
+  const { authorization, cookie } = ctx.req.headers;
+  // Without either there is none, whatever the authenticator.
+  if (credential === 'optional' && authorization === undefined && cookie === undefined) return undefined;
   const bearer = await authenticator.read(ctx, credential === 'optional');
   if (bearer === undefined && credential !== 'optional') throw unauthorized({ tokenGiven: false });
   if (bearer?.mustChangePassword && credential !== 'optional' && !operation.openToPasswordDue) throw passwordDue();
   return bearer;
 }
 
-function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes }: Operation, limit: number): (ctx: Context) => Promise<unknown> {
-  if (schema === undefined) return async () => undefined;
+type Input = { params: unknown; query: unknown; body: unknown };
+
+function inputReader(operation: Operation, bodyLimit: number) {
+  const repeatable = repeatableParameters(operation.query);
+  const readBody = bodyReader(operation, bodyLimit);
+  return async (ctx: Context, params: Readonly<Record<string, string>>): Promise<Input> => ({
+    params: parseParams(operation.params, params),
+    query: parseQuery(operation.query, repeatable, searchOf(ctx)),
+    body: readBody && (await readBody(ctx)),
+  });
+}
+
+const noSearch = new URLSearchParams();
+
+/** A URL takes its time to be made. */
+const searchOf = (ctx: Context): URLSearchParams => (ctx.querystring === '' ? noSearch : ctx.URL.searchParams);
+
+function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes }: Operation, limit: number) {
+  if (schema === undefined) return undefined;
   const read = jsonReader({ limit, mediaTypes });
-  return async (ctx) => {
+  return async (ctx: Context): Promise<unknown> => {
     const result = validate(schema, await read(ctx));
     if (!result.success) throw badInput(result.violations);
     return result.data;

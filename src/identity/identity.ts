@@ -144,10 +144,9 @@ export function createIdentity(options: IdentityOptions): Identity {
   const sweeper = new Sweeper({ client, log }, recordSweep({ client, namespace, now }));
 
   return {
-    middleware: async (ctx, next) => {
-      if (ctx.path !== prefix && !ctx.path.startsWith(`${prefix}/`)) return next();
-      await inRequestScope(ctx, () => answer(ctx, keeper, logIn));
-    },
+    // All requests of the service come by.
+    middleware: (ctx, next) =>
+      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inRequestScope(ctx, () => answer(ctx, keeper, logIn)) : next(),
     provenAgain: (ctx, refreshToken) =>
       inRequestScope(ctx, async () => {
         const found = await records.find('RefreshToken', refreshToken);

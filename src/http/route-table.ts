@@ -1,0 +1,73 @@
+import Router, { type Layer } from '@koa/router';
+
+/** What a path leads to: the routes by their methods, and the parameters in it. */
+export interface Found<T> {
+  readonly routes: ReadonlyMap<string, T>;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+interface Template<T> {
+  /** What paths of it begin with. */
+  readonly prefix: string;
+  readonly layer: Layer;
+  readonly routes: Map<string, T>;
+}
+
+const noParams = {};
+
+/**
+ * Routes by path and method. A path without parameters is found by one look, and is never taken for one with parameters, whatever the
+ * method: `/users/sync` is no `/users/:name`. The others are matched as @koa/router does, after a look at what they begin with.
+ */
+export class RouteTable<T> {
+  readonly #literal = new Map<string, Map<string, T>>();
+  readonly #templates = new Map<string, Template<T>>();
+  /** Takes the paths that nothing else takes. */
+  readonly #rest = new Map<string, T>();
+  readonly #isRest: RegExp;
+
+  /** @param isRest which paths `/{*…}` stands for */
+  constructor(isRest: RegExp) {
+    this.#isRest = isRest;
+  }
+
+  /** @param path in the syntax of @koa/router */
+  add(path: string, methods: readonly string[], route: T): void {
+    const routes = this.#routesOf(path);
+    for (const method of methods) if (!routes.has(method)) routes.set(method, route);
+  }
+
+  find(path: string): Found<T> | undefined {
+    const routes = this.#literal.get(path);
+    if (routes) return { routes, params: noParams };
+    for (const { prefix, layer, routes } of this.#templates.values()) {
+      if (path.startsWith(prefix) && layer.match(path)) return { routes, params: layer.params(path, layer.captures(path)) };
+    }
+    return this.#rest.size > 0 && this.#isRest.test(path) ? { routes: this.#rest, params: noParams } : undefined;
+  }
+
+  #routesOf(path: string): Map<string, T> {
+    if (path.startsWith('/{*')) return this.#rest;
+    const parameter = path.search(/[:{]/);
+    if (parameter < 0) {
+      const routes = this.#literal.get(path) ?? new Map<string, T>();
+      this.#literal.set(path, routes);
+      return routes;
+    }
+    const template = this.#templates.get(path) ?? {
+      prefix: path.slice(0, parameter),
+      layer: matcherOf(path),
+      routes: new Map<string, T>(),
+    };
+    this.#templates.set(path, template);
+    return template.routes;
+  }
+}
+
+/** What @koa/router makes of a path. It is asked by itself: the router would try all of them, and say so to `debug`, for each request. */
+function matcherOf(path: string): Layer {
+  const router = new Router({ sensitive: true, strict: true }).get(path, () => undefined);
+  const [layer] = router.stack;
+  if (layer === undefined) throw new Error(`no matcher for ${path}`);
+  return layer;
+}
