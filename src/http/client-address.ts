@@ -8,7 +8,7 @@ import { BlockList, isIPv6 } from 'node:net';
 export function clientAddress(
   trustedProxies: readonly string[],
   onUntrusted: (peer: string) => void = () => undefined,
-): (peer: string, forwardedFor: string) => string {
+): (peer: string, forwardedFor: string | string[] | undefined) => string {
   const trusted = new BlockList();
   for (const entry of trustedProxies) {
     const [address = '', prefix] = entry.split('/');
@@ -20,8 +20,9 @@ export function clientAddress(
 
   return (peer, forwardedFor) => {
     let address = plain(peer);
+    if (!forwardedFor) return address;
     // Read from the right: each trusted hop vouches for the entry that it appended, nothing vouches for what stands further left.
-    const hops = forwardedFor
+    const hops = String(forwardedFor)
       .split(',')
       .map((hop) => plain(hop.trim()))
       .filter(Boolean);
@@ -32,4 +33,4 @@ export function clientAddress(
 }
 
 /** IPv4 as seen by a dual-stack socket. */
-const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
+const plain = (address: string) => (address.startsWith(':') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address);

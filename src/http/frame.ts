@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Context, Middleware } from 'koa';
+import type { Context, Middleware, Next } from 'koa';
 import type { Logger } from 'pino';
 import { indentJson } from '../api/json.ts';
 import { headersTooLarge, methodNotAllowed, StatusError, timedOut, tooManyRequests, unknownPath } from '../api/status.ts';
@@ -36,14 +36,18 @@ const isProbe = /\/(livez|readyz|healthz)$/;
  */
 export class Frame {
   readonly #options: FrameOptions;
-  readonly #addressOf: (peer: string, forwardedFor: string) => string;
+  readonly #addressOf: ReturnType<typeof clientAddress>;
   readonly #inFlight = { receiving: 0, short: 0, long: 0 };
   readonly #unfinished: UnfinishedBodies;
   #untrustedProxy: string | undefined;
   readonly #lasting = new Set<RequestLifetime>();
+  /** What its lines hold is written down here: to look for secrets in each of them would take longer than many a request. */
+  readonly #accessLog: Logger;
 
   constructor(options: FrameOptions) {
     this.#options = options;
+    this.#accessLog = options.log.child({}, { redact: [] });
+    options.metrics.countInFlight(() => this.#inFlight);
     this.#addressOf = clientAddress(options.trustedProxies, (peer) => this.#distrust(peer));
     this.#unfinished = new UnfinishedBodies(options.maxInFlight);
   }
@@ -56,13 +60,16 @@ export class Frame {
       this.#admit(ctx);
       if (leadsToBase(ctx, this.#options.basePath)) return;
       stripBasePath(ctx, this.#options.basePath);
-      await Promise.race([next().then(() => finish(ctx)), request.cut]);
+      await new Promise<void>((resolve, reject) => {
+        request.onCut = reject;
+        answer(ctx, next).then(resolve, reject);
+      });
     } catch (error) {
       if (request.isAbandoned) {
         ctx.respond = false;
         return;
       }
-      const reason = request.signal.aborted ? request.signal.reason : error;
+      const reason = request.cutBy ?? error;
       answerError(ctx, reason instanceof StatusError ? reason : error, this.#options.log, isProbe.test(ctx.path) ? 'debug' : 'error');
       indentJson(ctx);
     }
@@ -95,51 +102,50 @@ export class Frame {
   }
 
   #begin(ctx: Context, lifetime: RequestLifetime): void {
-    const { metrics, log } = this.#options;
+    const { req, res, path } = ctx;
     const started = performance.now();
-    const state: RequestState = {
-      requestId: requestId(ctx),
-      source: this.#addressOf(ctx.req.socket.remoteAddress ?? '', ctx.get('X-Forwarded-For')),
-      signal: lifetime.signal,
-      leftMs: () => lifetime.leftMs,
-    };
-    Object.assign(ctx.state, state, { lifetime });
-    this.#count(lifetime.kind, 1);
-    const unfinished = lifetime.kind === 'receiving' ? this.#receive(ctx, lifetime, state.source) : undefined;
-    ctx.set({
-      'X-Request-Id': state.requestId,
-      'X-Content-Type-Options': 'nosniff',
-      'Referrer-Policy': 'no-referrer',
-      'Cache-Control': 'no-store',
-    });
-    if (this.#options.isSecure) ctx.set('Strict-Transport-Security', oneYear);
-    if (this.#options.isStopping()) ctx.set('Connection', 'close');
-    const { path } = ctx;
-    ctx.res.once('close', () => {
+    const source = this.#addressOf(req.socket.remoteAddress ?? '', req.headers['x-forwarded-for']);
+    const state = new RequestFacts(requestId(req.headers['x-request-id']), source, lifetime);
+    ctx.state = state;
+    this.#inFlight[lifetime.kind] += 1;
+    const unfinished = lifetime.kind === 'receiving' ? this.#receive(ctx, lifetime, source) : undefined;
+    res.setHeader('X-Request-Id', state.requestId);
+    res.setHeader('X-Content-Type-Options', 'nosniff');
+    res.setHeader('Referrer-Policy', 'no-referrer');
+    res.setHeader('Cache-Control', 'no-store');
+    if (this.#options.isSecure) res.setHeader('Strict-Transport-Security', oneYear);
+    if (this.#options.isStopping()) res.setHeader('Connection', 'close');
+    res.once('close', () => {
       lifetime.end();
       if (unfinished) this.#unfinished.remove(unfinished);
-      this.#count(lifetime.kind, -1);
-      const seconds = (performance.now() - started) / 1000;
-      const { operationId = 'none', userName, refusal, source } = stateOf(ctx);
-      const code = ctx.res.writableFinished ? ctx.res.statusCode : 499;
-      metrics.requests.observe({ operation: operationId, code }, seconds);
-      const level = isProbe.test(path) ? 'debug' : 'info';
-      log[level](
-        {
-          requestId: state.requestId,
-          method: ctx.method,
-          path: path.slice(0, 1024),
-          code,
-          seconds: Number(seconds.toFixed(4)),
-          operation: operationId,
-          source,
-          ...(userName !== undefined && { user: userName }),
-          ...(refusal !== undefined && { refusal }),
-          userAgent: ctx.get('User-Agent').slice(0, 256),
-        },
-        'request',
-      );
+      this.#inFlight[lifetime.kind] -= 1;
+      this.#tell(ctx, path, (performance.now() - started) / 1000);
     });
+  }
+
+  /** The line of the access log, and the metrics. */
+  #tell(ctx: Context, path: string, seconds: number): void {
+    const { requestId, operationId = 'none', userName, refusal, source } = stateOf(ctx);
+    const { req, res, method } = ctx;
+    const code = res.writableFinished ? res.statusCode : 499;
+    this.#options.metrics.requests.add(operationId, code, seconds);
+    const level = isProbe.test(path) ? 'debug' : 'info';
+    if (!this.#accessLog.isLevelEnabled(level)) return;
+    this.#accessLog[level](
+      {
+        requestId,
+        method,
+        path: path.slice(0, 1024),
+        code,
+        seconds: Math.round(seconds * 1e4) / 1e4,
+        operation: operationId,
+        source,
+        user: userName,
+        refusal,
+        userAgent: (req.headers['user-agent'] ?? '').slice(0, 256),
+      },
+      'request',
+    );
   }
 
   /** All clients behind such a proxy share its address, and with it every limit. Told once: any client can send the header. */
@@ -178,8 +184,8 @@ export class Frame {
   }
 
   #move(lifetime: RequestLifetime, kind: Kind): void {
-    this.#count(lifetime.kind, -1);
-    this.#count(kind, 1);
+    this.#inFlight[lifetime.kind] -= 1;
+    this.#inFlight[kind] += 1;
     lifetime.kind = kind;
   }
 
@@ -187,20 +193,38 @@ export class Frame {
     this.#options.metrics.refused.inc();
     return tooManyRequests('too many requests are in flight, try again');
   }
+}
 
-  #count(kind: Kind, by: 1 | -1): void {
-    this.#inFlight[kind] += by;
-    this.#options.metrics.inFlight.set({ kind }, this.#inFlight[kind]);
+/** What the frame keeps of a request. */
+class RequestFacts implements RequestState {
+  readonly requestId: string;
+  readonly source: string;
+  readonly lifetime: RequestLifetime;
+  operationId?: string;
+  userName?: string;
+  isCompressed?: true;
+  refusal?: string;
+
+  constructor(requestId: string, source: string, lifetime: RequestLifetime) {
+    this.requestId = requestId;
+    this.source = source;
+    this.lifetime = lifetime;
+  }
+
+  get signal(): AbortSignal {
+    return this.lifetime.signal;
+  }
+
+  leftMs(): number {
+    return this.lifetime.leftMs;
   }
 }
 
 /** Hung on the request itself: out of a WeakMap nothing goes before a major collection, and every request would grow old. */
 const lifetimeOf = (ctx: Context): RequestLifetime | undefined => ctx.state.lifetime;
 
-function requestId(ctx: Context): string {
-  const given = ctx.get('X-Request-Id');
-  return /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
-}
+const requestId = (given: string | string[] | undefined): string =>
+  typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
 
 /** The base path without its slash leads to the one with it. @throws StatusError 405 */
 function leadsToBase(ctx: Context, basePath: string): boolean {
@@ -218,7 +242,8 @@ function stripBasePath(ctx: Context, basePath: string): void {
   ctx.path = ctx.path.slice(basePath.length);
 }
 
-async function finish(ctx: Context): Promise<void> {
+async function answer(ctx: Context, next: Next): Promise<void> {
+  await next();
   indentJson(ctx);
   const encoding = stateOf(ctx).isCompressed && chooseEncoding(ctx);
   if (ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD') && isNotModified(ctx)) ctx.status = 304;

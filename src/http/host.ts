@@ -6,8 +6,14 @@ const validHost = /^(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5}
 
 /** What stands before us may go by another `Host` than we do (RFC 9112, 3.2). @throws StatusError 400 */
 export function checkHost({ rawHeaders, httpVersion }: IncomingMessage): void {
-  const hosts = rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'host');
-  const [host = ''] = hosts;
-  if (hosts.length === 0 && httpVersion === '1.0') return;
-  if (hosts.length !== 1 || !validHost.test(host)) throw badRequest('the request needs one Host header that names a host');
+  let count = 0;
+  let host = '';
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    count += 1;
+    host = rawHeaders[index + 1] ?? '';
+  }
+  if (count === 0 && httpVersion === '1.0') return;
+  if (count !== 1 || !validHost.test(host)) throw badRequest('the request needs one Host header that names a host');
 }

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Durations } from './durations.ts';
 
 /** What a watch cache tells of itself; read at each scrape. */
 export interface WatchReport {
@@ -21,10 +22,10 @@ export class Metrics {
   readonly #watches = new Set<() => WatchReport>();
   readonly #caches: (() => CacheReport)[] = [];
 
-  readonly requests = new Histogram({
+  readonly requests = new Durations({
     name: 'atrium_http_request_duration_seconds',
     help: 'Time from the request line to the end of the answer, by operation id and status code.',
-    labelNames: ['operation', 'code'] as const,
+    labelNames: ['operation', 'code'],
     buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [this.registry],
   });
@@ -34,7 +35,9 @@ export class Metrics {
     help: 'Requests being answered now, by kind: those whose body has not come yet, short ones, and long-running ones such as watches.',
     labelNames: ['kind'] as const,
     registers: [this.registry],
+    collect: () => this.#setInFlight(),
   });
+  readonly #inFlight: (() => Readonly<Record<string, number>>)[] = [];
 
   readonly refused = new Counter({
     name: 'atrium_http_requests_refused_total',
@@ -86,6 +89,16 @@ export class Metrics {
         for (const [key, value] of read()) gauge.set({ [label]: key }, value);
       },
     });
+  }
+
+  /** By kind, of one port. */
+  countInFlight(read: () => Readonly<Record<string, number>>): void {
+    this.#inFlight.push(read);
+  }
+
+  #setInFlight(): void {
+    this.inFlight.reset();
+    for (const read of this.#inFlight) for (const [kind, count] of Object.entries(read())) this.inFlight.inc({ kind }, count);
   }
 
   /** @returns a function that ends it */

@@ -2,23 +2,30 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { notReady, type StatusError, timedOut } from '../api/status.ts';
 import { hasBody } from './body.ts';
+import { Deadlines, type Due } from './deadlines.ts';
 
 /** A reader this much slower than the request's deadline is cut off; what it holds back is memory of all callers. */
 const slowReaderFactor = 2;
+
+const deadlines = new Deadlines();
 
 /** A body that has not come yet, an answer being made, and one that may outlive the deadline. */
 export type Kind = 'receiving' | 'short' | 'long';
 
 /** One request from its first byte to the end of its answer: when it must stop, and why. */
-export class RequestLifetime {
-  readonly #controller = new AbortController();
+export class RequestLifetime implements Due {
   readonly #ctx: Context;
-  #deadline: NodeJS.Timeout | undefined;
-  #slowReader: NodeJS.Timeout | undefined;
-  #endsAt = Number.POSITIVE_INFINITY;
-  /** Rejects at the deadline, so that a handler that does not look at its signal is left behind too. */
-  readonly cut: Promise<never>;
+  #timeoutMs: number;
+  #endsAt: number;
+  /** Made for the first who asks: most answers wait for nothing that could be called off. */
+  #controller: AbortController | undefined;
+  #end: { reason: unknown } | undefined;
+  /** Whether the answer should have been there. */
+  #isLate = false;
+  /** Told at the deadline, so that a handler that does not look at its signal is left behind too. */
+  onCut: (reason: unknown) => void = () => undefined;
   kind: Kind;
+  step: Set<Due> | undefined;
   /** Whether it may take longer than others. */
   isSlow = false;
   /** Whether the caller went away before the answer was out: there is no answer to send, and no failure to log. */
@@ -27,13 +34,22 @@ export class RequestLifetime {
   constructor(ctx: Context, timeoutMs: number) {
     this.#ctx = ctx;
     this.kind = hasBody(ctx.req) ? 'receiving' : 'short';
-    this.cut = new Promise((_resolve, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true }));
-    this.cut.catch(() => undefined);
-    this.#endAfter(timeoutMs);
+    this.#timeoutMs = timeoutMs;
+    this.#endsAt = performance.now() + timeoutMs;
+    deadlines.set(this, timeoutMs);
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#end) this.#controller.abort(this.#end.reason);
+    }
     return this.#controller.signal;
+  }
+
+  /** Why it was called off; undefined if it was not. */
+  get cutBy(): unknown {
+    return this.#end?.reason;
   }
 
   /** Until the deadline, in milliseconds. */
@@ -41,18 +57,33 @@ export class RequestLifetime {
     return this.#endsAt - performance.now();
   }
 
-  abort(reason: StatusError): void {
-    this.#controller.abort(reason);
+  abort(reason: StatusError | Error): void {
+    if (this.#end) return;
+    this.#end = { reason };
+    this.#controller?.abort(reason);
+    this.onCut(reason);
   }
 
   becomeLong(): void {
-    this.#clearTimers();
+    deadlines.clear(this);
   }
 
   becomeSlow(timeoutMs: number): void {
     this.isSlow = true;
-    this.#clearTimers();
-    this.#endAfter(timeoutMs);
+    this.#timeoutMs = timeoutMs;
+    this.#endsAt = performance.now() + timeoutMs;
+    deadlines.set(this, timeoutMs);
+  }
+
+  /** First the answer has to be there, then the reader has to have taken it. */
+  due(): void {
+    if (this.#isLate) {
+      this.#ctx.req.socket.destroy();
+      return;
+    }
+    this.#isLate = true;
+    deadlines.set(this, this.#timeoutMs * (slowReaderFactor - 1));
+    this.abort(timedOut('the request'));
   }
 
   /** An answer under way ends as if nothing more had come, not as one that was cut. */
@@ -60,7 +91,7 @@ export class RequestLifetime {
     const { body, res } = this.#ctx;
     // Of an answer that is out, what goes on in another protocol ends by the signal.
     if (!res.headersSent || res.writableEnded) {
-      this.#controller.abort(notReady([{ reason: 'shutdown', message: 'stopping' }]));
+      this.abort(notReady([{ reason: 'shutdown', message: 'stopping' }]));
       return;
     }
     if (body instanceof Readable) body.unpipe(res);
@@ -69,20 +100,9 @@ export class RequestLifetime {
 
   /** The answer is out, or the caller is gone: whatever still runs for it stops. */
   end(): void {
-    this.#clearTimers();
+    deadlines.clear(this);
     if (this.#ctx.res.writableFinished) return;
-    this.isAbandoned = !this.signal.aborted;
-    this.#controller.abort(new Error('the caller went away'));
-  }
-
-  #endAfter(timeoutMs: number): void {
-    this.#endsAt = performance.now() + timeoutMs;
-    this.#deadline = setTimeout(() => this.#controller.abort(timedOut('the request')), timeoutMs);
-    this.#slowReader = setTimeout(() => this.#ctx.req.socket.destroy(), timeoutMs * slowReaderFactor);
-  }
-
-  #clearTimers(): void {
-    clearTimeout(this.#deadline);
-    clearTimeout(this.#slowReader);
+    this.isAbandoned = this.#end === undefined;
+    this.abort(new Error('the caller went away'));
   }
 }
