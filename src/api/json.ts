@@ -5,19 +5,27 @@ import type { Context } from 'koa';
 export interface JsonText {
   readonly bytes: Buffer;
   readonly etag: string;
+  /** The text itself where it is short: with its headers it goes out in one piece, bytes go out beside them. */
+  readonly short: string | undefined;
 }
+
+/** Shorter than what is ever compressed. */
+const maxShort = 1000;
 
 export const jsonText = (value: unknown): JsonText => preparedJson(JSON.stringify(value));
 
 /** The same for a text that is JSON already. */
-export const preparedJson = (text: string): JsonText => ({ bytes: Buffer.from(text), etag: `"${hash('sha256', text).slice(0, 32)}"` });
+export function preparedJson(text: string): JsonText {
+  const bytes = Buffer.from(text);
+  return { bytes, etag: `"${hash('sha256', text).slice(0, 32)}"`, short: bytes.length <= maxShort ? text : undefined };
+}
 
 /** Sends a prepared JSON text with its ETag; an equal If-None-Match becomes 304 in the frame. */
-export function sendJsonText(ctx: Context, { bytes, etag }: JsonText): void {
-  ctx.type = 'application/json; charset=utf-8';
-  ctx.set('ETag', etag);
+export function sendJsonText(ctx: Context, { bytes, etag, short }: JsonText): void {
+  ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  ctx.res.setHeader('ETag', etag);
   // Bytes go out as they are; what is indented has to be read again.
-  ctx.body = ctx.query.pretty === 'true' ? bytes.toString() : bytes;
+  ctx.body = short ?? (ctx.querystring !== '' && ctx.query.pretty === 'true' ? bytes.toString() : bytes);
 }
 
 /** `pretty=true` indents any JSON. The indented text is another representation, so its ETag differs. */

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
-import { isNotModified } from '../http/conditional.ts';
+import { isNotModified, varyOn } from '../http/conditional.ts';
 import type { StaticContent } from './static-directory.ts';
 import type { Compression, StaticFile } from './static-set.ts';
 
@@ -22,25 +22,28 @@ interface ByteRange {
  * @throws StatusError 416; 404 if a file that is read from disk has changed since the start
  */
 export async function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPolicy: () => string): Promise<void> {
-  const isPartWanted = ctx.method === 'GET' && ctx.get('Range') !== '';
-  const encoding = isPartWanted ? undefined : preferredCompression(file, ctx.get('Accept-Encoding'));
+  const { res } = ctx;
+  const { range: wanted = '', 'accept-encoding': accepted = '' } = ctx.req.headers;
+  const isPartWanted = ctx.method === 'GET' && wanted !== '';
+  const encoding = isPartWanted ? undefined : preferredCompression(file, accepted);
   const content = (encoding && file.compressed[encoding]) ?? file.content;
-  ctx.vary('Accept-Encoding');
-  ctx.set({
-    'Cache-Control': file.cacheControl,
-    ETag: content.etag,
-    'Last-Modified': content.modified.toUTCString(),
-    'Accept-Ranges': 'bytes',
-    'Content-Type': file.contentType,
-    ...(encoding && { 'Content-Encoding': encoding }),
-    ...(file.isHtml && { 'Content-Security-Policy': contentSecurityPolicy(), 'X-Frame-Options': 'DENY' }),
-  });
+  varyOn(ctx, 'Accept-Encoding');
+  res.setHeader('Cache-Control', file.cacheControl);
+  res.setHeader('ETag', content.etag);
+  res.setHeader('Last-Modified', content.lastModified);
+  res.setHeader('Accept-Ranges', 'bytes');
+  res.setHeader('Content-Type', file.contentType);
+  if (encoding) res.setHeader('Content-Encoding', encoding);
+  if (file.isHtml) {
+    res.setHeader('Content-Security-Policy', contentSecurityPolicy());
+    res.setHeader('X-Frame-Options', 'DENY');
+  }
   ctx.status = 200;
   if (isNotModified(ctx)) {
     ctx.status = 304;
     return;
   }
-  const range = isPartWanted && isRangeValid(ctx.get('If-Range'), content) ? singleRange(ctx.get('Range'), content.size) : undefined;
+  const range = isPartWanted && isRangeValid(ctx.get('If-Range'), content) ? singleRange(wanted, content.size) : undefined;
   if (range) {
     ctx.status = 206;
     ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${content.size}`);
@@ -50,7 +53,7 @@ export async function sendStaticFile(ctx: Context, file: StaticFile, contentSecu
 
 async function sendBytes(ctx: Context, { source, size, modified }: StaticContent, { start, end }: ByteRange): Promise<void> {
   if (Buffer.isBuffer(source)) {
-    ctx.body = source.subarray(start, end + 1);
+    ctx.body = end - start + 1 === size ? source : source.subarray(start, end + 1);
     return;
   }
   if (ctx.method === 'HEAD') {
@@ -70,8 +73,8 @@ async function sendBytes(ctx: Context, { source, size, modified }: StaticContent
 }
 
 /** If-Range (RFC 9110, 13.1.5): a part is of use only to who has the rest of this very file. */
-const isRangeValid = (condition: string, { etag, modified }: StaticContent): boolean =>
-  condition === '' || condition === etag || condition === modified.toUTCString();
+const isRangeValid = (condition: string, { etag, lastModified }: StaticContent): boolean =>
+  condition === '' || condition === etag || condition === lastModified;
 
 /**
  * One range of bytes (RFC 9110, 14.1.2); undefined for what is to be ignored: another unit, several ranges, no range at all.

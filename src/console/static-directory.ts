@@ -10,6 +10,8 @@ export interface StaticContent {
   /** Strong, of the bytes. */
   readonly etag: string;
   readonly modified: Date;
+  /** The same as HTTP writes it. */
+  readonly lastModified: string;
   /** The bytes, or where they are read from for each answer. */
   readonly source: Buffer | { readonly path: string };
 }
@@ -111,13 +113,14 @@ async function findFiles(directory: string): Promise<FoundTree> {
 async function heldContent({ name, target, stats }: FoundFile, change: ReadOptions['change'] | undefined): Promise<StaticContent> {
   const read = await readFile(target);
   const bytes = change ? change(read, name) : read;
-  return { size: bytes.length, modified: stats.mtime, etag: etagOf(hash('sha256', bytes)), source: bytes };
+  const { mtime } = stats;
+  return { size: bytes.length, modified: mtime, lastModified: mtime.toUTCString(), etag: etagOf(hash('sha256', bytes)), source: bytes };
 }
 
 async function contentOnDisk({ target: path, stats: { size, mtime } }: FoundFile): Promise<StaticContent> {
   const sha256 = createHash('sha256');
   await pipeline(createReadStream(path), sha256);
-  return { size, modified: mtime, etag: etagOf(sha256.digest('hex')), source: { path } };
+  return { size, modified: mtime, lastModified: mtime.toUTCString(), etag: etagOf(sha256.digest('hex')), source: { path } };
 }
 
 const etagOf = (digest: string) => `"${digest.slice(0, 32)}"`;

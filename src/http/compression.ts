@@ -31,7 +31,7 @@ let underWay = 0;
  * @returns undefined for an answer that is sent as it is
  */
 export function chooseEncoding(ctx: Context): Encoding | undefined {
-  if (!isText(ctx) || ctx.headerSent || ctx.response.get('Content-Encoding')) return undefined;
+  if (isShort(ctx.body) || !isText(ctx) || ctx.headerSent || ctx.response.get('Content-Encoding')) return undefined;
   const body = asBytes(ctx.body);
   if (!Buffer.isBuffer(body) && !(body instanceof Readable)) return undefined;
   if (body !== ctx.body) ctx.body = body;
@@ -50,6 +50,9 @@ export async function compress(ctx: Context, encoding: Encoding): Promise<void> 
   ctx.set('Content-Encoding', encoding);
   ctx.body = Buffer.isBuffer(body) ? await compressed(body, encoding) : compressing(body as Readable, encoding);
 }
+
+const isShort = (body: unknown): boolean =>
+  (Buffer.isBuffer(body) && body.length < minBytes) || (typeof body === 'string' && Buffer.byteLength(body) < minBytes);
 
 const isText = (ctx: Context): boolean => ctx.status < 300 && ctx.response.is('json', 'yaml') !== false;
 

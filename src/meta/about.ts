@@ -54,6 +54,7 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
       json,
       yaml: once(
         (): JsonText => ({
+          short: undefined,
           bytes: Buffer.from(stringify(document, { aliasDuplicateObjects: false })),
           etag: json.etag.replace(/"$/, '.yaml"'),
         }),
