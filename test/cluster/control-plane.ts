@@ -1,12 +1,11 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
+import { freePort } from '../support/free-port.ts';
 import { auditPolicy, authenticationConfig, type TokenWebhook, type TrustedIssuer, tokenWebhookConfig } from './authentication-config.ts';
 import { controlPlanePrograms } from './build.ts';
 import { type KeyPair, loopbackCertificates } from './certificates.ts';
@@ -91,7 +90,7 @@ export async function startControlPlane({
   };
 
   try {
-    const [etcdPort, etcdPeerPort, port] = await freePorts();
+    const [etcdPort, etcdPeerPort, port] = [await freePort(), await freePort(), await freePort()];
     const url = `https://127.0.0.1:${port}`;
     const { authority, serving } = await loopbackCertificates();
     const certificateAuthority = authority.certificate;
@@ -201,21 +200,6 @@ async function answers(url: string, { certificateAuthority, token }: { certifica
   } finally {
     await dispatcher.close();
   }
-}
-
-/** Held open together, so that no two are the same. */
-async function freePorts(): Promise<[number, number, number]> {
-  const servers = [createServer(), createServer(), createServer()] as const;
-  const port = async (server: (typeof servers)[number]) => {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    return address.port;
-  };
-  const ports: [number, number, number] = [await port(servers[0]), await port(servers[1]), await port(servers[2])];
-  for (const server of servers) server.close();
-  return ports;
 }
 
 function serviceAccountKey(): string {

@@ -12,6 +12,8 @@ export interface ApiServer {
   /** PEM bundle. */
   certificateAuthority: string;
   token(person: Person): Promise<string>;
+  /** Whether what an installation applies is there already. */
+  isInstalled?: boolean;
   stop(): Promise<void>;
 }
 
@@ -94,6 +96,7 @@ async function reused({ issuers = [] }: ApiServerOptions): Promise<OwnApiServer>
   if (issuers.length > 0) await trust(...issuers);
   return {
     ...server,
+    isInstalled: true,
     serving: reused.plane.serving,
     auditLog: reused.plane.auditLog,
     trustIssuer: (issuer) => trust(issuer),

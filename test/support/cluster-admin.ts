@@ -33,11 +33,16 @@ export class ClusterAdmin {
   readonly #url: string;
   readonly #token: string;
   readonly #agent: Agent;
+  readonly #isInstalled: boolean;
   /** Whether it has installed them; writes of Users then go in the name of the service. */
   #hasPolicies = false;
 
-  constructor({ url, certificateAuthority }: Pick<ApiServer, 'url' | 'certificateAuthority'>, token: string) {
+  constructor(
+    { url, certificateAuthority, isInstalled = false }: Pick<ApiServer, 'url' | 'certificateAuthority' | 'isInstalled'>,
+    token: string,
+  ) {
     this.#url = url;
+    this.#isInstalled = isInstalled;
     this.#token = token;
     this.#agent = new Agent({ connect: { ca: certificateAuthority } });
   }
@@ -81,12 +86,17 @@ export class ClusterAdmin {
 
   /** What an installation applies: the custom resources, the account of the service with its rights, and the roles for people. */
   async install(): Promise<void> {
+    // A suite that asks again has taken something away.
+    if (!this.#isInstalled || this.#hasPolicies) await this.#applyInstallation();
+    if (!this.#hasPolicies) await this.#untilAdmitting();
+    this.#hasPolicies = true;
+  }
+
+  async #applyInstallation(): Promise<void> {
     const crds = (await readdir(new URL('crds/', manifests))).filter((name) => name.endsWith('.io.yaml')).map((name) => `crds/${name}`);
     for (const file of ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'roles.yaml', ...crds])
       await this.applyFile(file);
     await this.applyFile('admission-policy.yaml');
-    if (!this.#hasPolicies) await this.#untilAdmitting();
-    this.#hasPolicies = true;
   }
 
   /** A policy counts a moment after it was made. */

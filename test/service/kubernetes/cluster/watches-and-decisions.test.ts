@@ -1,16 +1,16 @@
 import { expect } from 'chai';
-import { Metrics } from '../../../src/http/metrics.ts';
-import type { Bearer } from '../../../src/http/operation.ts';
-import { AccessReviews } from '../../../src/kubernetes/access.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
-import { IdentityCache } from '../../../src/kubernetes/identity.ts';
-import { resourcePath } from '../../../src/kubernetes/resource.ts';
-import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
-import { RbacWatch } from '../../../src/rbac/watch.ts';
-import { type ApiServer as Cluster, type Person, apiServer as startCluster } from '../../support/api-server.ts';
-import { eventually } from '../../support/cluster-admin.ts';
-import { TcpProxy } from '../../support/tcp-proxy.ts';
-import { failureOf, forever, silentLog } from './fake-api-server.ts';
+import { Metrics } from '../../../../src/http/metrics.ts';
+import type { Bearer } from '../../../../src/http/operation.ts';
+import { AccessReviews } from '../../../../src/kubernetes/access.ts';
+import { ApiServer } from '../../../../src/kubernetes/api-server.ts';
+import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
+import { resourcePath } from '../../../../src/kubernetes/resource.ts';
+import { WatchCache } from '../../../../src/kubernetes/watch-cache.ts';
+import { RbacWatch } from '../../../../src/rbac/watch.ts';
+import { type ApiServer as Cluster, type Person, apiServer as startCluster } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/cluster-admin.ts';
+import { TcpProxy } from '../../../support/tcp-proxy.ts';
+import { failureOf, forever, silentLog } from '../fake-api-server.ts';
 
 const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
 const configMaps = { group: '', version: 'v1', resource: 'configmaps' };

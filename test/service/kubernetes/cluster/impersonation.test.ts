@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
-import { Metrics } from '../../../src/http/metrics.ts';
-import type { Bearer, Identity } from '../../../src/http/operation.ts';
-import { AccessReviews } from '../../../src/kubernetes/access.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
-import type { Connection } from '../../../src/kubernetes/connection.ts';
-import { IdentityCache } from '../../../src/kubernetes/identity.ts';
-import { apiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
-import { type Answer, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from './fake-api-server.ts';
+import { Metrics } from '../../../../src/http/metrics.ts';
+import type { Bearer, Identity } from '../../../../src/http/operation.ts';
+import { AccessReviews } from '../../../../src/kubernetes/access.ts';
+import { ApiServer } from '../../../../src/kubernetes/api-server.ts';
+import type { Connection } from '../../../../src/kubernetes/connection.ts';
+import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
+import { apiServer } from '../../../support/api-server.ts';
+import { ClusterAdmin, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { type Answer, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from '../fake-api-server.ts';
 
 const jane: Identity = { name: 'jane@example.com', uid: '', groups: [], extra: {} };
 let count = 0;
@@ -195,7 +195,7 @@ describe('a call in the name of somebody, on a cluster', () => {
   });
 
   it('has the rights of that name and its groups and no others, with impersonation.yaml', async () => {
-    const text = await readFile(new URL('../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
+    const text = await readFile(new URL('../../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
     await kubernetes.apply(...parseAllDocuments(text).map((document): Manifest => document.toJS()));
     await kubernetes.apply({
       apiVersion: 'rbac.authorization.k8s.io/v1',

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { CompactSign, compactVerify, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
-import { StatusError } from '../../../src/api/status.ts';
-import { createLog } from '../../../src/http/log.ts';
-import { Metrics } from '../../../src/http/metrics.ts';
-import { KeyRing } from '../../../src/keys/key-ring.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
-import { apiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { StatusError } from '../../../../src/api/status.ts';
+import { createLog } from '../../../../src/http/log.ts';
+import { Metrics } from '../../../../src/http/metrics.ts';
+import { KeyRing } from '../../../../src/keys/key-ring.ts';
+import { ApiServer } from '../../../../src/kubernetes/api-server.ts';
+import { apiServer } from '../../../support/api-server.ts';
+import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 
 const path = `/api/v1/namespaces/${serviceNamespace}/secrets`;
 const secretBody = z.object({
