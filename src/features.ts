@@ -227,10 +227,10 @@ function createLogins(base: Base) {
 
 /** What people share. */
 function createTeams(base: Base): Feature[] {
-  const { watchedGroups, userBindings } = base;
+  const { services, accounts, watchedGroups, userBindings } = base;
   return [
-    ...(watchedGroups ? [createGroups({ ...base, watched: watchedGroups })] : []),
-    ...(userBindings ? [createBindings({ ...base, watched: userBindings, groups: watchedGroups?.cache })] : []),
+    ...(watchedGroups ? [createGroups(services, watchedGroups, accounts)] : []),
+    ...(userBindings ? [createBindings({ ...base, watched: userBindings, groups: watchedGroups?.collection.cache })] : []),
   ];
 }
 

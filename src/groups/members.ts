@@ -1,30 +1,18 @@
 import { forbidden as forbiddenField, tooMany } from '../api/field-error.ts';
 import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { groupResource } from '../users/record/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { requireAccounts } from '../users/record/lookup.ts';
 import { untilUncontested } from '../users/record/records.ts';
 import { userResource } from '../users/record/resource.ts';
 import { groupKind, isLocalGroup, type Member, membersOf } from './group-records.ts';
-import { requireGroupRight, requireMembersRight } from './rights.ts';
-import type { GroupRow } from './row.ts';
+import { type GroupsContext, requireGroupRight, requireMembersRight } from './rights.ts';
 import { type MemberItem, maxMembers } from './schema.ts';
-
-export interface GroupMembersOptions {
-  apiServer: ApiServer;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  cache: WatchCache<GroupRow>;
-  now: () => Date;
-}
 
 interface MemberRequest {
   group: string;
@@ -46,12 +34,12 @@ interface MembersChanged {
 
 /** Adds users to local groups and takes them out, with the caller's rights. */
 export class GroupMembers {
-  readonly #options: GroupMembersOptions;
+  readonly #context: GroupsContext;
   /** By group: what one replica does at the same time, it does one after the other, so that only replicas can be in each other's way. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  constructor(options: GroupMembersOptions) {
-    this.#options = options;
+  constructor(context: GroupsContext) {
+    this.#context = context;
   }
 
   /**
@@ -60,15 +48,15 @@ export class GroupMembers {
    * @throws StatusError 400, 403, 404, 409, 422, 503, 504
    */
   async change(request: MemberRequest, caller: Caller, signal: AbortSignal): Promise<MembersChanged> {
-    const { access, accounts, cache } = this.#options;
+    const { groups, accounts } = this.#context;
     const { group: name } = request;
     checkNames(request.names);
-    await requireGroupRight(access, caller, 'patch', name, signal);
-    await requireMembersRight(access, caller, name, signal);
+    await requireGroupRight(this.#context, caller, 'patch', name, signal);
+    await requireMembersRight(this.#context, caller, name, signal);
     requireAccounts(accounts);
     const changed = await this.#inTurn(name, () => untilUncontested(() => this.#attempt(request, caller, signal), signal));
     if (changed === undefined) throw conflict(groupResource, name, 'others change the group all the time', 1);
-    if (changed.resourceVersion !== undefined) await cache.waitFor(changed.resourceVersion, seenWithinMs, signal);
+    if (changed.resourceVersion !== undefined) await groups.cache.waitFor(changed.resourceVersion, seenWithinMs, signal);
     return changed;
   }
 
@@ -78,7 +66,7 @@ export class GroupMembers {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<MembersChanged | undefined> {
-    const found = await new ServiceResource(this.#options.apiServer.asService, groupKind).get(name, signal);
+    const found = await new ServiceResource(this.#context.services.apiServer.asService, groupKind).get(name, signal);
     if (found === undefined) throw notFound(groupResource, name);
     if (!isLocalGroup(found)) throw invalidUsers(name, forbiddenField('spec.users', 'the members are known by the issuer'));
     const members = membersOf(found);
@@ -97,7 +85,7 @@ export class GroupMembers {
     { caller, isDryRun, signal }: { caller: Caller; isDryRun: boolean; signal: AbortSignal },
   ): Promise<KubernetesObject | undefined> {
     try {
-      const groups = new CallerResource(this.#options.apiServer.asCaller(caller), groupKind);
+      const groups = new CallerResource(this.#context.services.apiServer.asCaller(caller), groupKind);
       return await groups.patch(name, { metadata: { uid, resourceVersion }, spec: { users } }, { isDryRun, signal });
     } catch (error) {
       if (isRefusal(error, 409)) return undefined;
@@ -106,9 +94,9 @@ export class GroupMembers {
   }
 
   #with(members: readonly Member[], names: readonly string[]) {
-    const { accounts, now } = this.#options;
+    const { accounts, services } = this.#context;
     const old = new Set(members.map(({ name }) => name));
-    const importTime = timestamp(now());
+    const importTime = timestamp(services.now());
     const changed = names.filter((name) => !old.has(name) && accounts.get(name) !== undefined);
     const isNew = new Set(changed);
     const items = names.map((name): MemberItem => {

@@ -7,24 +7,15 @@ import { warningHeaders } from '../api/warning.ts';
 import { deleteOptions, deletionOf, dryRun, writeQuery } from '../api/write-options.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 import { groupProperties } from './list-properties.ts';
-import type { GroupMembers } from './members.ts';
+import { GroupMembers } from './members.ts';
+import { type GroupsContext, requireGroupRight } from './rights.ts';
 import { servedGroup } from './row.ts';
 import { groupName, groupPatchBody, groupSchema, memberNames, membersResult, newGroupBody } from './schema.ts';
-import type { GroupService } from './service.ts';
-import type { GroupWriter, Written } from './writer.ts';
-
-export interface GroupOperationsOptions {
-  service: GroupService;
-  writer: GroupWriter;
-  members: GroupMembers;
-  audit: Audit;
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
-}
+import { createGroup, deleteGroup, patchGroup, type Written } from './writer.ts';
 
 const tag = 'groups';
 const json = 'application/json';
@@ -35,17 +26,20 @@ const invalid: AnswerDescription = { description: 'With every violation.' };
 const etag = { ETag: 'The resource version.' };
 const group: AnswerDescription = { description: 'The group.', content: { [json]: groupSchema }, headers: etag };
 
-export const groupOperations = (options: GroupOperationsOptions): Operation[] => [
-  listGroups(options),
-  getGroup(options),
-  createGroup(options),
-  patchGroup(options),
-  deleteGroup(options),
-  addMembers(options),
-  removeMembers(options),
-];
+export function groupOperations(context: GroupsContext): Operation[] {
+  const members = new GroupMembers(context);
+  return [
+    listOperation(context),
+    getOperation(context),
+    createOperation(context),
+    patchOperation(context),
+    deleteOperation(context),
+    addMembers(context, members),
+    removeMembers(context, members),
+  ];
+}
 
-const listGroups = ({ service }: GroupOperationsOptions) =>
+const listOperation = (context: GroupsContext) =>
   operation({
     id: 'ListGroups',
     method: 'GET',
@@ -61,11 +55,12 @@ const listGroups = ({ service }: GroupOperationsOptions) =>
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {
-      sendPage(ctx, await service.list(query, caller, signal));
+      await requireGroupRight(context, caller, 'list', undefined, signal);
+      sendPage(ctx, await context.groups.lister.list(query, signal));
     },
   });
 
-const getGroup = ({ service }: GroupOperationsOptions) =>
+const getOperation = (context: GroupsContext) =>
   operation({
     id: 'GetGroup',
     method: 'GET',
@@ -76,13 +71,14 @@ const getGroup = ({ service }: GroupOperationsOptions) =>
     params,
     answers: { 200: group, 403: forbidden, 404: notFound },
     async handle({ ctx, caller, params: { name }, signal }) {
-      const { text, resourceVersion } = await service.get(name, caller, signal);
+      await requireGroupRight(context, caller, 'get', name, signal);
+      const { text, resourceVersion } = await context.groups.get(name, signal);
       ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
       sendJson(ctx, text);
     },
   });
 
-const createGroup = ({ writer, audit, basePath }: GroupOperationsOptions) =>
+const createOperation = (context: GroupsContext) =>
   operation({
     id: 'CreateGroup',
     method: 'POST',
@@ -102,16 +98,16 @@ const createGroup = ({ writer, audit, basePath }: GroupOperationsOptions) =>
     },
     async handle({ ctx, caller, query, body, signal }) {
       const isDryRun = query.dryRun !== undefined;
-      const written = await writer.create({ body, isDryRun, fieldValidation: query.fieldValidation }, caller, signal);
+      const written = await createGroup(context, { body, isDryRun, fieldValidation: query.fieldValidation }, caller, signal);
       const { name, uid } = written.group.metadata;
-      if (written.isChanged) audit.record({ audit: 'GroupCreated', ...about(ctx, caller, { name, uid }), code: 201 });
+      if (written.isChanged) context.services.audit.record({ audit: 'GroupCreated', ...about(ctx, caller, { name, uid }), code: 201 });
       ctx.status = 201;
-      ctx.set('Location', `${basePath}/auth/v1/groups/${name}`);
+      ctx.set('Location', `${context.services.basePath}/auth/v1/groups/${name}`);
       sendGroup(ctx, written);
     },
   });
 
-const patchGroup = ({ writer, audit }: GroupOperationsOptions) =>
+const patchOperation = (context: GroupsContext) =>
   operation({
     id: 'PatchGroup',
     method: 'PATCH',
@@ -138,13 +134,14 @@ const patchGroup = ({ writer, audit }: GroupOperationsOptions) =>
       const ifMatch = ctx.get('If-Match') || undefined;
       const { fieldValidation } = query;
       const asked = { name, body, isJsonPatch, ifMatch, isDryRun: query.dryRun !== undefined, fieldValidation };
-      const written = await writer.patch(asked, caller, signal);
-      if (written.isChanged) audit.record({ audit: 'GroupPatched', ...about(ctx, caller, written.group.metadata), code: 200 });
+      const written = await patchGroup(context, asked, caller, signal);
+      if (written.isChanged)
+        context.services.audit.record({ audit: 'GroupPatched', ...about(ctx, caller, written.group.metadata), code: 200 });
       sendGroup(ctx, written);
     },
   });
 
-const deleteGroup = ({ writer, audit }: GroupOperationsOptions) =>
+const deleteOperation = (context: GroupsContext) =>
   operation({
     id: 'DeleteGroup',
     method: 'DELETE',
@@ -164,8 +161,8 @@ const deleteGroup = ({ writer, audit }: GroupOperationsOptions) =>
     },
     async handle({ ctx, caller, params: { name }, query, body, signal }) {
       const deletion = deletionOf(query, body);
-      const uid = await writer.delete({ name, ...deletion }, caller, signal);
-      if (!deletion.isDryRun) audit.record({ audit: 'GroupDeleted', ...about(ctx, caller, { name, uid }), code: 204 });
+      const uid = await deleteGroup(context, { name, ...deletion }, caller, signal);
+      if (!deletion.isDryRun) context.services.audit.record({ audit: 'GroupDeleted', ...about(ctx, caller, { name, uid }), code: 204 });
       ctx.status = 204;
     },
   });
@@ -181,7 +178,7 @@ const membersAnswers: Record<number, AnswerDescription> = {
 };
 const takesImpersonation = 'Members get what the group has, so the caller must also be allowed to impersonate the group `local:NAME`.';
 
-const addMembers = (options: GroupOperationsOptions) =>
+const addMembers = (context: GroupsContext, members: GroupMembers) =>
   operation({
     id: 'AddGroupMembers',
     method: 'POST',
@@ -195,10 +192,18 @@ const addMembers = (options: GroupOperationsOptions) =>
     body: membersBody,
     answers: membersAnswers,
     handle: ({ ctx, caller, params: { name }, query, body, signal }) =>
-      changeMembers(options, { ctx, caller, signal, group: name, names: body.names, action: 'add', isDryRun: query.dryRun !== undefined }),
+      changeMembers(context, members, {
+        ctx,
+        caller,
+        signal,
+        group: name,
+        names: body.names,
+        action: 'add',
+        isDryRun: query.dryRun !== undefined,
+      }),
   });
 
-const removeMembers = (options: GroupOperationsOptions) =>
+const removeMembers = (context: GroupsContext, members: GroupMembers) =>
   operation({
     id: 'RemoveGroupMembers',
     method: 'DELETE',
@@ -215,7 +220,15 @@ const removeMembers = (options: GroupOperationsOptions) =>
       const inQuery = query.names?.flatMap((text) => text.split(','));
       const names = body?.names ?? inQuery;
       if (names === undefined || (body !== undefined && inQuery !== undefined)) throw badRequest('give names in the body or in the query');
-      return changeMembers(options, { ctx, caller, signal, group: name, names, action: 'remove', isDryRun: query.dryRun !== undefined });
+      return changeMembers(context, members, {
+        ctx,
+        caller,
+        signal,
+        group: name,
+        names,
+        action: 'remove',
+        isDryRun: query.dryRun !== undefined,
+      });
     },
   });
 
@@ -232,12 +245,12 @@ interface MembersRequest {
 /** As many as a line of the audit trail names. */
 const maxAudited = 100;
 
-async function changeMembers({ members, audit }: GroupOperationsOptions, { ctx, caller, signal, ...request }: MembersRequest) {
+async function changeMembers({ services }: GroupsContext, members: GroupMembers, { ctx, caller, signal, ...request }: MembersRequest) {
   const { uid, items, changed } = await members.change(request, caller, signal);
   const { length } = changed;
   const [added, removed] = request.action === 'add' ? [length, 0] : [0, length];
   if (length > 0)
-    audit.record({
+    services.audit.record({
       audit: 'GroupMembersChanged',
       ...about(ctx, caller, { name: request.group, uid }),
       code: 200,

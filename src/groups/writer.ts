@@ -1,3 +1,4 @@
+/** Makes, changes and deletes Groups with the caller's rights; members.ts changes who is in one. */
 import { isDeepStrictEqual } from 'node:util';
 import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../api/field-error.ts';
 import { checkTests, mergePatchOf } from '../api/json-patch.ts';
@@ -5,27 +6,16 @@ import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { badRequest, conflict, invalid, notFound } from '../api/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { requireAccounts } from '../users/record/lookup.ts';
 import { groupKind } from './group-records.ts';
-import { requireGroupRight, requireMembersRight } from './rights.ts';
-import { type GroupRow, servedGroup } from './row.ts';
+import { type GroupsContext, requireGroupRight, requireMembersRight } from './rights.ts';
+import { servedGroup } from './row.ts';
 import { type GroupPatch, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
-
-export interface GroupWriterOptions {
-  apiServer: ApiServer;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  cache: WatchCache<GroupRow>;
-  now: () => Date;
-}
 
 interface WriteRequest {
   body: unknown;
@@ -55,72 +45,73 @@ export interface Written {
 
 const kind = { group: groupResource.group, kind: 'Group' };
 
-/** Makes, changes and deletes Groups with the caller's rights; who is in one, members.ts changes. */
-export class GroupWriter {
-  readonly #options: GroupWriterOptions;
+/** @throws StatusError 400, 403, 409, 422, 503, 504 */
+export async function createGroup(
+  context: GroupsContext,
+  { body, isDryRun, fieldValidation }: WriteRequest,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<Written> {
+  const { services, groups } = context;
+  await requireGroupRight(context, caller, 'create', undefined, signal);
+  const name = isRecord(body) && isRecord(body.metadata) && typeof body.metadata.name === 'string' ? body.metadata.name : '';
+  const { object, warnings } = readObject(newGroupBody, body, { ...kind, name, fieldValidation, alsoWrong: memberErrors(body) });
+  await requireMembers(context, object, caller, signal);
+  const manifest = manifestOf(object, services.now());
+  const group = await new CallerResource(services.apiServer.asCaller(caller), groupKind).create(manifest, { isDryRun, signal });
+  if (!isDryRun) await groups.cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
+  return { group, warnings, isChanged: !isDryRun };
+}
 
-  constructor(options: GroupWriterOptions) {
-    this.#options = options;
-  }
+/** @throws StatusError 400, 403, 404, 409, 422, 503, 504 */
+export async function patchGroup(context: GroupsContext, request: PatchRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
+  const { services, groups } = context;
+  const { name, ifMatch, isDryRun, fieldValidation } = request;
+  await requireGroupRight(context, caller, 'patch', name, signal);
+  const { patch, tests } = request.isJsonPatch ? mergePatchOf(request.body, kind) : { patch: request.body, tests: [] };
+  const found = await new ServiceResource(services.apiServer.asService, groupKind).get(name, signal);
+  if (found === undefined) throw notFound(groupResource, name);
+  const { object, warnings } = readObject(groupPatchBody, patch, { ...kind, name, fieldValidation });
+  if (object.metadata?.name !== undefined && object.metadata.name !== name)
+    throw badRequest(`metadata.name: must be ${name}, as in the path`);
+  if (!isVersionAsked(found.metadata, object.metadata, ifMatch)) throw modified(name);
+  checkTests(servedGroup(found), tests, { ...kind, name });
+  const changes = changesOf(found, object);
+  if (changes === undefined) return { group: found, warnings, isChanged: false };
+  const { uid, resourceVersion } = found.metadata;
+  const isOfVersion = isOfOneVersion(object.metadata, ifMatch) || tests.length > 0;
+  const change = { ...changes, metadata: { ...changes.metadata, uid, ...(isOfVersion && { resourceVersion }) } };
+  const group = await new CallerResource(services.apiServer.asCaller(caller), groupKind).patch(name, change, { isDryRun, signal });
+  if (!isDryRun) await groups.cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
+  return { group, warnings, isChanged: !isDryRun };
+}
 
-  /** @throws StatusError 400, 403, 409, 422, 503, 504 */
-  async create({ body, isDryRun, fieldValidation }: WriteRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
-    const { apiServer, access, cache } = this.#options;
-    await requireGroupRight(access, caller, 'create', undefined, signal);
-    const name = isRecord(body) && isRecord(body.metadata) && typeof body.metadata.name === 'string' ? body.metadata.name : '';
-    const { object, warnings } = readObject(newGroupBody, body, { ...kind, name, fieldValidation, alsoWrong: memberErrors(body) });
-    await this.#requireMembers(object, caller, signal);
-    const manifest = manifestOf(object, this.#options.now());
-    const group = await new CallerResource(apiServer.asCaller(caller), groupKind).create(manifest, { isDryRun, signal });
-    if (!isDryRun) await cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
-    return { group, warnings, isChanged: !isDryRun };
-  }
+/** @returns the uid of what was deleted; @throws StatusError 403, 404, 409, 503, 504 */
+export async function deleteGroup(
+  context: GroupsContext,
+  { name, preconditions, isDryRun }: DeleteRequest,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<string> {
+  const { services, groups } = context;
+  await requireGroupRight(context, caller, 'delete', name, signal);
+  const uid = await new CallerResource(services.apiServer.asCaller(caller), groupKind).delete(name, { preconditions, isDryRun, signal });
+  // So that the next list here does not show the group.
+  if (!isDryRun) await groups.cache.until(() => groups.cache.get(name)?.uid !== uid, seenWithinMs, signal);
+  return uid;
+}
 
-  /** @throws StatusError 400, 403, 404, 409, 422, 503, 504 */
-  async patch(request: PatchRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
-    const { apiServer, access, cache } = this.#options;
-    const { name, ifMatch, isDryRun, fieldValidation } = request;
-    await requireGroupRight(access, caller, 'patch', name, signal);
-    const { patch, tests } = request.isJsonPatch ? mergePatchOf(request.body, kind) : { patch: request.body, tests: [] };
-    const found = await new ServiceResource(apiServer.asService, groupKind).get(name, signal);
-    if (found === undefined) throw notFound(groupResource, name);
-    const { object, warnings } = readObject(groupPatchBody, patch, { ...kind, name, fieldValidation });
-    if (object.metadata?.name !== undefined && object.metadata.name !== name)
-      throw badRequest(`metadata.name: must be ${name}, as in the path`);
-    if (!isVersionAsked(found.metadata, object.metadata, ifMatch)) throw modified(name);
-    checkTests(servedGroup(found), tests, { ...kind, name });
-    const changes = changesOf(found, object);
-    if (changes === undefined) return { group: found, warnings, isChanged: false };
-    const { uid, resourceVersion } = found.metadata;
-    const isOfVersion = isOfOneVersion(object.metadata, ifMatch) || tests.length > 0;
-    const change = { ...changes, metadata: { ...changes.metadata, uid, ...(isOfVersion && { resourceVersion }) } };
-    const group = await new CallerResource(apiServer.asCaller(caller), groupKind).patch(name, change, { isDryRun, signal });
-    if (!isDryRun) await cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
-    return { group, warnings, isChanged: !isDryRun };
-  }
-
-  /** @returns the uid of what was deleted; @throws StatusError 403, 404, 409, 503, 504 */
-  async delete({ name, preconditions, isDryRun }: DeleteRequest, caller: Caller, signal: AbortSignal): Promise<string> {
-    const { apiServer, access, cache } = this.#options;
-    await requireGroupRight(access, caller, 'delete', name, signal);
-    const uid = await new CallerResource(apiServer.asCaller(caller), groupKind).delete(name, { preconditions, isDryRun, signal });
-    // So that the next list here does not show the group.
-    if (!isDryRun) await cache.until(() => cache.get(name)?.uid !== uid, seenWithinMs, signal);
-    return uid;
-  }
-
-  /** Making a group with members needs what changing them takes. */
-  async #requireMembers({ metadata, spec }: NewGroup, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { access, accounts } = this.#options;
-    const { users = [] } = spec;
-    if (users.length === 0) return;
-    await requireMembersRight(access, caller, metadata.name, signal);
-    requireAccounts(accounts);
-    const unknown = users.flatMap(({ name }, index) =>
-      accounts.get(name) === undefined ? [notFoundValue(`spec.users[${index}].name`, name)] : [],
-    );
-    if (unknown.length > 0) throw invalid({ ...kind, name: metadata.name }, unknown);
-  }
+/** Making a group with members needs what changing them takes. */
+async function requireMembers(context: GroupsContext, { metadata, spec }: NewGroup, caller: Caller, signal: AbortSignal): Promise<void> {
+  const { accounts } = context;
+  const { users = [] } = spec;
+  if (users.length === 0) return;
+  await requireMembersRight(context, caller, metadata.name, signal);
+  requireAccounts(accounts);
+  const unknown = users.flatMap(({ name }, index) =>
+    accounts.get(name) === undefined ? [notFoundValue(`spec.users[${index}].name`, name)] : [],
+  );
+  if (unknown.length > 0) throw invalid({ ...kind, name: metadata.name }, unknown);
 }
 
 const modified = (name: string) =>

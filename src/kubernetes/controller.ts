@@ -30,7 +30,14 @@ export interface Term {
   end?(): Promise<unknown>;
 }
 
-export interface ControllerOptions extends LeaseOptions, WorkQueueOptions {
+/** What a controller needs of the wiring. */
+type ControllerServices = Pick<LeaseOptions, 'client' | 'namespace' | 'log' | 'now' | 'clock'>;
+
+interface ControllerSettings extends Omit<WorkQueueOptions, 'now' | 'clock'> {
+  /** Of the Lease. */
+  name: string;
+  /** How long a leader that is not heard of stays one, in seconds. */
+  durationSeconds?: number;
   /** Called when this replica becomes the leader. */
   begin(signal: AbortSignal): Term;
 }
@@ -40,12 +47,14 @@ export interface ControllerOptions extends LeaseOptions, WorkQueueOptions {
  * whose time has come.
  */
 export class Controller {
-  readonly #options: ControllerOptions;
+  readonly #services: ControllerServices;
+  readonly #settings: ControllerSettings;
   readonly #lease: Lease;
 
-  constructor(options: ControllerOptions) {
-    this.#options = options;
-    this.#lease = new Lease(options);
+  constructor(services: ControllerServices, settings: ControllerSettings) {
+    this.#services = services;
+    this.#settings = settings;
+    this.#lease = new Lease({ ...services, ...settings });
   }
 
   start(): void {
@@ -58,7 +67,8 @@ export class Controller {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { log, name } = this.#options;
+    const { log } = this.#services;
+    const { name } = this.#settings;
     log.info({ lease: name }, 'elected leader');
     while (!signal.aborted) {
       try {
@@ -74,8 +84,8 @@ export class Controller {
   async #serve(lost: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const signal = AbortSignal.any([lost, failed.signal]);
-    const queue = new WorkQueue(this.#options);
-    const term = this.#options.begin(signal);
+    const queue = new WorkQueue({ ...this.#services, ...this.#settings });
+    const term = this.#settings.begin(signal);
     const { sources } = term;
     const forget = sources.map((source) => source.onChange((key) => queue.add(key)));
     const work = {

@@ -32,6 +32,9 @@ export interface Change<Row> {
  */
 export type WatchState = 'pending' | 'synced' | 'notInstalled';
 
+/** A timer takes no more than some weeks; after this time it is asked again. */
+const longMs = 60_000;
+
 interface Entry<Row> {
   readonly row: Row;
   readonly resourceVersion: string;
@@ -59,7 +62,7 @@ export class WatchCache<Row> {
       name,
       selection: options,
       pageSize,
-      sink: { list: () => this.#list(), event: (event) => this.#event(event) },
+      sink: { list: () => this.#list(), event: (event) => this.#event(event), failed: () => this.#look() },
     });
     this.#forget = parts.metrics.watch(() => ({ name, ageSeconds: this.ageSeconds(), restarts: this.restarts, objects: this.size }));
   }
@@ -93,6 +96,14 @@ export class WatchCache<Row> {
   /** @throws the signal's reason when it aborts before */
   async whenSynced(signal?: AbortSignal): Promise<void> {
     await (signal === undefined ? this.#synced.promise : abortable(this.#synced.promise, signal));
+  }
+
+  /** Resolves when the first list is complete, or when there is nothing to list: the resource is not installed. @throws the signal's reason */
+  async whenKnown(signal: AbortSignal): Promise<void> {
+    while (this.state === 'pending') {
+      await this.until(() => this.state !== 'pending', longMs, signal);
+      signal.throwIfAborted();
+    }
   }
 
   /** `key` is the name; `namespace/name` where a resource with namespaces is watched in all of them. */
@@ -249,7 +260,7 @@ export class WatchCache<Row> {
     }
   }
 
-  /** Calls after every list, change and bookmark. */
+  /** Calls after every list, change, bookmark and failure. */
   #onLook(look: () => void): () => void {
     this.#waiting.add(look);
     return () => this.#waiting.delete(look);

@@ -45,6 +45,8 @@ export interface WatchLoopParts {
 interface WatchSink {
   list(): { add(page: Page): void; all(resourceVersion: string): void };
   event(event: WatchEvent): void;
+  /** Called after every failure. */
+  failed(): void;
 }
 
 export interface WatchLoopOptions {
@@ -216,6 +218,7 @@ export class WatchLoop {
     if (failure !== this.#failure) this.#log.warn({ watch: this.#options.name, failure, err: error }, 'a watch failed and is begun again');
     this.#failure = failure;
     this.#isNotInstalled = upstreamErrorOf(error)?.status.code === 404;
+    this.#options.sink.failed();
     this.#failures += 1;
     this.#restarts += 1;
     const { minPauseMs, maxPauseMs } = this.#times;

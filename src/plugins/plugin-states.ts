@@ -48,7 +48,7 @@ interface Finding {
  */
 export function pluginStates(options: PluginStatesOptions): Controller {
   const term = new PluginStates(options);
-  return new Controller({ ...options, name: 'atrium-plugin-states', workers, delayMs, begin: () => term });
+  return new Controller(options, { name: 'atrium-plugin-states', workers, delayMs, begin: () => term });
 }
 
 class PluginStates implements Term, Source {

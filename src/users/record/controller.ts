@@ -63,8 +63,7 @@ export class UserStates {
     this.#records = new UserRecords(options.client);
     this.#now = options.now ?? (() => new Date());
     this.#deleted = new DeletedUsers({ ...options, now: this.#now });
-    this.#controller = new Controller({
-      ...options,
+    this.#controller = new Controller(options, {
       name: 'atrium-user-states',
       workers,
       delayMs,

@@ -244,11 +244,9 @@ describe('a controller', () => {
   };
   const start = (term: Partial<Term>, source: Partial<Source> = {}) => {
     const followed: Source = { onChange: () => () => undefined, whenSynced: async () => undefined, keys: () => ['a', 'b'], ...source };
-    const controller = new Controller({
-      client: client.asService,
-      namespace: 'atrium-system',
+    const services = { client: client.asService, namespace: 'atrium-system', log: silentLog };
+    const controller = new Controller(services, {
       name: 'things',
-      log: silentLog,
       durationSeconds: 0.5,
       workers: 2,
       minRetryMs: 1,

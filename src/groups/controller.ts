@@ -1,80 +1,77 @@
-import type { Logger } from 'pino';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import type { Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Change } from '../kubernetes/watch-cache.ts';
 import { type LocalGroups, maxLeaving } from '../users/record/local-groups.ts';
-import type { AccountChange, AccountLookup } from '../users/record/lookup.ts';
+import type { AccountChange } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
 import { groupKind, type Member, membersOf } from './group-records.ts';
 import { groupStatus } from './group-status.ts';
+import type { GroupsContext } from './rights.ts';
 import type { GroupRow } from './row.ts';
 
 const workers = 4;
 /** Users often come and go together. */
 const delayMs = 100;
-/** Members whose record the API server is asked for at one look; the others wait for the next. */
+/** Members whose record the API server is asked for at one time; the others wait for the next. */
 const maxAsked = 100;
 
-export interface GroupStatesOptions {
-  client: ServiceClient;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  cache: WatchCache<GroupRow>;
-  localGroups: LocalGroups;
-  accounts: AccountLookup;
-  log: Logger;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
-}
-
 /**
- * Keeps what the Groups say of themselves, and takes out members whose user is gone, so that no later user of the name is in their
- * groups. One replica does it at a time. Deleting a user by the API does the latter at once; this is for what was deleted with kubectl.
+ * Keeps the status of Groups, and takes out members whose user is gone, so that no later user of the name is in their groups. One replica
+ * does it at a time. Deleting a user by the API does the latter at once; this is for what was deleted with kubectl.
  */
-export const groupStates = (options: GroupStatesOptions): Controller =>
-  new Controller({ ...options, name: 'atrium-group-states', workers, delayMs, begin: () => new GroupStates(options) });
+export const groupsController = (context: GroupsContext, localGroups: LocalGroups): Controller =>
+  new Controller(context.services, {
+    name: 'atrium-group-states',
+    workers,
+    delayMs,
+    begin: () => new GroupReconciler(context, localGroups),
+  });
 
-class GroupStates implements Term, Source {
+class GroupReconciler implements Term, Source {
   readonly sources = [this];
-  readonly #options: GroupStatesOptions;
+  readonly #context: GroupsContext;
+  readonly #localGroups: LocalGroups;
   readonly #records: UserRecords;
-  readonly #now: () => Date;
+  readonly #resource: ServiceResource;
   /** Users that were seen to be deleted while in a group. */
   readonly #gone = new Set<string>();
   #enqueue: (name: string) => void = () => undefined;
 
-  constructor(options: GroupStatesOptions) {
-    this.#options = options;
-    this.#records = new UserRecords(options.client);
-    this.#now = options.now ?? (() => new Date());
+  constructor(context: GroupsContext, localGroups: LocalGroups) {
+    const { client } = context.services;
+    this.#context = context;
+    this.#localGroups = localGroups;
+    this.#records = new UserRecords(client);
+    this.#resource = new ServiceResource(client, groupKind);
   }
 
   onChange(enqueue: (name: string) => void): () => void {
-    const { cache, accounts } = this.#options;
+    const { groups, accounts } = this.#context;
     this.#enqueue = enqueue;
-    const forget = [cache.onChange((change) => this.#onGroup(change)), accounts.onChange((user, change) => this.#onUser(user, change))];
+    const forget = [
+      groups.cache.onChange((change) => this.#onGroup(change)),
+      accounts.onChange((user, change) => this.#onUser(user, change)),
+    ];
     return () => {
       for (const end of forget) end();
     };
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {
-    const { cache, accounts } = this.#options;
-    await Promise.all([cache.whenSynced(signal), accounts.whenSynced(signal)]);
+    const { groups, accounts } = this.#context;
+    await Promise.all([groups.cache.whenSynced(signal), accounts.whenSynced(signal)]);
   }
 
   *keys(): Iterable<string> {
-    for (const { name } of this.#options.cache.values()) yield name;
+    for (const { name } of this.#context.groups.cache.values()) yield name;
   }
 
-  /** What it writes, the watch tells of: then it is looked at again. */
+  /** Its own writes come back by the watch, and are reconciled again. */
   async reconcile(name: string, signal: AbortSignal): Promise<'done' | 'again'> {
-    const { cache, accounts, log } = this.#options;
-    const row = cache.get(name);
+    const { groups, accounts, services } = this.#context;
+    const row = groups.cache.get(name);
     const object: unknown = row && JSON.parse(row.text);
     if (row === undefined || !isKubernetesObject(object)) return 'done';
     const members = row.isLocal ? membersOf(object) : [];
@@ -82,37 +79,37 @@ class GroupStates implements Term, Source {
     if (leaving.size > 0) {
       const users = members.filter((member) => !leaving.has(member.name));
       if (!(await this.#patch(object, { spec: { users } }, signal))) return 'again';
-      log.info({ group: name, users: [...leaving] }, 'members whose user is gone were taken out of a group');
+      services.log.info({ group: name, users: [...leaving] }, 'members whose user is gone were taken out of a group');
       return 'done';
     }
     const shown = members.map((member) => ({ name: member.name, email: accounts.get(member.name)?.email ?? '' }));
-    const wanted = groupStatus(object, row.isLocal ? shown : undefined, this.#now());
+    const wanted = groupStatus(object, row.isLocal ? shown : undefined, services.now());
     const status = changedStatus(object.status, wanted);
     if (status === undefined) return 'done';
     return (await this.#patch(object, { status }, signal)) ? 'done' : 'again';
   }
 
   onFailure(name: string, error: unknown): void {
-    this.#options.log.debug({ group: name, err: error }, 'the state of a group could not be written');
+    this.#context.services.log.debug({ group: name, err: error }, 'the state of a group could not be written');
   }
 
   #onGroup({ key, old }: Change<GroupRow>): void {
     this.#enqueue(key);
-    const { localGroups } = this.#options;
-    for (const user of old?.members ?? []) if (this.#gone.has(user) && localGroups.namesOf(user).length === 0) this.#gone.delete(user);
+    for (const user of old?.members ?? [])
+      if (this.#gone.has(user) && this.#localGroups.namesOf(user).length === 0) this.#gone.delete(user);
   }
 
   /** A login changes nothing that groups show of a user. */
   #onUser(user: string, { old, new: current }: AccountChange): void {
     if (old?.uid === current?.uid && old?.email === current?.email) return;
-    const groups = this.#options.localGroups.namesOf(user);
+    const groups = this.#localGroups.namesOf(user);
     if (groups.length > 0 && old !== undefined && old.uid !== current?.uid) this.#gone.add(user);
     for (const group of groups) this.#enqueue(group);
   }
 
   /** Who was seen to be deleted, and who was a user when they became a member and is none any more. */
   async #leaving(members: readonly Member[], signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const { accounts } = this.#options;
+    const { accounts } = this.#context;
     const leaving = new Set(members.flatMap(({ name }) => (this.#gone.has(name) ? [name] : [])));
     const missing = members.filter(
       ({ name, importTime }) => importTime !== undefined && !leaving.has(name) && accounts.get(name) === undefined,
@@ -128,8 +125,9 @@ class GroupStates implements Term, Source {
   /** @returns whether it was still that version */
   async #patch({ metadata: { name, resourceVersion } }: KubernetesObject, patch: { spec?: object; status?: object }, signal: AbortSignal) {
     const change = { metadata: { resourceVersion }, ...patch };
-    const groups = new ServiceResource(this.#options.client, groupKind);
-    const written = await (patch.status ? groups.patchStatus(name, change, { signal }) : groups.patch(name, change, { signal }));
+    const written = await (patch.status
+      ? this.#resource.patchStatus(name, change, { signal })
+      : this.#resource.patch(name, change, { signal }));
     return written !== 'conflict' && written !== 'gone';
   }
 }
