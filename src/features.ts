@@ -227,10 +227,10 @@ function createLogins(base: Base) {
 
 /** What people share. */
 function createTeams(base: Base): Feature[] {
-  const { services, accounts, watchedGroups, userBindings } = base;
+  const { services, accounts, localGroups, watchedGroups, userBindings } = base;
   return [
     ...(watchedGroups ? [createGroups(services, watchedGroups, accounts)] : []),
-    ...(userBindings ? [createBindings({ ...base, watched: userBindings, groups: watchedGroups?.collection.cache })] : []),
+    ...(userBindings ? [createBindings(services, userBindings, { accounts, localGroups, groups: watchedGroups?.collection.cache })] : []),
   ];
 }
 

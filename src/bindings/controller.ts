@@ -1,94 +1,82 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Metrics } from '../http/metrics.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { GroupRow } from '../groups/row.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupOf } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { madeName } from './made-binding.ts';
-import { MadeBindings } from './made-bindings.ts';
-import { type NamespaceRow, namespaceResource, namespaceRow, placesOf } from './places.ts';
-import { Reconciler } from './reconcile.ts';
+import { managedName } from './managed-binding.ts';
+import { ManagedBindings } from './managed-bindings.ts';
+import { type ReconcileContext, reconcile } from './reconcile.ts';
 import type { ReferenceIndex } from './reference-index.ts';
 import { bindingFinalizer } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
-import { type KnownGroup, stateOf } from './subjects.ts';
+import { stateOf } from './subjects.ts';
+import { type NamespaceRow, namespaceResource, namespaceRow, targetNamespaces } from './target-namespaces.ts';
 
 /** UserBindings worked on at one time. */
 const workers = 4;
-const pollMs = 100;
 
-type GroupRow = KnownGroup & { readonly name: string };
-
-export interface BindingsControllerOptions {
-  client: ServiceClient;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  bindings: WatchCache<UserBindingRow>;
-  references: ReferenceIndex;
-  accounts: AccountLookup;
-  localGroups: LocalGroupLookup;
+/** What UserBindings depend on. */
+export interface BindingSources {
+  readonly bindings: WatchCache<UserBindingRow>;
+  readonly references: ReferenceIndex;
+  readonly accounts: AccountLookup;
+  readonly localGroups: LocalGroupLookup;
   /** Undefined where groups are turned off. */
-  groups: Pick<WatchCache<GroupRow>, 'get' | 'onChange' | 'state'> | undefined;
-  hasRole: (name: string) => boolean;
-  groupsPrefix: string;
-  log: Logger;
-  metrics: Metrics;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
+  readonly groups: WatchCache<GroupRow> | undefined;
 }
 
 /**
- * Makes UserBindings RBAC, and keeps it so whatever changes: the UserBinding, its users and groups, namespaces and their labels, or what
- * was made. One replica does it at a time, and only that one follows namespaces and what was made. Looks are cheap where nothing has
- * changed.
+ * Makes UserBindings RBAC, and keeps it so whatever changes: the UserBinding, its users and groups, namespaces and their labels, or the
+ * bindings that were made. One replica does it at a time, and only that one follows namespaces and managed bindings. Reconciling is cheap
+ * where nothing has changed.
  */
-export const bindingsController = (options: BindingsControllerOptions): Controller =>
-  new Controller({ ...options, name: 'atrium-user-bindings', workers, begin: () => new Watching(options) });
+export const bindingsController = (services: Services, sources: BindingSources): Controller =>
+  new Controller(services, { name: 'atrium-user-bindings', workers, begin: () => new BindingsTerm(services, sources) });
 
 /** What is followed while this replica is the leader. */
-class Watching implements Term, Source {
+class BindingsTerm implements Term, Source {
   readonly sources = [this];
-  readonly #options: BindingsControllerOptions;
-  readonly #made: MadeBindings;
+  readonly #services: Services;
+  readonly #sources: BindingSources;
+  readonly #managed: ManagedBindings;
   readonly #namespaces: WatchCache<NamespaceRow>;
   readonly #projects = new Map<string, Map<string, NamespaceRow>>();
-  readonly #reconciler: Reconciler;
-  /** What users came to when a UserBinding asked for them; a login that changes none of it does not matter here. */
+  readonly #context: ReconcileContext;
+  /** The last known state of each user that a UserBinding names: a login that changes none of it does not matter here. */
   readonly #users = new Map<string, string>();
-  /** Names of UserBindings, by the name of what is made for them. */
+  /** Names of UserBindings, by the name of their managed bindings. */
   readonly #owners = new Map<string, string>();
   #enqueue: (name: string) => void = () => undefined;
 
-  constructor(options: BindingsControllerOptions) {
-    const { accounts, groups, groupsPrefix, hasRole, now = () => new Date() } = options;
-    this.#options = options;
-    this.#made = new MadeBindings(options);
-    this.#namespaces = new WatchCache(options, {
+  constructor(services: Services, sources: BindingSources) {
+    const { bindings, accounts, groups } = sources;
+    const { groupsPrefix } = services.config.login.claims;
+    this.#services = services;
+    this.#sources = sources;
+    this.#managed = new ManagedBindings(services);
+    this.#namespaces = new WatchCache(services, {
       name: 'namespaces_of_bindings',
       type: namespaceResource,
       isMetadataOnly: true,
       keep: namespaceRow,
     });
     const inProject = (project: string) => this.#projects.get(project)?.values() ?? [];
-    this.#reconciler = new Reconciler({
-      ...options,
-      made: this.#made,
+    this.#context = {
+      services,
+      bindings,
+      managed: this.#managed,
       known: { accounts, groupsPrefix, group: (name) => groups?.get(name), onUser: (name, state) => this.#users.set(name, state) },
-      placesOf: (row) => placesOf(row, (name) => this.#namespaces.get(name), inProject),
-      hasRole,
-      now,
-    });
+      targetsOf: (row) => targetNamespaces(row, (name) => this.#namespaces.get(name), inProject),
+    };
   }
 
   onChange(enqueue: (name: string) => void): () => void {
-    const { bindings, accounts, groups, references } = this.#options;
+    const { bindings, accounts, groups, references } = this.#sources;
     this.#enqueue = enqueue;
-    this.#made.onChange((name) => this.#onMade(name));
+    this.#managed.onChange((name) => this.#onManaged(name));
     this.#namespaces.onChange((change) => this.#onNamespace(change, references));
-    this.#made.start();
+    this.#managed.start();
     this.#namespaces.start();
     const forget = [
       bindings.onChange((change) => this.#onBinding(change)),
@@ -101,34 +89,34 @@ class Watching implements Term, Source {
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {
-    const { bindings, accounts, groups } = this.#options;
-    await Promise.all([bindings, this.#made, this.#namespaces, accounts].map((followed) => followed.whenSynced(signal)));
-    while (groups?.state === 'pending') await sleep(pollMs, undefined, { signal });
+    const { bindings, accounts, groups } = this.#sources;
+    await Promise.all([bindings, this.#managed, this.#namespaces, accounts].map((followed) => followed.whenSynced(signal)));
+    await groups?.whenKnown(signal);
   }
 
   *keys(): Iterable<string> {
-    for (const row of this.#options.bindings.values()) {
-      this.#owners.set(madeName(row), row.name);
+    for (const row of this.#sources.bindings.values()) {
+      this.#owners.set(managedName(row), row.name);
       yield row.name;
     }
   }
 
   reconcile(name: string, signal: AbortSignal): Promise<'done' | 'again'> {
-    return this.#reconciler.reconcile(name, signal);
+    return reconcile(this.#context, name, signal);
   }
 
   onFailure(name: string, error: unknown): void {
-    this.#options.log.warn({ userBinding: name, err: error }, 'a UserBinding could not be made RBAC yet');
+    this.#services.log.warn({ userBinding: name, err: error }, 'a UserBinding could not be made RBAC yet');
   }
 
   async end(): Promise<void> {
-    await Promise.all([this.#made.stop(), this.#namespaces.stop()]);
+    await Promise.all([this.#managed.stop(), this.#namespaces.stop()]);
   }
 
   #onBinding({ old, new: current }: Change<UserBindingRow>): void {
-    if (old !== undefined && old.uid !== current?.uid) this.#owners.delete(madeName(old));
+    if (old !== undefined && old.uid !== current?.uid) this.#owners.delete(managedName(old));
     if (current === undefined) return;
-    this.#owners.set(madeName(current), current.name);
+    this.#owners.set(managedName(current), current.name);
     // Its status is our own doing.
     const isHeld = current.finalizers.includes(bindingFinalizer);
     if (old?.uid !== current.uid || old.generation !== current.generation || old.isDeleted !== current.isDeleted || !isHeld)
@@ -136,7 +124,7 @@ class Watching implements Term, Source {
   }
 
   #onUser(name: string): void {
-    const { accounts, references, localGroups } = this.#options;
+    const { accounts, references, localGroups } = this.#sources;
     const known = this.#users.get(name);
     const account = accounts.get(name);
     if (known === undefined || known === stateOf(account?.isCanonical ? account : undefined)) return;
@@ -145,7 +133,7 @@ class Watching implements Term, Source {
   }
 
   #onGroup({ key, old, new: current }: Change<GroupRow>): void {
-    const { references } = this.#options;
+    const { references } = this.#sources;
     if (old?.uid === current?.uid && old?.isLocal === current?.isLocal && isSameList(old?.members, current?.members)) return;
     for (const binding of references.of('Group', key)) this.#enqueue(binding);
   }
@@ -160,7 +148,7 @@ class Watching implements Term, Source {
     for (const project of projects) for (const binding of references.of('project', project)) this.#enqueue(binding);
   }
 
-  #onMade(name: string): void {
+  #onManaged(name: string): void {
     const binding = this.#owners.get(name);
     if (binding !== undefined) this.#enqueue(binding);
   }

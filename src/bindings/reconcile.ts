@@ -1,127 +1,126 @@
-import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import type { Owner, Subject } from './made-binding.ts';
-import type { MadeBindings, Outcome } from './made-bindings.ts';
-import type { Places } from './places.ts';
+import type { Services } from '../services.ts';
+import { hasClusterRole } from './create.ts';
+import type { Owner, Subject } from './managed-binding.ts';
+import type { ManagedBindings, Outcome } from './managed-bindings.ts';
 import { bindingFinalizer, userBindingKind } from './resource.ts';
 import { storedBinding, type UserBindingRow } from './row.ts';
 import { boundBefore, type Result, statusOf } from './status.ts';
 import { boundSubjects, type Known } from './subjects.ts';
+import type { TargetNamespaces } from './target-namespaces.ts';
 
 /** Writes under way for one UserBinding. */
 const atOnce = 4;
 
-export interface ReconcilerOptions {
-  client: ServiceClient;
-  bindings: Pick<WatchCache<UserBindingRow>, 'get' | 'waitFor'>;
-  made: MadeBindings;
-  known: Known;
-  placesOf: (row: UserBindingRow) => Places;
-  /** Whether the ClusterRole exists, as far as that is known. */
-  hasRole: (name: string) => boolean;
-  now: () => Date;
+/** What a UserBinding is reconciled with. */
+export interface ReconcileContext {
+  readonly services: Services;
+  readonly bindings: WatchCache<UserBindingRow>;
+  readonly managed: ManagedBindings;
+  readonly known: Known;
+  readonly targetsOf: (row: UserBindingRow) => TargetNamespaces;
 }
 
-type Kept = Result['kept'];
+/**
+ * Brings the RBAC of a UserBinding into line with it, and writes its status. Writes nothing where nothing differs.
+ *
+ * @returns 'again' for what no watch tells of
+ * @throws StatusError 503, 504; Error for what has changed under way
+ */
+export async function reconcile(context: ReconcileContext, name: string, signal: AbortSignal): Promise<'done' | 'again'> {
+  const row = context.bindings.get(name);
+  const object = storedBinding(row);
+  // What was made for one that is gone the API server removes itself, as it was its owner.
+  if (row === undefined || object === undefined) return 'done';
+  if (row.isDeleted) return finish(context, row, object, signal);
+  const held = row.finalizers.includes(bindingFinalizer)
+    ? object
+    : unchanged(await patch(context, object, { metadata: { finalizers: [...row.finalizers, bindingFinalizer] } }, signal));
+  return ensure(context, row, held, signal);
+}
 
-/** Makes the RBAC of a UserBinding what it is to be, and says on the UserBinding what came of it. */
-export class Reconciler {
-  readonly #options: ReconcilerOptions;
+async function ensure(
+  context: ReconcileContext,
+  row: UserBindingRow,
+  object: KubernetesObject,
+  signal: AbortSignal,
+): Promise<'done' | 'again'> {
+  const { services, managed, known, targetsOf } = context;
+  const owner = ownerOf(row);
+  const subjects = boundSubjects(row.subjects, boundBefore(object), known);
+  const { targets, missing } = targetsOf(row);
+  const wanted = subjects.subjects.length > 0 ? targets : [];
+  for (const namespace of managed.namespacesOf(owner)) if (!wanted.includes(namespace)) await managed.remove(owner, namespace, signal);
+  const { ensured, gone, problem } = await ensureEach(managed, owner, wanted, subjects.subjects, signal);
+  const result: Result = {
+    subjects,
+    hasRole: hasClusterRole(services, row.roleRef),
+    missing: [...new Set([...missing, ...gone])],
+    targets: targets.length,
+    ensured,
+    problem,
+  };
+  await writeStatus(context, object, result, signal);
+  return problem === undefined && result.hasRole && gone.length === 0 ? 'done' : 'again';
+}
 
-  constructor(options: ReconcilerOptions) {
-    this.#options = options;
-  }
+async function ensureEach(
+  managed: ManagedBindings,
+  owner: Owner,
+  namespaces: readonly string[],
+  subjects: readonly Subject[],
+  signal: AbortSignal,
+) {
+  const ensured: Result['ensured'] = { clusterRoleBindings: 0, roleBindings: 0 };
+  const gone: string[] = [];
+  let problem: Result['problem'];
+  const left = namespaces.values();
+  const worker = async () => {
+    for (const namespace of left) {
+      const outcome = await managed.ensure(owner, namespace, subjects, signal);
+      if (outcome === 'ensured') ensured[namespace === '' ? 'clusterRoleBindings' : 'roleBindings'] += 1;
+      else if (outcome === 'no-namespace') gone.push(namespace);
+      else problem ??= problemOf(outcome, owner, namespace);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, namespaces.length) }, worker));
+  return { ensured, gone, problem };
+}
 
-  /**
-   * Writes nothing where everything is as it is to be.
-   *
-   * @returns 'again' for what no watch tells of
-   * @throws StatusError 503, 504; Error for what has changed under way
-   */
-  async reconcile(name: string, signal: AbortSignal): Promise<'done' | 'again'> {
-    const row = this.#options.bindings.get(name);
-    const object = storedBinding(row);
-    // What was made for one that is gone the API server removes itself, as it was its owner.
-    if (row === undefined || object === undefined) return 'done';
-    if (row.isDeleted) return this.#finish(row, object, signal);
-    const held = row.finalizers.includes(bindingFinalizer)
-      ? object
-      : unchanged(await this.#patch(object, { metadata: { finalizers: [...row.finalizers, bindingFinalizer] } }, signal));
-    return this.#keep(row, held, signal);
-  }
+/** The RBAC first, so that no role comes from a UserBinding that is gone. */
+async function finish(context: ReconcileContext, row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<'done'> {
+  if (!row.finalizers.includes(bindingFinalizer)) return 'done';
+  const { managed } = context;
+  const owner = ownerOf(row);
+  for (const namespace of managed.namespacesOf(owner)) await managed.remove(owner, namespace, signal);
+  const finalizers = row.finalizers.filter((finalizer) => finalizer !== bindingFinalizer);
+  const written = await patch(context, object, { metadata: { finalizers } }, signal);
+  if (written !== 'gone') unchanged(written);
+  return 'done';
+}
 
-  async #keep(row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<'done' | 'again'> {
-    const { made, known, placesOf, hasRole, now } = this.#options;
-    const owner = ownerOf(row);
-    const subjects = boundSubjects(row.subjects, boundBefore(object), known);
-    const { places, missing } = placesOf(row);
-    const wanted = subjects.subjects.length > 0 ? places : [];
-    for (const place of made.placesOf(owner)) if (!wanted.includes(place)) await made.remove(owner, place, signal);
-    const { kept, gone, problem } = await this.#keepEach(owner, wanted, subjects.subjects, signal);
-    const result: Result = {
-      subjects,
-      hasRole: hasRole(row.roleRef),
-      missing: [...new Set([...missing, ...gone])],
-      places: places.length,
-      kept,
-      problem,
-    };
-    await this.#tell(object, result, now(), signal);
-    return problem === undefined && result.hasRole && gone.length === 0 ? 'done' : 'again';
-  }
+async function writeStatus(context: ReconcileContext, object: KubernetesObject, result: Result, signal: AbortSignal): Promise<void> {
+  const status = changedStatus(object.status, statusOf(object, result, context.services.now()));
+  if (status === undefined) return;
+  const written = unchanged(await patch(context, object, { status }, signal));
+  // So that the next reconciliation does not go by the old status.
+  await context.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);
+}
 
-  async #keepEach(owner: Owner, places: readonly string[], subjects: readonly Subject[], signal: AbortSignal) {
-    const kept: Kept = { clusterRoleBindings: 0, roleBindings: 0 };
-    const gone: string[] = [];
-    let problem: Result['problem'];
-    let next = 0;
-    const worker = async () => {
-      for (let index = next++; index < places.length; index = next++) {
-        const place = places[index] ?? '';
-        const outcome = await this.#options.made.keep(owner, place, subjects, signal);
-        if (outcome === 'kept') kept[place === '' ? 'clusterRoleBindings' : 'roleBindings'] += 1;
-        else if (outcome === 'no-namespace') gone.push(place);
-        else problem ??= problemOf(outcome, owner, place);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(atOnce, places.length) }, worker));
-    return { kept, gone, problem };
-  }
-
-  /** The RBAC first, so that no role comes from a UserBinding that is gone. */
-  async #finish(row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<'done'> {
-    if (!row.finalizers.includes(bindingFinalizer)) return 'done';
-    const { made } = this.#options;
-    const owner = ownerOf(row);
-    for (const place of made.placesOf(owner)) await made.remove(owner, place, signal);
-    const finalizers = row.finalizers.filter((finalizer) => finalizer !== bindingFinalizer);
-    const written = await this.#patch(object, { metadata: { finalizers } }, signal);
-    if (written !== 'gone') unchanged(written);
-    return 'done';
-  }
-
-  async #tell(object: KubernetesObject, result: Result, now: Date, signal: AbortSignal): Promise<void> {
-    const status = changedStatus(object.status, statusOf(object, result, now));
-    if (status === undefined) return;
-    const written = unchanged(await this.#patch(object, { status }, signal));
-    // So that the next look does not go by the status of before.
-    await this.#options.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);
-  }
-
-  /** Only if it was not changed since it was read. */
-  #patch(
-    { metadata: { name, resourceVersion } }: KubernetesObject,
-    { metadata, ...parts }: { metadata?: object; status?: object },
-    signal: AbortSignal,
-  ): Promise<KubernetesObject | 'conflict' | 'gone'> {
-    const change = { metadata: { resourceVersion, ...metadata }, ...parts };
-    const resource = new ServiceResource(this.#options.client, userBindingKind);
-    return parts.status ? resource.patchStatus(name, change, { signal }) : resource.patch(name, change, { signal });
-  }
+/** Only if it was not changed since it was read. */
+function patch(
+  { services }: ReconcileContext,
+  { metadata: { name, resourceVersion } }: KubernetesObject,
+  { metadata, ...parts }: { metadata?: object; status?: object },
+  signal: AbortSignal,
+): Promise<KubernetesObject | 'conflict' | 'gone'> {
+  const change = { metadata: { resourceVersion, ...metadata }, ...parts };
+  const resource = new ServiceResource(services.client, userBindingKind);
+  return parts.status ? resource.patchStatus(name, change, { signal }) : resource.patch(name, change, { signal });
 }
 
 /** @throws Error for what has changed under way */
@@ -132,8 +131,8 @@ function unchanged(written: KubernetesObject | 'conflict' | 'gone'): KubernetesO
 
 const ownerOf = ({ name, uid, roleRef }: UserBindingRow): Owner => ({ name, uid, roleRef });
 
-function problemOf(outcome: Exclude<Outcome, 'kept' | 'no-namespace'>, { roleRef }: Owner, place: string): Result['problem'] {
-  const where = place === '' ? '' : ` in the namespace ${place}`;
+function problemOf(outcome: Exclude<Outcome, 'ensured' | 'no-namespace'>, { roleRef }: Owner, namespace: string): Result['problem'] {
+  const where = namespace === '' ? '' : ` in the namespace ${namespace}`;
   if (outcome === 'taken')
     return { reason: 'NameTaken', message: `a binding${where} has the name of the one to be made, and was not made for this UserBinding` };
   if (outcome === 'not-allowed')

@@ -5,37 +5,22 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { notFound } from '../api/status.ts';
 import { warningHeaders } from '../api/warning.ts';
 import { deleteOptions, deletionOf, dryRun, writeQuery } from '../api/write-options.ts';
-import type { BulkDeleter } from '../collection/bulk-delete.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-request.ts';
-import type { Lister } from '../collection/lister.ts';
+import type { Collection } from '../collection/collection.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import { newBindingBody } from './binding-body.ts';
-import type { UserBindingCreator } from './create.ts';
-import type { UserBindingDeleter } from './delete.ts';
+import { createUserBinding } from './create.ts';
+import { deleteUserBinding } from './delete.ts';
 import { bindingProperties } from './list-properties.ts';
 import { bindingName, userBindingApiVersion, userBindingResource, userBindingSchema } from './resource.ts';
 import { type UserBindingRow, userBindingRow } from './row.ts';
-
-export interface BindingOperationsOptions {
-  access: AccessReviews;
-  cache: Pick<WatchCache<UserBindingRow>, 'get'>;
-  lister: Lister<UserBindingRow>;
-  creator: UserBindingCreator;
-  deleter: UserBindingDeleter;
-  bulkDeleter: BulkDeleter<UserBindingRow>;
-  audit: Audit;
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
-}
 
 const json = 'application/json';
 const tag = 'userbindings';
@@ -43,15 +28,17 @@ const resultKind = 'UserBindingDeleteResult';
 const forbidden: AnswerDescription = { description: 'The API server says no.' };
 const absent: AnswerDescription = { description: 'There is no such UserBinding.' };
 
-export const bindingOperations = (options: BindingOperationsOptions): Operation[] => [
-  listOperation(options),
-  createOperation(options),
-  deleteManyOperation(options),
-  getOperation(options),
-  deleteOperation(options),
+type Bindings = Collection<UserBindingRow>;
+
+export const bindingOperations = (services: Services, bindings: Bindings): Operation[] => [
+  listOperation(services, bindings),
+  createOperation(services, bindings),
+  deleteManyOperation(services, bindings),
+  getOperation(services, bindings),
+  deleteOperation(services, bindings),
 ];
 
-const listOperation = ({ access, lister }: BindingOperationsOptions) =>
+const listOperation = ({ access }: Services, { lister }: Bindings) =>
   operation({
     id: 'ListUserBindings',
     method: 'GET',
@@ -72,7 +59,7 @@ const listOperation = ({ access, lister }: BindingOperationsOptions) =>
     },
   });
 
-const getOperation = ({ access, cache, lister }: BindingOperationsOptions) =>
+const getOperation = ({ access }: Services, bindings: Bindings) =>
   operation({
     id: 'GetUserBinding',
     method: 'GET',
@@ -88,15 +75,13 @@ const getOperation = ({ access, cache, lister }: BindingOperationsOptions) =>
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       await access.require(caller, { ...userBindingResource, verb: 'get', name }, signal);
-      await lister.whenUsable(signal);
-      const row = cache.get(name);
-      if (row === undefined) throw notFound(userBindingResource, name);
-      ctx.set({ ETag: `"${row.resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
-      sendJson(ctx, row.text);
+      const { text, resourceVersion } = await bindings.get(name, signal);
+      ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
+      sendJson(ctx, text);
     },
   });
 
-const createOperation = ({ creator, audit, basePath }: BindingOperationsOptions) =>
+const createOperation = (services: Services, { cache }: Bindings) =>
   operation({
     id: 'CreateUserBinding',
     method: 'POST',
@@ -120,17 +105,17 @@ const createOperation = ({ creator, audit, basePath }: BindingOperationsOptions)
     },
     async handle({ ctx, caller, query: { dryRun: dry, fieldValidation }, body, signal }) {
       const isDryRun = dry !== undefined;
-      const { binding, warnings } = await creator.create({ body, isDryRun, fieldValidation }, caller, signal);
+      const { binding, warnings } = await createUserBinding(services, cache, { body, isDryRun, fieldValidation }, caller, signal);
       const { name, uid, resourceVersion } = binding.metadata;
-      if (!isDryRun) record(audit, ctx, caller, { audit: 'UserBindingCreated', name, uid, code: 201 });
+      if (!isDryRun) record(services, ctx, caller, { audit: 'UserBindingCreated', name, uid, code: 201 });
       ctx.status = 201;
       if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
-      ctx.set({ Location: `${basePath}/auth/v2/userbindings/${name}`, ETag: `"${resourceVersion}"` });
+      ctx.set({ Location: `${services.basePath}/auth/v2/userbindings/${name}`, ETag: `"${resourceVersion}"` });
       sendJson(ctx, userBindingRow(binding).text);
     },
   });
 
-const deleteOperation = ({ deleter, audit }: BindingOperationsOptions) =>
+const deleteOperation = (services: Services, { cache }: Bindings) =>
   operation({
     id: 'DeleteUserBinding',
     method: 'DELETE',
@@ -149,14 +134,18 @@ const deleteOperation = ({ deleter, audit }: BindingOperationsOptions) =>
     },
     async handle({ ctx, caller, params: { name }, query, body, signal }) {
       const deletion = deletionOf(query, body);
-      const { uid } = await deleter.delete({ name, ...deletion, asCaller: true }, caller, signal);
-      if (!deletion.isDryRun) record(audit, ctx, caller, { audit: 'UserBindingDeleted', name, uid, code: 204 });
+      const { uid } = await deleteUserBinding(services, cache, { name, ...deletion, asCaller: true }, caller, signal);
+      if (!deletion.isDryRun) record(services, ctx, caller, { audit: 'UserBindingDeleted', name, uid, code: 204 });
       ctx.status = 204;
     },
   });
 
-const deleteManyOperation = ({ bulkDeleter, audit }: BindingOperationsOptions) =>
-  operation({
+function deleteManyOperation(services: Services, bindings: Bindings): Operation {
+  const bulkDeleter = bindings.bulkDeleter({
+    deleter: { delete: (deletion, caller, signal) => deleteUserBinding(services, bindings.cache, deletion, caller, signal) },
+    uidOf: ({ uid }) => uid,
+  });
+  return operation({
     id: 'DeleteUserBindings',
     method: 'DELETE',
     paths: ['/auth/v2/userbindings'],
@@ -175,11 +164,12 @@ const deleteManyOperation = ({ bulkDeleter, audit }: BindingOperationsOptions) =
     async handle({ ctx, caller, query, body, signal }) {
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
       const onDeleted = (target: { name: string; uid: string }) =>
-        record(audit, ctx, caller, { audit: 'UserBindingDeleted', ...target, code: 204 });
+        record(services, ctx, caller, { audit: 'UserBindingDeleted', ...target, code: 204 });
       const asking = { signal, leftMs: stateOf(ctx).leftMs() };
       ctx.body = bulkResult(resultKind, await bulkDeleter.delete(deletion, caller, onDeleted, asking));
     },
   });
+}
 
 interface Recorded {
   audit: 'UserBindingCreated' | 'UserBindingDeleted';
@@ -188,7 +178,7 @@ interface Recorded {
   code: number;
 }
 
-function record(audit: Audit, ctx: Context, { identity }: Caller, { name, uid, ...event }: Recorded): void {
+function record({ audit }: Services, ctx: Context, { identity }: Caller, { name, uid, ...event }: Recorded): void {
   const actor = { name: identity.name, uid: identity.uid };
   audit.record({ ...event, ...auditOrigin(ctx), actor, target: { name, uid, kind: 'UserBinding' }, outcome: 'success' });
 }

@@ -10,16 +10,16 @@ export interface Result {
   hasRole: boolean;
   /** Namespaces that the binding names and that are not there. */
   missing: readonly string[];
-  /** Places that were asked for and are there. */
-  places: number;
-  kept: { clusterRoleBindings: number; roleBindings: number };
+  /** How many target namespaces exist. */
+  targets: number;
+  ensured: { clusterRoleBindings: number; roleBindings: number };
   problem: { reason: 'NotAllowedToBind' | 'NameTaken' | 'Refused'; message: string } | undefined;
 }
 
 interface Finding {
   type: string;
   /** Undefined: as it is to be. */
-  trouble?: { reason: string; message: string; mustBeMended?: boolean } | undefined;
+  trouble?: { reason: string; message: string; isFailure?: boolean } | undefined;
   /** While there is no trouble. */
   message?: string;
 }
@@ -28,26 +28,26 @@ export function statusOf(object: KubernetesObject, result: Result, now: Date) {
   const generation = object.metadata.generation ?? 0;
   const findings = findingsOf(result);
   const troubles = findings.flatMap(({ trouble }) => trouble ?? []);
-  const first = troubles.find(({ mustBeMended }) => mustBeMended) ?? troubles[0];
-  const phase = first === undefined ? 'Synced' : first.mustBeMended ? 'Failed' : 'Pending';
+  const first = troubles.find(({ isFailure }) => isFailure) ?? troubles[0];
+  const phase = first === undefined ? 'Synced' : first.isFailure ? 'Failed' : 'Pending';
   const ready: Finding = { type: 'Ready', trouble: first };
   return {
     phase,
     observedGeneration: generation,
-    bindingsCreated: result.kept,
+    bindingsCreated: result.ensured,
     subjects: result.subjects.bound,
     subjectNames: result.subjects.shown,
     conditions: [ready, ...findings].map((finding) => conditionOf(finding, object, generation, now)),
   };
 }
 
-function findingsOf({ subjects, hasRole, missing, places, problem }: Result): Finding[] {
-  const mended = problem && { ...problem, mustBeMended: true };
+function findingsOf({ subjects, hasRole, missing, targets, problem }: Result): Finding[] {
+  const failure = problem && { ...problem, isFailure: true };
   return [
     { type: 'SubjectsFound', trouble: subjectTrouble(subjects), message: subjectNote(subjects) },
     { type: 'RoleFound', trouble: hasRole ? undefined : { reason: 'RoleNotFound', message: 'there is no such ClusterRole' } },
-    { type: 'NamespacesFound', trouble: namespaceTrouble(missing, places) },
-    { type: 'BindingsMade', trouble: mended },
+    { type: 'NamespacesFound', trouble: namespaceTrouble(missing, targets) },
+    { type: 'BindingsMade', trouble: failure },
   ];
 }
 
@@ -56,7 +56,7 @@ function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Find
     return {
       reason: 'AnotherOfThatName',
       message: `whom it named is gone; remove and add again to bind who has the name now: ${few(gone.map(({ kind, name }) => `${kind} ${name}`))}`,
-      mustBeMended: true,
+      isFailure: true,
     };
   if (isCut)
     return {
@@ -70,9 +70,9 @@ function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Find
 
 const subjectNote = ({ native }: BoundSubjects) => (native.length > 0 ? `taken as names of Kubernetes: ${few(native)}` : '');
 
-function namespaceTrouble(missing: readonly string[], places: number): Finding['trouble'] {
+function namespaceTrouble(missing: readonly string[], targets: number): Finding['trouble'] {
   if (missing.length > 0) return { reason: 'NamespaceNotFound', message: `bound once they are there: ${few(missing)}` };
-  return places === 0 ? { reason: 'NoNamespace', message: 'no namespace has the label of the project' } : undefined;
+  return targets === 0 ? { reason: 'NoNamespace', message: 'no namespace has the label of the project' } : undefined;
 }
 
 const maxNamed = 10;

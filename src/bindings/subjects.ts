@@ -1,14 +1,14 @@
 /** Whom a UserBinding binds, as Kubernetes sees them. */
 import { localGroupName } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import type { Subject } from './made-binding.ts';
+import type { Subject } from './managed-binding.ts';
 import type { BindingSubject } from './row.ts';
 
 /** Of the object with its bindings the API server takes 1.5 MiB. */
 const maxBytes = 1024 * 1024;
 
 /** What is known of a Group. */
-export interface KnownGroup {
+interface KnownGroup {
   readonly uid: string;
   readonly isLocal: boolean;
   readonly members: readonly string[];

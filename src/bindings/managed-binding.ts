@@ -23,15 +23,15 @@ export const roleBindings: ResourceType = { group, version: 'v1', resource: 'rol
 export const clusterRoleBindings: ResourceType = { group, version: 'v1', resource: 'clusterrolebindings' };
 
 /** The same in every namespace. Of the uid: one that was made again under the name has nothing to do with what is left of the old one. */
-export const madeName = ({ uid }: Pick<Owner, 'uid'>): string => `ub-${hash('sha256', uid).slice(0, 24)}`;
+export const managedName = ({ uid }: Pick<Owner, 'uid'>): string => `ub-${hash('sha256', uid).slice(0, 24)}`;
 
 /** What the service answers for on a binding; the rest is free. */
-export interface MadeMembers {
+export interface ManagedMembers {
   metadata: { labels: Record<string, string>; annotations: Record<string, string>; ownerReferences: object[] };
   subjects: readonly (Subject & { apiGroup: string })[];
 }
 
-export function madeMembers({ name, uid }: Owner, subjects: readonly Subject[]): MadeMembers {
+export function managedMembers({ name, uid }: Owner, subjects: readonly Subject[]): ManagedMembers {
   return {
     metadata: {
       labels: { [bindingLabel]: bindingLabelValue(name) },
@@ -43,18 +43,18 @@ export function madeMembers({ name, uid }: Owner, subjects: readonly Subject[]):
 }
 
 /** @param namespace '' for a ClusterRoleBinding */
-export function madeManifest(owner: Owner, namespace: string, members: MadeMembers) {
+export function managedManifest(owner: Owner, namespace: string, members: ManagedMembers) {
   return {
     apiVersion,
     kind: namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding',
-    metadata: { name: madeName(owner), ...(namespace !== '' && { namespace }), ...members.metadata },
+    metadata: { name: managedName(owner), ...(namespace !== '' && { namespace }), ...members.metadata },
     roleRef: { apiGroup: group, kind: 'ClusterRole', name: owner.roleRef },
     subjects: members.subjects,
   };
 }
 
 /** What is kept of a binding that was made: few and short texts, however many subjects it has. */
-export interface MadeRow {
+export interface ManagedRow {
   readonly name: string;
   /** '' for a ClusterRoleBinding. */
   readonly namespace: string;
@@ -70,7 +70,7 @@ export interface MadeRow {
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const records = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
-export function madeRow({ metadata, roleRef, subjects }: KubernetesObject): MadeRow {
+export function managedRow({ metadata, roleRef, subjects }: KubernetesObject): ManagedRow {
   const role = isRecord(roleRef) ? roleRef : {};
   const owners = records(metadata.ownerReferences);
   const label = metadata.labels?.[bindingLabel] ?? '';
@@ -88,13 +88,13 @@ export function madeRow({ metadata, roleRef, subjects }: KubernetesObject): Made
 }
 
 /** Whether it was made for that UserBinding. Both marks have to be taken off for it not to be ours. */
-export const isMadeFor = ({ name, label, ownerUIDs }: Pick<MadeRow, 'name' | 'label' | 'ownerUIDs'>, owner: Owner): boolean =>
-  name === madeName(owner) && (ownerUIDs.includes(owner.uid) || label === bindingLabelValue(owner.name));
+export const isManagedFor = ({ name, label, ownerUIDs }: Pick<ManagedRow, 'name' | 'label' | 'ownerUIDs'>, owner: Owner): boolean =>
+  name === managedName(owner) && (ownerUIDs.includes(owner.uid) || label === bindingLabelValue(owner.name));
 
-export const hasRole = ({ role }: Pick<MadeRow, 'role'>, { roleRef }: Owner): boolean => role === `ClusterRole ${roleRef}`;
+export const hasRole = ({ role }: Pick<ManagedRow, 'role'>, { roleRef }: Owner): boolean => role === `ClusterRole ${roleRef}`;
 
 /** Equal for bindings that have equal members of ours. */
-export const wantedDigest = ({ metadata, subjects }: MadeMembers): string =>
+export const wantedDigest = ({ metadata, subjects }: ManagedMembers): string =>
   digestOf({
     label: metadata.labels[bindingLabel] ?? '',
     annotation: metadata.annotations[bindingLabel] ?? '',
@@ -125,7 +125,7 @@ function digestOf({ label, annotation, owners, subjects }: DigestParts): string 
 const subjectKey = ({ kind, namespace, name }: AnySubject): string => `${text(kind)} ${text(namespace)} ${text(name)}`;
 
 /** Whom a binding names that must not be named. */
-export const hasMore = ({ subjects }: KubernetesObject, members: MadeMembers): boolean => {
+export const hasMore = ({ subjects }: KubernetesObject, members: ManagedMembers): boolean => {
   const wanted = new Set(members.subjects.map(subjectKey));
   return records(subjects).some((subject) => !wanted.has(subjectKey(subject)));
 };

@@ -1,4 +1,4 @@
-/** Where a UserBinding gives its role. */
+/** The namespaces in which a UserBinding gives its role. */
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { UserBindingRow } from './row.ts';
 
@@ -20,24 +20,24 @@ export const namespaceRow = ({ metadata: { name, labels, deletionTimestamp } }: 
   isEnding: deletionTimestamp !== undefined,
 });
 
-export interface Places {
-  /** Namespaces; '' for the cluster. */
-  places: readonly string[];
+export interface TargetNamespaces {
+  /** That exist; '' for the cluster. */
+  targets: readonly string[];
   /** Namespaces that the binding names and that are not there. */
   missing: readonly string[];
 }
 
 /** @param inProject the namespaces of a project */
-export function placesOf(
+export function targetNamespaces(
   { scope, namespaces, projects }: UserBindingRow,
   get: (name: string) => NamespaceRow | undefined,
   inProject: (project: string) => Iterable<NamespaceRow>,
-): Places {
-  if (scope === 'platform') return { places: [''], missing: [] };
+): TargetNamespaces {
+  if (scope === 'platform') return { targets: [''], missing: [] };
   const isThere = (name: string) => get(name)?.isEnding === false;
   const found = scope === 'namespace' ? namespaces : projects.flatMap((project) => Array.from(inProject(project), ({ name }) => name));
   return {
-    places: [...new Set(found.filter(isThere))].sort(),
+    targets: [...new Set(found.filter(isThere))].sort(),
     missing: scope === 'namespace' ? namespaces.filter((name) => !isThere(name)) : [],
   };
 }

@@ -1,30 +1,30 @@
 import { StatusError } from '../api/status.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
-import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
+import { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import {
   clusterRoleBindings,
   hasMore,
   hasRole,
-  isMadeFor,
-  type MadeMembers,
-  type MadeRow,
-  madeManifest,
-  madeMembers,
-  madeName,
-  madeRow,
+  isManagedFor,
+  type ManagedMembers,
+  type ManagedRow,
+  managedManifest,
+  managedMembers,
+  managedName,
+  managedRow,
   type Owner,
   roleBindings,
   type Subject,
   wantedDigest,
-} from './made-binding.ts';
+} from './managed-binding.ts';
 import { bindingLabel } from './resource.ts';
 
 export type Outcome =
-  | 'kept'
+  | 'ensured'
   /** There is one of that name which was not made for this UserBinding. */
   | 'taken'
   /** The service may not bind the role. Who must no longer be bound is not bound any more. */
@@ -36,18 +36,18 @@ export type Outcome =
 /**
  * The RBAC bindings that were made for UserBindings, followed and written with the service's own account. One replica does so at a time.
  */
-export class MadeBindings {
+export class ManagedBindings {
   readonly #client: ServiceClient;
-  readonly #inNamespaces: WatchCache<MadeRow>;
-  readonly #inCluster: WatchCache<MadeRow>;
-  /** Namespaces with a binding, by the bindings' name; '' for the cluster. */
-  readonly #places = new Map<string, Set<string>>();
+  readonly #inNamespaces: WatchCache<ManagedRow>;
+  readonly #inCluster: WatchCache<ManagedRow>;
+  /** Namespaces with a binding, by the name of the bindings; '' for the cluster. */
+  readonly #namespaces = new Map<string, Set<string>>();
 
-  constructor(parts: WatchCacheParts & { metrics: Metrics }) {
-    this.#client = parts.client;
-    const selection = { labelSelector: bindingLabel, keep: madeRow };
-    this.#inNamespaces = new WatchCache(parts, { name: 'made_rolebindings', type: roleBindings, ...selection });
-    this.#inCluster = new WatchCache(parts, { name: 'made_clusterrolebindings', type: clusterRoleBindings, ...selection });
+  constructor(services: Services) {
+    this.#client = services.client;
+    const selection = { labelSelector: bindingLabel, keep: managedRow };
+    this.#inNamespaces = new WatchCache(services, { name: 'made_rolebindings', type: roleBindings, ...selection });
+    this.#inCluster = new WatchCache(services, { name: 'made_clusterrolebindings', type: clusterRoleBindings, ...selection });
     for (const cache of this.#caches()) {
       cache.onChange(({ old, new: current }) => {
         if (old !== undefined) this.#forget(old);
@@ -69,8 +69,8 @@ export class MadeBindings {
     await Promise.all(this.#caches().map((cache) => cache.whenSynced(signal)));
   }
 
-  /** Told of the name of every binding that comes, changes or goes. */
-  onChange(listener: (madeName: string) => void): void {
+  /** Calls with the name of every binding that comes, changes or goes. */
+  onChange(listener: (managedName: string) => void): void {
     for (const cache of this.#caches())
       cache.onChange(({ old, new: current }) => {
         const row = current ?? old;
@@ -79,69 +79,69 @@ export class MadeBindings {
   }
 
   /** Where there is a binding that was made for it; '' for the cluster. */
-  placesOf(owner: Owner): string[] {
-    const name = madeName(owner);
-    return [...(this.#places.get(name) ?? [])].filter((namespace) => {
+  namespacesOf(owner: Owner): string[] {
+    const name = managedName(owner);
+    return [...(this.#namespaces.get(name) ?? [])].filter((namespace) => {
       const row = this.#get(namespace, name);
-      return row !== undefined && isMadeFor(row, owner);
+      return row !== undefined && isManagedFor(row, owner);
     });
   }
 
   /**
-   * Makes it what it is to be.
+   * Makes sure that the binding exists with these subjects.
    *
    * @param namespace '' for the cluster
    * @throws StatusError 503, 504
    */
-  async keep(owner: Owner, namespace: string, subjects: readonly Subject[], signal: AbortSignal): Promise<Outcome> {
-    const members = madeMembers(owner, subjects);
-    const row = this.#get(namespace, madeName(owner));
-    if (row === undefined || !isMadeFor(row, owner)) return this.#create(owner, namespace, members, signal);
+  async ensure(owner: Owner, namespace: string, subjects: readonly Subject[], signal: AbortSignal): Promise<Outcome> {
+    const members = managedMembers(owner, subjects);
+    const row = this.#get(namespace, managedName(owner));
+    if (row === undefined || !isManagedFor(row, owner)) return this.#create(owner, namespace, members, signal);
     if (!hasRole(row, owner)) {
       await this.#delete(row, signal);
       return this.#create(owner, namespace, members, signal);
     }
-    if (row.digest === wantedDigest(members)) return 'kept';
+    if (row.digest === wantedDigest(members)) return 'ensured';
     return this.#patch(row, owner, members, signal);
   }
 
   /** Removes what was made for it there. @throws StatusError 503, 504 */
   async remove(owner: Owner, namespace: string, signal: AbortSignal): Promise<void> {
-    const row = this.#get(namespace, madeName(owner));
-    if (row !== undefined && isMadeFor(row, owner)) await this.#delete(row, signal);
+    const row = this.#get(namespace, managedName(owner));
+    if (row !== undefined && isManagedFor(row, owner)) await this.#delete(row, signal);
   }
 
-  async #create(owner: Owner, namespace: string, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
+  async #create(owner: Owner, namespace: string, members: ManagedMembers, signal: AbortSignal): Promise<Outcome> {
     try {
-      const created = await this.#resource(namespace).create(madeManifest(owner, namespace, members), { signal });
+      const created = await this.#resource(namespace).create(managedManifest(owner, namespace, members), { signal });
       if (created === 'conflict') return this.#adopt(owner, namespace, members, signal);
       await this.#whenSeen(created, namespace, signal);
-      return 'kept';
+      return 'ensured';
     } catch (error) {
       return this.#outcomeOf(error, owner);
     }
   }
 
   /** There is one which the watch does not tell of: its label was taken off, or it has only just been made. */
-  async #adopt(owner: Owner, namespace: string, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
+  async #adopt(owner: Owner, namespace: string, members: ManagedMembers, signal: AbortSignal): Promise<Outcome> {
     const found = await this.#find(owner, namespace, signal);
     // Gone again: whatever removed it, the next look makes it.
     if (found === undefined) throw new Error('a binding of that name was there and is gone');
-    const row = madeRow(found);
-    if (!isMadeFor(row, owner)) return 'taken';
+    const row = managedRow(found);
+    if (!isManagedFor(row, owner)) return 'taken';
     if (hasRole(row, owner)) return this.#patch(row, owner, members, signal);
     await this.#delete(row, signal);
     throw new Error('a binding had another role, and has to be made again');
   }
 
-  async #patch(row: MadeRow, owner: Owner, members: MadeMembers, signal: AbortSignal): Promise<Outcome> {
+  async #patch(row: ManagedRow, owner: Owner, members: ManagedMembers, signal: AbortSignal): Promise<Outcome> {
     const { namespace, name, resourceVersion } = row;
     const change = { metadata: { resourceVersion, ...members.metadata }, subjects: members.subjects };
     try {
       const written = await this.#resource(namespace).patch(name, change, { signal });
       if (written === 'conflict' || written === 'gone') throw new Error('a binding was changed meanwhile');
       await this.#whenSeen(written, namespace, signal);
-      return 'kept';
+      return 'ensured';
     } catch (error) {
       const outcome = this.#outcomeOf(error, owner);
       // Changing who has a role needs the right to bind it, but deleting the binding ends it for all without.
@@ -150,18 +150,18 @@ export class MadeBindings {
     }
   }
 
-  async #endForMore(row: MadeRow, owner: Owner, members: MadeMembers, signal: AbortSignal): Promise<void> {
+  async #endForMore(row: ManagedRow, owner: Owner, members: ManagedMembers, signal: AbortSignal): Promise<void> {
     const found = await this.#find(owner, row.namespace, signal);
     if (found !== undefined && hasMore(found, members)) await this.#delete(row, signal);
   }
 
-  async #delete({ namespace, name, uid }: MadeRow, signal: AbortSignal): Promise<void> {
+  async #delete({ namespace, name, uid }: ManagedRow, signal: AbortSignal): Promise<void> {
     await this.#resource(namespace).remove(name, { preconditions: { uid }, signal });
   }
 
   /** The service may list bindings, but get none by name. */
   async #find(owner: Owner, namespace: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const selectors = { fieldSelector: `metadata.name=${madeName(owner)}` };
+    const selectors = { fieldSelector: `metadata.name=${managedName(owner)}` };
     for await (const found of this.#resource(namespace).list(selectors, signal)) return found;
     return undefined;
   }
@@ -190,27 +190,27 @@ export class MadeBindings {
     throw error;
   }
 
-  #get(namespace: string, name: string): MadeRow | undefined {
+  #get(namespace: string, name: string): ManagedRow | undefined {
     return namespace === '' ? this.#inCluster.get(name) : this.#inNamespaces.get(`${namespace}/${name}`);
   }
 
-  #note({ name, namespace }: MadeRow): void {
-    const places = this.#places.get(name);
-    if (places === undefined) this.#places.set(name, new Set([namespace]));
-    else places.add(namespace);
+  #note({ name, namespace }: ManagedRow): void {
+    const namespaces = this.#namespaces.get(name);
+    if (namespaces === undefined) this.#namespaces.set(name, new Set([namespace]));
+    else namespaces.add(namespace);
   }
 
-  #forget({ name, namespace }: MadeRow): void {
-    const places = this.#places.get(name);
-    places?.delete(namespace);
-    if (places?.size === 0) this.#places.delete(name);
+  #forget({ name, namespace }: ManagedRow): void {
+    const namespaces = this.#namespaces.get(name);
+    namespaces?.delete(namespace);
+    if (namespaces?.size === 0) this.#namespaces.delete(name);
   }
 
-  #cache(namespace: string): WatchCache<MadeRow> {
+  #cache(namespace: string): WatchCache<ManagedRow> {
     return namespace === '' ? this.#inCluster : this.#inNamespaces;
   }
 
-  #caches(): readonly WatchCache<MadeRow>[] {
+  #caches(): readonly WatchCache<ManagedRow>[] {
     return [this.#inNamespaces, this.#inCluster];
   }
 }
