@@ -13,6 +13,7 @@ export interface Load<T> {
 
 type Fetch<T> = (signal: AbortSignal) => Promise<T>;
 
+const shown = new Map<string, Set<() => Promise<void>>>();
 const remembered = new Map<string, unknown>();
 const rememberedLimit = 100;
 
@@ -26,13 +27,27 @@ function remember(key: string, value: unknown): void {
 /** For another person nothing is kept. */
 export const forgetLoads = (): void => remembered.clear();
 
+/** After a write: asks again what is shown below these keys, and forgets the rest of it. */
+export async function refetch(...prefixes: string[]): Promise<void> {
+  const isMeant = (key: string) => prefixes.some((prefix) => key.startsWith(prefix));
+  for (const key of [...remembered.keys()].filter(isMeant)) remembered.delete(key);
+  const reloads = [...shown].filter(([key]) => isMeant(key)).flatMap(([, loads]) => [...loads]);
+  await Promise.all(reloads.map((reload) => reload()));
+}
+
 /** Loads by a key while the component stands; another key is another load. */
 export function useLoad<T>(key: string | undefined, fetch: Fetch<T>): Load<T> {
   const load = useMemo(() => makeLoad(key, fetch), [key]);
   useEffect(() => {
     if (key === undefined) return;
+    const loads = shown.get(key) ?? new Set();
+    shown.set(key, loads.add(load.reload));
     void load.reload();
-    return () => load.stop();
+    return () => {
+      loads.delete(load.reload);
+      if (loads.size === 0) shown.delete(key);
+      load.stop();
+    };
   }, [load, resumed.value]);
   return load;
 }

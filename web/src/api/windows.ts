@@ -38,15 +38,6 @@ export class Windows<T extends { metadata: { uid: string } }> {
     return this.#kept.get(Math.floor(index / windowSize) + 1)?.[index % windowSize];
   }
 
-  /** Of what is kept. */
-  find(uid: string): T | undefined {
-    for (const rows of this.#kept.values()) {
-      const found = rows.find(({ metadata }) => metadata.uid === uid);
-      if (found) return found;
-    }
-    return undefined;
-  }
-
   /** These rows are looked at: what is missing of them is fetched, what is under way for others is not waited for. */
   want(first: number, last: number): void {
     const [from, to] = [first, Math.max(first, last)].map((index) => Math.floor(index / windowSize) + 1) as [number, number];
@@ -62,16 +53,15 @@ export class Windows<T extends { metadata: { uid: string } }> {
     await Promise.all(this.#wanted.map((page) => this.#load(page)));
   }
 
-  /** Puts a newer version of a row in its place. @returns whether it is shown */
-  replace(row: T): boolean {
+  /** Puts a newer version of a row in its place, if it is kept. */
+  replace(row: T): void {
     for (const [page, rows] of this.#kept) {
       const at = rows.findIndex(({ metadata }) => metadata.uid === row.metadata.uid);
       if (at === -1) continue;
       this.#kept.set(page, rows.with(at, row));
       this.revision.value += 1;
-      return true;
+      return;
     }
-    return false;
   }
 
   stop(): void {

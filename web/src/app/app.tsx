@@ -8,19 +8,23 @@ import { Failure, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
 import { Ended } from './ended';
 import { type PageProps, routeOf } from './pages';
+import { PasswordDue } from './password-due';
 import { path } from './router';
-import { person } from './session';
+import { isPasswordDue, person } from './session';
 import { Shell } from './shell';
 import { Start } from './start';
+import { Why } from './why';
 
 export function App() {
   if (person.value === undefined) return <Start />;
+  if (isPasswordDue.value) return <PasswordDue />;
   return (
     <>
       <Shell>
         <CurrentPage />
       </Shell>
       <Ended />
+      <Why />
       <Toasts />
     </>
   );

@@ -45,7 +45,7 @@ function Denied({ right }: { right: Right }) {
   return (
     <RefusedState>
       <p class="muted measure">
-        {t('rights.needed', { right: '' })}
+        {t('rights.needed')}
         <code>{inWords(right)}</code>
       </p>
       {roles.length > 0 && <p class="muted measure">{t('rights.roles', { roles: roles.join(', ') })}</p>}

@@ -16,6 +16,7 @@ interface Route {
 const routes: readonly Route[] = [
   { pattern: '/', title: 'overview.title', load: () => import('../pages/overview/overview') },
   { pattern: '/users', title: 'users.title', load: () => import('../pages/users/users') },
+  { pattern: '/users/new', title: 'users.new', load: () => import('../pages/user-new/user-new') },
   { pattern: '/users/:name/:tab?', title: 'users.title', load: () => import('../pages/user/user') },
 ];
 

@@ -12,6 +12,13 @@ const pathOf = (url: URL): string => `/${url.pathname.slice(base.pathname.length
 
 export const href = (to: string): string => new URL(to.replace(/^\//, ''), base).pathname + new URL(to.replace(/^\//, ''), base).search;
 
+/** Asks whether to leave a page with something unsaved on it. */
+let guard: (() => boolean) | undefined;
+
+export function setGuard(asks: (() => boolean) | undefined): void {
+  guard = asks;
+}
+
 function read(): void {
   const url = new URL(location.href);
   batch(() => {
@@ -23,7 +30,9 @@ function read(): void {
 
 const newVisit = (): string => Math.random().toString(36).slice(2);
 
-export function navigate(to: string, { replace = false } = {}): void {
+export function navigate(to: string, { replace = false, force = false } = {}): void {
+  if (!force && guard && !guard()) return;
+  guard = undefined;
   rememberScroll();
   if (replace) history.replaceState({ visit }, '', href(to));
   else history.pushState({ visit: newVisit() }, '', href(to));
@@ -59,6 +68,9 @@ export function startRouter(): void {
     read();
   });
   document.addEventListener('click', onClick);
+  addEventListener('beforeunload', (event) => {
+    if (guard) event.preventDefault();
+  });
   read();
 }
 

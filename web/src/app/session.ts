@@ -26,6 +26,8 @@ export const hasEnded = signal(false);
 /** What went wrong with a login, for the start page. */
 export const loginProblem = signal<Problem>();
 export const wasCancelled = signal(false);
+/** A password is due, and nothing else is allowed until it is changed. */
+export const isPasswordDue = signal(false);
 
 /** Leaves the page for the identity provider's. */
 export async function logIn(returnTo = location.pathname + location.search + location.hash): Promise<void> {
@@ -104,12 +106,13 @@ function takeResponse(): URLSearchParams | undefined {
 
 function become(next: Person): void {
   person.value = next;
+  isPasswordDue.value = next.ext.must_change_password === true;
   if (hasEnded.value) resumed.value += 1;
   hasEnded.value = false;
 }
 
 /** Asks who is logged in. Without a handle there is no session to ask for. */
-async function readPerson(): Promise<void> {
+export async function readPerson(): Promise<void> {
   if (localStorage.getItem(handleKey) === null) return forget();
   try {
     become(await bodyOf(api.GET('/api/v2/token/info')));
@@ -125,6 +128,7 @@ let isAsking = false;
 
 /** A session can end at any time and anywhere: a page that is refused asks whether it has. */
 async function onRefusal(problem: Problem): Promise<void> {
+  if (problem.has('PasswordChangeRequired')) isPasswordDue.value = true;
   const before = person.value;
   if (problem.status !== 401 || before === undefined || hasEnded.value || isAsking) return;
   isAsking = true;

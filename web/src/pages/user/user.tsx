@@ -9,6 +9,7 @@ import { t } from '../../text/text';
 import { PhaseOf } from '../../ui/phase';
 import { Failure, Notice, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
+import { UserActions } from './actions';
 import { Profile } from './profile';
 import { Roles } from './roles';
 
@@ -56,6 +57,7 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
       <header class="page-head">
         <h1 tabIndex={-1}>{user.spec.username || user.spec.email}</h1>
         <PhaseOf user={user} />
+        <UserActions user={user} />
       </header>
       {problem && <Notice>{problem.message}</Notice>}
       <Tabs

@@ -1,0 +1,18 @@
+import { t } from '../text/text';
+import { Button } from '../ui/button';
+import { OwnPassword } from './own-password';
+import { logOut, readPerson } from './session';
+
+/** The form alone: nothing else is allowed until it is done. */
+export function PasswordDue() {
+  return (
+    <main class="start">
+      <h1>{t('password.due')}</h1>
+      <p class="muted measure">{t('password.dueWhy')}</p>
+      <OwnPassword onDone={() => void readPerson()} />
+      <Button kind="quiet" onClick={() => void logOut()}>
+        {t('shell.logOut')}
+      </Button>
+    </main>
+  );
+}

@@ -1,0 +1,49 @@
+import { signal } from '@preact/signals';
+import { useLoad } from '../api/load';
+import { t } from '../text/text';
+import { Button } from '../ui/button';
+import { Dialog } from '../ui/dialog';
+import type { MenuItem } from '../ui/menu';
+import { Skeleton } from '../ui/state';
+import { explain, inWords, may, type Right } from './rights';
+
+const asked = signal<Right>();
+
+/** An entry that what may not be done greys, and that then says why. */
+export const guarded = (rights: readonly Right[], item: MenuItem): MenuItem => {
+  const missing = rights.find((right) => may(right) === false);
+  if (missing === undefined) return item;
+  const askWhy = () => {
+    asked.value = missing;
+  };
+  return { ...item, isRefused: true, isDanger: false, act: askWhy };
+};
+
+/** Why something is greyed. */
+export function Why() {
+  const right = asked.value;
+  const load = useLoad(right && `why/${JSON.stringify(right)}`, (stop) => explain(right as Right, stop));
+  if (right === undefined) return null;
+  const close = () => {
+    asked.value = undefined;
+  };
+  const status = load.data.value;
+  const roles = status?.explanation && 'roles' in status.explanation ? status.explanation.roles.map(({ name }) => name) : [];
+  return (
+    <Dialog title={t('why.title')} onClose={close}>
+      <p>
+        {t('rights.needed')} <code>{inWords(right)}</code>
+      </p>
+      {status === undefined ? (
+        <Skeleton rows={1} />
+      ) : (
+        <p class="muted">{roles.length > 0 ? t('rights.roles', { roles: roles.join(', ') }) : status.reason || t('rights.noRole')}</p>
+      )}
+      <div class="buttons">
+        <Button kind="main" onClick={close}>
+          {t('action.close')}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,157 @@
+import { useSignal } from '@preact/signals';
+import { CircleSlash, Ellipsis, KeyRound, LockOpen, Pencil, Trash2 } from 'lucide';
+import { api, type Schemas } from '../../api/client';
+import { refetch } from '../../api/load';
+import { makePassword, sealed } from '../../api/password';
+import { asProblem } from '../../api/problem';
+import { OwnPassword } from '../../app/own-password';
+import { navigate } from '../../app/router';
+import { person } from '../../app/session';
+import { guarded } from '../../app/why';
+import { t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Copy } from '../../ui/copy';
+import { Dialog } from '../../ui/dialog';
+import { Field, Form } from '../../ui/form';
+import { Menu, type MenuItem } from '../../ui/menu';
+import { toast } from '../../ui/toast';
+import { setDisabled } from '../users/writes';
+import { EditUser } from './edit';
+
+type User = Schemas['User'];
+type Open = 'edit' | 'reset' | 'own' | 'delete' | undefined;
+
+/** What may be done with one user. */
+export function UserActions({ user }: { user: User }) {
+  const open = useSignal<Open>(undefined);
+  const { name } = user.metadata;
+  const isSelf = person.value?.ext.user === name;
+  const isLocal = ['', 'local'].includes(user.spec.connector_id);
+  const patch = { verb: 'patch', resource: 'users', name };
+  const close = () => {
+    open.value = undefined;
+  };
+  const show = (what: Open) => () => {
+    open.value = what;
+  };
+  async function change(isDisabled: boolean): Promise<void> {
+    try {
+      await setDisabled(name, isDisabled);
+      await refetch(`user/${name}`);
+      toast('ok', t(isDisabled ? 'user.disabledNow' : 'user.enabledNow', { name: called(user) }));
+    } catch (error) {
+      toast('bad', asProblem(error).message);
+    }
+  }
+  const isActive = user.status?.phase === 'Normal';
+  const items: MenuItem[] = [
+    isActive
+      ? guarded([patch], { label: t('user.disable'), icon: CircleSlash, act: () => void change(true) })
+      : guarded([patch], {
+          label: user.status?.phase === 'Locked' ? t('user.unlock') : t('user.enable'),
+          icon: LockOpen,
+          act: () => void change(false),
+        }),
+    ...(isLocal && isSelf ? [{ label: t('password.change'), icon: KeyRound, act: show('own') }] : []),
+    ...(isLocal && !isSelf
+      ? [
+          guarded([{ verb: 'update', resource: 'users', subresource: 'password', name }], {
+            label: t('user.reset'),
+            icon: KeyRound,
+            act: show('reset'),
+          }),
+        ]
+      : []),
+    guarded([{ verb: 'delete', resource: 'users', name }], {
+      label: t('user.delete'),
+      icon: Trash2,
+      isDanger: true,
+      isApart: true,
+      act: show('delete'),
+    }),
+  ];
+  return (
+    <div class="buttons">
+      <Button icon={Pencil} onClick={show('edit')}>
+        {t('user.edit')}
+      </Button>
+      <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />
+      {open.value === 'edit' && <EditUser user={user} onClose={close} />}
+      {open.value === 'reset' && <ResetPassword user={user} onClose={close} />}
+      {open.value === 'delete' && <DeleteUser user={user} onClose={close} />}
+      {open.value === 'own' && (
+        <Dialog title={t('password.change')} onClose={close}>
+          <OwnPassword
+            onCancel={close}
+            onDone={() => {
+              close();
+              toast('ok', t('password.changed'));
+            }}
+          />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+const called = ({ spec }: User): string => spec.username || spec.email;
+
+interface ActionProps {
+  user: User;
+  onClose: () => void;
+}
+
+function ResetPassword({ user, onClose }: ActionProps) {
+  const password = useSignal(makePassword());
+  const isDone = useSignal(false);
+  async function reset(): Promise<void> {
+    const path = { name: user.metadata.name };
+    await api.PATCH('/auth/v1/users/{name}', { params: { path }, body: { spec: { password: await sealed(password.value) } } });
+    isDone.value = true;
+    await refetch(`user/${path.name}`);
+  }
+  return (
+    <Dialog title={t('user.resetOf', { name: called(user) })} onClose={onClose}>
+      {isDone.value ? (
+        <>
+          <p>{t('user.resetDone')}</p>
+          <Copy text={password.value} label={t('users.password')} />
+          <div class="buttons">
+            <Button kind="main" onClick={onClose}>
+              {t('action.done')}
+            </Button>
+          </div>
+        </>
+      ) : (
+        <Form action={t('user.reset')} kind="danger" onSubmit={reset} onCancel={onClose}>
+          <p>{t('user.resetWhat')}</p>
+          <Field label={t('users.password')} name="spec.password" value={password} isCode isRequired />
+        </Form>
+      )}
+    </Dialog>
+  );
+}
+
+function DeleteUser({ user, onClose }: ActionProps) {
+  const typed = useSignal('');
+  const { name, uid } = user.metadata;
+  async function remove(): Promise<void> {
+    await api.DELETE('/auth/v1/users/{name}', { params: { path: { name } }, body: { preconditions: { uid } } });
+    toast('ok', t('user.deletedNow', { name: called(user) }));
+    navigate('/users');
+  }
+  return (
+    <Dialog title={t('user.deleteOf', { name: called(user) })} onClose={onClose}>
+      <Form
+        action={t('user.deleteOf', { name: called(user) })}
+        kind="danger"
+        onSubmit={remove}
+        onCancel={onClose}
+        isDisabled={typed.value.trim().toLowerCase() !== user.spec.email.toLowerCase()}
+      >
+        <p>{t('user.deleteWhat')}</p>
+        <Field label={t('user.deleteType', { email: user.spec.email })} name="name" value={typed} />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,148 @@
+/** Forms whose failures stand at their fields. */
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { createContext, h } from 'preact';
+import { useContext, useId } from 'preact/hooks';
+import { asProblem, type Problem } from '../api/problem';
+import { t } from '../text/text';
+import { Button } from './button';
+import { Causes, Notice } from './state';
+
+interface FormState {
+  problem: Problem | undefined;
+}
+
+const Current = createContext<FormState>({ problem: undefined });
+
+interface FormProps {
+  /** What the button says that it does. */
+  action: string;
+  kind?: 'main' | 'danger';
+  onSubmit: () => Promise<void>;
+  onCancel?: () => void;
+  isDisabled?: boolean;
+  children?: ComponentChildren;
+}
+
+export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = false, children }: FormProps) {
+  const problem = useSignal<Problem | undefined>(undefined);
+  const isBusy = useSignal(false);
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    if (isBusy.value || isDisabled) return;
+    isBusy.value = true;
+    problem.value = undefined;
+    try {
+      await onSubmit();
+    } catch (error) {
+      problem.value = asProblem(error);
+    } finally {
+      isBusy.value = false;
+    }
+  }
+  return (
+    <Current.Provider value={{ problem: problem.value }}>
+      <form class="form" onSubmit={(event) => void submit(event)}>
+        {children}
+        {problem.value && (
+          <Notice>
+            {problem.value.message}
+            <Causes of={problem.value} />
+          </Notice>
+        )}
+        <div class="buttons">
+          {onCancel && (
+            <Button kind="quiet" onClick={onCancel}>
+              {t('action.cancel')}
+            </Button>
+          )}
+          <Button kind={kind} type="submit" isBusy={isBusy.value} isDisabled={isDisabled}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Current.Provider>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  /** As the causes of a refusal name it. */
+  name: string;
+  value: Signal<string>;
+  type?: 'text' | 'email' | 'password' | 'date' | 'number' | 'search';
+  hint?: ComponentChildren;
+  isRequired?: boolean;
+  autocomplete?: string;
+  suggestions?: readonly string[];
+  children?: ComponentChildren;
+  isCode?: boolean;
+}
+
+/** A label, its input, what is wrong with it, and a hint. Children are options: then it is a choice. */
+export function Field(props: FieldProps) {
+  const { label, name, value, type = 'text', hint, isRequired, autocomplete = 'off', suggestions, children, isCode } = props;
+  const id = useId();
+  const { problem } = useContext(Current);
+  const wrong = problem?.causes.filter(({ field }) => field === name).map(({ message, reason }) => message || reason) ?? [];
+  const described = [hint !== undefined && `${id}hint`, wrong.length > 0 && `${id}wrong`].filter(Boolean).join(' ');
+  const shared = {
+    id,
+    value: value.value,
+    required: isRequired,
+    'aria-invalid': wrong.length > 0 ? ('true' as const) : undefined,
+    'aria-describedby': described || undefined,
+    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLSelectElement }) => {
+      value.value = currentTarget.value;
+    },
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children === undefined ? (
+        h('input', {
+          ...shared,
+          type,
+          autocomplete,
+          spellcheck: false,
+          class: isCode ? 'code' : '',
+          ...(suggestions && { list: `${id}list` }),
+        } as Record<string, unknown>)
+      ) : (
+        <select {...shared}>{children}</select>
+      )}
+      {suggestions && (
+        <datalist id={`${id}list`}>
+          {suggestions.map((suggestion) => (
+            <option key={suggestion} value={suggestion} />
+          ))}
+        </datalist>
+      )}
+      {wrong.map((message) => (
+        <p key={message} id={`${id}wrong`} class="wrong">
+          {message}
+        </p>
+      ))}
+      {hint !== undefined && (
+        <p id={`${id}hint`} class="muted small">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface CheckFieldProps {
+  label: ComponentChildren;
+  isChecked: boolean;
+  onChange: (isChecked: boolean) => void;
+  type?: 'checkbox' | 'radio';
+  name?: string;
+}
+
+export const CheckField = ({ label, isChecked, onChange, type = 'checkbox', name }: CheckFieldProps) => (
+  <label class="choice">
+    <input type={type} name={name} checked={isChecked} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
+    <span>{label}</span>
+  </label>
+);
