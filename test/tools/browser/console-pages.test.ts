@@ -22,6 +22,7 @@ interface Seen {
 const pages: readonly Seen[] = [
   { what: 'overview', role: 'manager', path: '/', text: 'Who you are' },
   { what: 'users', role: 'manager', path: '/users', text: 'Ada Admin' },
+  { what: 'new user', role: 'manager', path: '/users/new', text: 'Create the user' },
   { what: 'users that nothing matches', role: 'manager', path: '/users?q=none-of-these', text: 'No user matches the filter.' },
   { what: 'users for a person who may not list them', role: 'nobody', path: '/users', text: 'You may not see this.' },
   { what: 'a page that is not there', role: 'manager', path: '/nowhere', text: 'There is no page at this address' },

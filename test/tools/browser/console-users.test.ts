@@ -1,0 +1,205 @@
+/** What a manager of users does on the console, and what of it others may not. */
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { Demo, isLoggedIn, press, submitPassword } from './demo.ts';
+
+describe('users on the console', () => {
+  let browser: Browser;
+  let demo: Demo;
+  let visitor: Visitor;
+  let page: Page;
+
+  before(async () => {
+    browser = await startChromium();
+    demo = await Demo.start('--users', '30');
+    visitor = new Visitor(await browser.newContext());
+    page = await visitor.openTab();
+    await demo.logIn(page, 'manager', '/users');
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+
+  const link = (name: string) => page.getByRole('link', { name, exact: true });
+  const dialog = () => page.getByRole('dialog');
+
+  /** As the manager's token sees it, past the console. */
+  async function stored(email: string): Promise<{ spec: Record<string, unknown>; metadata: { name: string } } | undefined> {
+    const headers = { authorization: `Bearer ${demo.person('manager').token}` };
+    const answer = await fetch(`${demo.url}/auth/v2/users?search=${encodeURIComponent(email)}`, { headers });
+    return ((await answer.json()) as { items: { spec: Record<string, unknown>; metadata: { name: string } }[] }).items[0];
+  }
+
+  it('says at its field what is wrong, and keeps what was typed', async () => {
+    await page.goto(`${demo.url}/users`);
+    await page.getByRole('link', { name: 'New user' }).click();
+    await page.getByLabel('E-mail').fill('new.user@example.com');
+    await page.getByLabel('Password', { exact: true }).fill('short');
+    // The browser says of a refusal what it says of every failed request.
+    await press(page, 'Create the user');
+    await page.locator('.wrong').first().waitFor();
+
+    expect(await page.getByLabel('Password', { exact: true }).getAttribute('aria-invalid')).to.equal('true');
+    expect(await page.getByLabel('E-mail').inputValue()).to.equal('new.user@example.com');
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 422');
+    expect(await stored('new.user@example.com')).to.equal(undefined);
+  });
+
+  it('makes a user, who can log in', async () => {
+    // Who may not act as a group may not make members of it.
+    expect(await page.getByLabel('Developers (dev)').count()).to.equal(0);
+    await page.getByLabel('Password', { exact: true }).fill('a long enough passphrase');
+    await page.getByLabel('Name', { exact: true }).fill('Nele New');
+    await press(page, 'Create the user');
+    await page.getByText('Hand over the password now').waitFor();
+    const newcomer = await (await browser.newContext()).newPage();
+    await newcomer.goto(demo.url);
+    await press(newcomer, 'Log in');
+    await submitPassword(newcomer, { email: 'new.user@example.com', password: 'a long enough passphrase' });
+    await isLoggedIn(newcomer, 'new.user@example.com');
+    await newcomer.context().close();
+    await page.getByRole('link', { name: 'Open the user' }).click();
+    await page.getByRole('heading', { name: 'Nele New' }).waitFor();
+    expect(await stored('new.user@example.com')).to.nested.include({ 'spec.username': 'Nele New' });
+  });
+
+  it('makes a user with group and role in one go, for an administrator', async () => {
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'admin', '/users/new');
+    await tab.getByLabel('E-mail').fill('dev.new@example.com');
+    await tab.getByLabel('Developers (dev)').check();
+    await tab.getByLabel('Role', { exact: true }).fill('view');
+    await press(tab, 'Create the user');
+    await tab.locator('.steps', { hasText: 'Role view' }).waitFor();
+    expect(await tab.locator('.steps').textContent())
+      .to.contain('User dev.new@example.com')
+      .and.to.contain('Member of the group dev');
+    await tab.getByRole('link', { name: 'Open the user' }).click();
+    await tab.getByRole('link', { name: 'Roles' }).click();
+    await tab.getByRole('cell', { name: 'view', exact: true }).first().waitFor();
+
+    expect(other.complaints).to.deep.equal([]);
+    await other.leave();
+  });
+
+  it('disables and enables, and the state follows', async () => {
+    const act = async (name: string) => {
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name, exact: true }).click();
+    };
+    await act('Disable');
+    await page.locator('.page-head .phase', { hasText: 'Disabled' }).waitFor();
+    expect(await stored('new.user@example.com')).to.nested.include({ 'spec.is_disabled': true });
+    await act('Enable');
+    await page.locator('.page-head .phase', { hasText: 'Active' }).waitFor();
+  });
+
+  it('edits a name', async () => {
+    await press(page, 'Edit');
+    await dialog().getByLabel('Name', { exact: true }).fill('Nele Newer');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Nele Newer' }).waitFor();
+
+    expect(await stored('new.user@example.com')).to.nested.include({ 'spec.username': 'Nele Newer' });
+  });
+
+  it('resets a password and shows it once', async () => {
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Reset password' }).click();
+    const password = await dialog().getByLabel('Password', { exact: true }).inputValue();
+    expect(password).to.match(/^(\w{5}-){3}\w{5}$/);
+    await dialog().getByRole('button', { name: 'Reset password' }).click();
+    await dialog().getByText('The password is set.').waitFor();
+
+    expect(await dialog().locator('pre').textContent()).to.equal(password);
+    expect(await barriers(page)).to.deep.equal([]);
+    await dialog().getByRole('button', { name: 'Done' }).click();
+  });
+
+  it('deletes one only after the address was typed', async () => {
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    const button = dialog().getByRole('button', { name: 'Delete Nele Newer' });
+    expect(await button.getAttribute('aria-disabled')).to.equal('true');
+    await dialog().getByRole('textbox').fill('new.user@example.com');
+    await button.click();
+    await link('Ada Admin').waitFor();
+
+    expect(page.url()).to.equal(`${demo.url}/users`);
+    expect(await stored('new.user@example.com')).to.equal(undefined);
+  });
+
+  it('finds, filters and sorts, and the address says so', async () => {
+    await page.getByLabel('Search by name or e-mail').fill('person0');
+    await link('Person 001').waitFor();
+    await link('Ada Admin').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'E-mail' }).click();
+    await page.getByRole('button', { name: 'E-mail' }).click();
+    await page.locator('tbody tr').first().getByText('Person 030').waitFor();
+
+    expect(page.url()).to.equal(`${demo.url}/users?q=person0&sort=-email`);
+    await page.reload();
+    await page.locator('tbody tr').first().getByText('Person 030').waitFor();
+    await link('Person 030').click();
+    await page.getByRole('heading', { name: 'Person 030' }).waitFor();
+    await page.goBack();
+    await page.locator('tbody tr').first().getByText('Person 030').waitFor();
+    expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('person0');
+  });
+
+  it('deletes several at once, and says whom', async () => {
+    await page.goto(`${demo.url}/users?q=person00`);
+    await page.getByLabel('Select Person 001').check();
+    await page.getByLabel('Select Person 002').check();
+    await page.getByRole('region', { name: '2 selected' }).getByRole('button', { name: 'Delete' }).click();
+    expect(await dialog().textContent())
+      .to.contain('Person 001')
+      .and.to.contain('Person 002');
+    await dialog().getByRole('button', { name: 'Delete 2 users' }).click();
+    await dialog().getByText('Done for 2 users.').waitFor();
+    await dialog().getByRole('button', { name: 'Done' }).click();
+    await link('Person 001').waitFor({ state: 'detached' });
+
+    expect(await stored('person001@example.com')).to.equal(undefined);
+    expect(await stored('person003@example.com')).not.to.equal(undefined);
+  });
+
+  it('shows a change in its place, and keeps those that come waiting', async () => {
+    await page.goto(`${demo.url}/users?q=live`);
+    await page.getByText('No user matches the filter.').waitFor();
+    const headers = { authorization: `Bearer ${demo.person('manager').token}`, 'content-type': 'application/json' };
+    const spec = { email: 'live@example.com', username: 'Livia Live', password: 'a long enough passphrase' };
+    const answer = await fetch(`${demo.url}/auth/v1/users`, { method: 'POST', headers, body: JSON.stringify({ spec }) });
+    expect(answer.status).to.equal(201);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await link('Livia Live').waitFor();
+    const { name } = ((await answer.json()) as { metadata: { name: string } }).metadata;
+    await fetch(`${demo.url}/auth/v1/users/${name}`, { method: 'PATCH', headers, body: '{"spec":{"username":"Livia Later"}}' });
+    await link('Livia Later').waitFor();
+  });
+
+  it('greys for a viewer what they may not do, and says why', async () => {
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'viewer', '/users?q=jane');
+    await tab.getByRole('link', { name: 'Jane Doe', exact: true }).waitFor();
+    expect(await tab.getByRole('link', { name: 'New user' }).count()).to.equal(0);
+    expect(await tab.getByRole('checkbox').count()).to.equal(0);
+    await tab.getByRole('link', { name: 'Jane Doe', exact: true }).click();
+    await tab.getByRole('button', { name: 'More actions' }).click();
+    const entry = tab.getByRole('menuitem', { name: 'Delete' });
+    expect(await entry.getAttribute('aria-disabled')).to.equal('true');
+    await entry.click({ force: true });
+    await tab.getByRole('dialog').getByText('delete users.auth.platform.io').waitFor();
+
+    expect(await barriers(tab)).to.deep.equal([]);
+    expect(other.complaints).to.deep.equal([]);
+    await other.leave();
+  });
+});

@@ -1,0 +1,173 @@
+import { useSignal } from '@preact/signals';
+import { CircleAlert, CircleCheck, RefreshCw } from 'lucide';
+import { useEffect } from 'preact/hooks';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { useLoad } from '../../api/load';
+import { makePassword, sealed } from '../../api/password';
+import { asProblem } from '../../api/problem';
+import { Guarded } from '../../app/guarded';
+import { may, useRights } from '../../app/rights';
+import { href, navigate, setGuard } from '../../app/router';
+import { t } from '../../text/text';
+import { Button, LinkButton } from '../../ui/button';
+import { Copy } from '../../ui/copy';
+import { CheckField, Field, Form } from '../../ui/form';
+import { Icon } from '../../ui/icon';
+import { NamespaceChoice, roleNames } from '../../ui/role-choice';
+import { Notice } from '../../ui/state';
+import { type Step, stepsOf } from './steps';
+
+const createRight = { verb: 'create', resource: 'users' };
+const bindingRight = { verb: 'create', resource: 'userbindings' };
+const groupRight = { verb: 'patch', resource: 'groups' };
+/** Members of a group get what the group has. */
+const memberRight = (group: string) => ({ verb: 'impersonate', group: '', resource: 'groups', name: `local:${group}` });
+
+export function Page() {
+  useRights([createRight, bindingRight, groupRight]);
+  return (
+    <Guarded right={createRight} title={t('users.new')}>
+      <NewUser />
+    </Guarded>
+  );
+}
+
+interface Done {
+  step: Step;
+  problem?: string;
+}
+
+function NewUser() {
+  const [email, username, password, role] = [useSignal(''), useSignal(''), useSignal(makePassword()), useSignal('')];
+  const groups = useSignal<readonly string[]>([]);
+  const namespaces = useSignal<readonly string[]>([]);
+  const done = useSignal<readonly Done[]>([]);
+  const left = useSignal<readonly Step[] | undefined>(undefined);
+  const made = useSignal<Schemas['User'] | undefined>(undefined);
+  const known = useLoad(may(groupRight) ? 'groups/local' : undefined, (signal) =>
+    bodyOf(api.GET('/auth/v1/groups', { params: { query: { limit: 200 } }, signal })),
+  );
+  const local = known.data.value?.items.filter(({ spec }) => !spec.refConnector) ?? [];
+  useRights(local.map(({ metadata }) => memberRight(metadata.name)));
+  const open = local.filter(({ metadata }) => may(memberRight(metadata.name)));
+  const roles = useLoad(may(bindingRight) ? 'roles' : undefined, roleNames);
+  const isTouched = email.value !== '' && left.value === undefined;
+  useEffect(() => {
+    setGuard(isTouched ? () => confirm(t('form.leave')) : undefined);
+    return () => setGuard(undefined);
+  }, [isTouched]);
+
+  async function create(): Promise<void> {
+    // Tried first: what is wrong stands at its field before anything is made.
+    const spec = { email: email.value, username: username.value, password: await sealed(password.value) };
+    await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: { spec } });
+    const wish = { email: email.value, username: username.value, password: password.value, groups: groups.value, role: role.value };
+    left.value = stepsOf({ ...wish, namespaces: namespaces.value }, (user) => {
+      made.value = user;
+    });
+    await go();
+  }
+  /** To the first step that fails. */
+  async function go(): Promise<void> {
+    for (const step of left.value ?? []) {
+      try {
+        await step.run();
+        done.value = [...done.value.filter(({ problem }) => problem === undefined), { step }];
+        left.value = left.value?.filter((other) => other !== step);
+      } catch (error) {
+        done.value = [...done.value.filter(({ problem }) => problem === undefined), { step, problem: asProblem(error).message }];
+        return;
+      }
+    }
+  }
+
+  return (
+    <section class="page narrow">
+      <p class="crumb">
+        <a href={href('/users')}>{t('users.title')}</a>
+      </p>
+      <header class="page-head">
+        <h1 tabIndex={-1}>{t('users.new')}</h1>
+      </header>
+      {left.value === undefined ? (
+        <Form action={t('users.create')} onSubmit={create} onCancel={() => navigate('/users')}>
+          <Field label={t('users.email')} name="spec.email" type="email" value={email} isRequired hint={t('users.emailHint')} />
+          <Field label={t('users.name')} name="spec.username" value={username} />
+          <Field
+            label={t('users.password')}
+            name="spec.password"
+            value={password}
+            isRequired
+            isCode
+            autocomplete="new-password"
+            hint={t('users.passwordHint')}
+          />
+          {open.length > 0 && (
+            <fieldset>
+              <legend>{t('users.groups')}</legend>
+              {open.map(({ metadata, spec }) => (
+                <CheckField
+                  key={metadata.name}
+                  label={spec.displayName ? `${spec.displayName} (${metadata.name})` : metadata.name}
+                  isChecked={groups.value.includes(metadata.name)}
+                  onChange={(isChecked) => {
+                    groups.value = isChecked ? [...groups.value, metadata.name] : groups.value.filter((name) => name !== metadata.name);
+                  }}
+                />
+              ))}
+            </fieldset>
+          )}
+          {may(bindingRight) && (
+            <>
+              <Field
+                label={t('users.role')}
+                name="spec.roleRef"
+                value={role}
+                suggestions={roles.data.value ?? []}
+                hint={t('users.roleHint')}
+              />
+              {role.value && <NamespaceChoice chosen={namespaces} />}
+            </>
+          )}
+        </Form>
+      ) : (
+        steps()
+      )}
+    </section>
+  );
+
+  function steps() {
+    const isWhole = left.value?.length === 0;
+    return (
+      <>
+        <ul class="steps" aria-live="polite">
+          {done.value.map(({ step, problem }) => (
+            <li key={step.name + step.what} class={problem === undefined ? 'ok' : 'bad'}>
+              <Icon of={problem === undefined ? CircleCheck : CircleAlert} />
+              <span>{t(`step.${step.name}`, { what: step.what })}</span>
+              {problem !== undefined && <Notice>{problem}</Notice>}
+            </li>
+          ))}
+        </ul>
+        {made.value && (
+          <>
+            <p>{t('users.handOver')}</p>
+            <Copy text={`${email.value}\n${password.value}`} label={t('users.password')} />
+          </>
+        )}
+        <div class="buttons">
+          {!isWhole && (
+            <Button icon={RefreshCw} onClick={() => void go()}>
+              {t('state.retry')}
+            </Button>
+          )}
+          {made.value && (
+            <LinkButton to={`/users/${made.value.metadata.name}`} kind="main">
+              {t('users.open')}
+            </LinkButton>
+          )}
+        </div>
+      </>
+    );
+  }
+}

@@ -1,0 +1,116 @@
+import { useSignal } from '@preact/signals';
+import { CircleSlash, LockOpen, Trash2, X } from 'lucide';
+import { t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { Form } from '../../ui/form';
+import { Notice } from '../../ui/state';
+import type { User } from './query';
+import { deleteUsers, each, type Outcome, setDisabled } from './writes';
+
+interface SelectionProps {
+  users: readonly User[];
+  mayPatch: boolean;
+  mayDelete: boolean;
+  onClear: () => void;
+  onDone: () => void;
+}
+
+type Act = 'disable' | 'enable' | 'delete';
+
+/** What may be done with all that are selected. Each button says with how many. */
+export function Selection({ users, mayPatch, mayDelete, onClear, onDone }: SelectionProps) {
+  const act = useSignal<Act | undefined>(undefined);
+  const count = users.length;
+  const choose = (chosen: Act | undefined) => () => {
+    act.value = chosen;
+  };
+  return (
+    <section class="selection" aria-label={t('users.selected', { count })}>
+      <strong>{t('users.selected', { count })}</strong>
+      {mayPatch && (
+        <>
+          <Button icon={CircleSlash} onClick={choose('disable')}>
+            {t('user.disable')}
+          </Button>
+          <Button icon={LockOpen} onClick={choose('enable')}>
+            {t('user.enable')}
+          </Button>
+        </>
+      )}
+      {mayDelete && (
+        <Button icon={Trash2} kind="danger" onClick={choose('delete')}>
+          {t('user.delete')}
+        </Button>
+      )}
+      <Button icon={X} kind="quiet" label={t('users.clearSelection')} onClick={onClear} />
+      {act.value && <Bulk act={act.value} users={users} onClose={choose(undefined)} onClear={onClear} onDone={onDone} />}
+    </section>
+  );
+}
+
+const shownNames = 8;
+
+interface BulkProps {
+  act: Act;
+  users: readonly User[];
+  onClose: () => void;
+  onClear: () => void;
+  onDone: () => void;
+}
+
+/** Says whom it is about before, and what became of each after. */
+function Bulk({ act, users, onClose, onClear, onDone }: BulkProps) {
+  const outcomes = useSignal<readonly Outcome[] | undefined>(undefined);
+  const count = users.length;
+  const nameOf = (name: string) => {
+    const found = users.find(({ metadata }) => metadata.name === name);
+    return found ? found.spec.username || found.spec.email : name;
+  };
+  async function run(): Promise<void> {
+    const names = users.map(({ metadata }) => metadata.name);
+    outcomes.value = act === 'delete' ? await deleteUsers(names) : await each(names, (name) => setDisabled(name, act === 'disable'));
+    onDone();
+  }
+  const title = t(`users.${act}`, { count });
+  const failed = outcomes.value?.filter(({ message }) => message !== undefined) ?? [];
+  if (outcomes.value === undefined)
+    return (
+      <Dialog title={title} onClose={onClose}>
+        <Form action={title} kind={act === 'enable' ? 'main' : 'danger'} onSubmit={run} onCancel={onClose}>
+          <ul class="chips">
+            {users.slice(0, shownNames).map(({ metadata, spec }) => (
+              <li key={metadata.uid} class="chip">
+                {spec.username || spec.email}
+              </li>
+            ))}
+            {count > shownNames && <li class="chip">{t('users.more', { count: count - shownNames })}</li>}
+          </ul>
+          {act === 'delete' && <p>{t('user.deleteWhat')}</p>}
+          {act === 'disable' && <p>{t('user.disableWhat')}</p>}
+        </Form>
+      </Dialog>
+    );
+  return (
+    <Dialog title={title} onClose={onClear}>
+      <p>{t('users.done', { count: outcomes.value.length - failed.length })}</p>
+      {failed.length > 0 && (
+        <Notice>
+          {t('users.failed', { count: failed.length })}
+          <ul class="causes">
+            {failed.map(({ name, message }) => (
+              <li key={name}>
+                <strong>{nameOf(name)}</strong>: {message}
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      <div class="buttons">
+        <Button kind="main" onClick={onClear}>
+          {t('action.done')}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
