@@ -89,7 +89,7 @@ export function sendJson(ctx: Context, json: string): void {
 
 /** Answers with a page: as one text, or piece by piece as the caller reads it. It has no ETag: a page is of its moment. */
 export function sendPage(ctx: Context, page: Page): void {
-  const isIndented = ctx.query.pretty === 'true';
+  const isIndented = ctx.querystring.includes('pretty=true') && ctx.query.pretty === 'true';
   ctx.type = 'application/json; charset=utf-8';
   if (page.warning !== undefined) ctx.append('Warning', warningHeaders([page.warning]));
   if (!page.isHeld) ctx.body = Readable.from(page.chunks({ isIndented }), { objectMode: false, highWaterMark: chunkLength });

@@ -142,7 +142,7 @@ export function consoleOperations(service: ConsoleService): Operation[] {
       },
       async handle({ ctx }) {
         const path = staticPath(ctx.originalUrl, service.basePath);
-        const file = service.staticFiles.find(path, namesHtml(ctx));
+        const file = service.staticFiles.find(path, () => namesHtml(ctx));
         if (file === undefined) throw unknownPath();
         if (file.isHtml) ctx.vary('Accept');
         await sendStaticFile(ctx, file, service.contentSecurityPolicy);

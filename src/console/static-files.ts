@@ -87,14 +87,14 @@ export class StaticFiles {
   /**
    * The file of a path as `staticPath` gives it; for a page that is missing, where a page is wanted, the index that stands for it.
    *
-   * @param wantsPage whether the request names `text/html` among what it accepts
+   * @param wantsPage asked where there is no such file: whether the request names `text/html` among what it accepts
    */
-  find(path: string, wantsPage: boolean): StaticFile | undefined {
+  find(path: string, wantsPage: () => boolean): StaticFile | undefined {
     const file = this.#set.files.get(path) ?? this.#previous?.get(path);
     if (file !== undefined) return file;
     const segments = path.split('/').filter((segment) => segment !== '');
     if (this.#set.directories.has(segments.join('/'))) return this.#indexOf(segments);
-    if (!wantsPage || segments.at(-1)?.includes('.')) return undefined;
+    if (segments.at(-1)?.includes('.') || !wantsPage()) return undefined;
     if (!this.#options.recurveIndex) return this.#indexOf([]);
     for (let length = segments.length - 1; length >= 0; length -= 1) {
       const index = this.#indexOf(segments.slice(0, length));

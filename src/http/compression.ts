@@ -31,6 +31,8 @@ let underWay = 0;
  * @returns undefined for an answer that is sent as it is
  */
 export function chooseEncoding(ctx: Context): Encoding | undefined {
+  // What Koa would make a text of when it answers, it makes one of here.
+  if (isPlain(ctx.body) && !ctx.headerSent && isText(ctx)) ctx.body = JSON.stringify(ctx.body);
   if (isShort(ctx.body) || !isText(ctx) || ctx.headerSent || ctx.response.get('Content-Encoding')) return undefined;
   const body = asBytes(ctx.body);
   if (!Buffer.isBuffer(body) && !(body instanceof Readable)) return undefined;
@@ -56,11 +58,10 @@ const isShort = (body: unknown): boolean =>
 
 const isText = (ctx: Context): boolean => ctx.status < 300 && ctx.response.is('json', 'yaml') !== false;
 
-function asBytes(body: unknown): unknown {
-  if (typeof body === 'string') return Buffer.from(body);
-  const isObject = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !(body instanceof Readable);
-  return isObject ? Buffer.from(JSON.stringify(body)) : body;
-}
+const asBytes = (body: unknown): unknown => (typeof body === 'string' ? Buffer.from(body) : body);
+
+const isPlain = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !(body instanceof Readable);
 
 const isMade = (body: Buffer | Readable, encoding: Encoding): boolean => Buffer.isBuffer(body) && made.get(body)?.has(encoding) === true;
 

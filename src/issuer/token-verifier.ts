@@ -75,6 +75,8 @@ export type LogoutClaims = z.output<typeof logoutSchema>;
 export class TokenVerifier {
   readonly #options: TokenVerifierOptions;
   readonly #verified = new LRUCache<string, VerifiedToken>(atMost(maxVerified));
+  /** Tokens that do not name our issuer, and never will: to find that out, each has to be decoded. */
+  readonly #foreign = new LRUCache<string, true>(atMost(maxVerified));
 
   constructor(options: TokenVerifierOptions) {
     this.#options = options;
@@ -91,7 +93,7 @@ export class TokenVerifier {
     const key = hash('sha256', token, 'base64url');
     const known = this.#verified.get(key);
     if (known !== undefined && this.#seconds() < known.claims.exp) return known;
-    if (!this.#isOurs(token)) return 'not ours';
+    if (this.#foreign.has(key) || !this.#isOurs(token, key)) return 'not ours';
     const verified = await (isSent ? this.#told('bearer token', token, () => this.#bearer(token)) : this.#bearer(token));
     if (this.#seconds() < verified.claims.exp) this.#verified.set(key, verified);
     return verified;
@@ -159,7 +161,7 @@ export class TokenVerifier {
   }
 
   /** By a claim that nothing has proved yet: it only decides who judges. */
-  #isOurs(token: string): boolean {
+  #isOurs(token: string, key: string): boolean {
     const { rules, refusals } = this.#options;
     try {
       const { iss } = decodeJwt(token);
@@ -168,6 +170,7 @@ export class TokenVerifier {
           'bearer token',
           new TokenRefusal('IssuerMismatch', 'iss is another', { name: 'iss', given: iss, expected: rules.issuer }),
         );
+      else if (iss !== rules.issuer) this.#foreign.set(key, true);
       return iss === rules.issuer;
     } catch {
       return false;
