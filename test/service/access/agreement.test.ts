@@ -1,21 +1,14 @@
 /** 2,000 questions; `npm run soak:rbac` asks 100,000 of the real API server. */
+
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
-import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { describe, it } from 'mocha';
+import { apiServer } from '../../support/api-server.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { AgreementCheck } from './agreement.ts';
 
 describe('what the watched roles say', () => {
-  let cluster: OwnApiServer;
-  let check: AgreementCheck;
-
-  before(async () => {
-    cluster = await apiServer();
-    check = await AgreementCheck.start(cluster);
-  });
-  after(async () => {
-    await check?.stop();
-    await cluster?.stop();
-  });
+  const cluster = forSuite(() => apiServer());
+  const check = forSuite(() => AgreementCheck.start(cluster));
 
   for (const seed of [1, Math.floor(Math.random() * 1_000_000)]) {
     it(`is what the API server says, to 1,000 questions by chance (seed ${seed})`, async () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { Fault } from '../../cluster/faults/fault-proxy.ts';
-import { FaultProxy, type ProxiedRequest } from '../../cluster/faults/fault-proxy.ts';
+import type { Fault, ProxiedRequest } from '../../cluster/faults/fault-proxy.ts';
 import type { Person } from '../../support/api-server.ts';
+import { startFaultyServer } from '../../support/faulty-server.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
 
 const path = '/auth/v1/selfsubjectaccessreviews';
 /** Beside the one that a test waits for. */
@@ -30,20 +30,14 @@ class Held {
 }
 
 describe('LIM-11 what one caller may ask the API server at a time', () => {
-  let server: TestServer;
-  let proxy: FaultProxy;
+  const server = forSuite(() =>
+    startFaultyServer({ config: { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout: '120s' } } }),
+  );
 
   before(async () => {
-    server = await startServer({
-      async between({ url, certificateAuthority, serving }) {
-        proxy = await FaultProxy.start({ target: url, certificateAuthority, serving });
-        return proxy;
-      },
-    });
     await grant(server.kubernetes, 'viewer', 'view');
   });
-  after(() => server.stop());
-  afterEach(() => proxy.mend());
+  afterEach(() => server.faults.mend());
 
   let asked = 0;
   const question = (namespace?: string) => {
@@ -72,7 +66,7 @@ describe('LIM-11 what one caller may ask the API server at a time', () => {
 
   it('is bounded for 100 batches of 100, beyond a queue they are 429, and others are answered meanwhile', async () => {
     const held = new Held();
-    proxy.inject(held.fault, await isOf('viewer'));
+    server.faults.inject(held.fault, await isOf('viewer'));
     const batches = Array.from({ length: 100 }, () => batch('viewer'));
     const refused = await Promise.race(batches);
     expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([429, '1']);
@@ -89,7 +83,7 @@ describe('LIM-11 what one caller may ask the API server at a time', () => {
 
   it('is bounded where the answers are explained', async () => {
     const held = new Held();
-    proxy.inject(held.fault, await isOf('nobody'));
+    server.faults.inject(held.fault, await isOf('nobody'));
     const batches = Array.from({ length: 10 }, () => batch('nobody', { query: '?explain=true' }));
     while (held.most < atOnce) expect((await single('bob')).status).to.equal(201);
     expect((await batch('bob')).status).to.equal(201);
@@ -100,7 +94,7 @@ describe('LIM-11 what one caller may ask the API server at a time', () => {
 
   it('does not wait any more for a caller who has gone away', async () => {
     const held = new Held();
-    proxy.inject(held.fault, await isOf('alice'));
+    server.faults.inject(held.fault, await isOf('alice'));
     const leaving = new AbortController();
     const gone = Array.from({ length: 20 }, () => batch('alice', { signal: leaving.signal }).catch(() => undefined));
     while (held.most < atOnce) expect((await single('bob')).status).to.equal(201);

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { z } from 'zod';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { aBinding, accountToken, aNamespace, aRole, bindingPath, podRule, rbacGroup } from './objects.ts';
 
 const paths = ['/auth/v1/selfsubjectaccessreviews', '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews'] as const;
@@ -23,7 +24,7 @@ const mayGet = (resourceNames: string[], resource = 'clusterroles') => ({
 });
 
 describe('?explain=true on access reviews', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   const post = (spec: object, as: Person | { token: string } = 'alice', query = '?explain=true', path: string = paths[0]) =>
     server.request(`${path}${query}`, { method: 'POST', ...(typeof as === 'string' ? { as } : as), body: { spec } });
@@ -40,7 +41,6 @@ describe('?explain=true on access reviews', () => {
     );
 
   before(async () => {
-    server = await startServer();
     await server.kubernetes.apply(
       aNamespace('shop'),
       aNamespace('vault'),
@@ -60,7 +60,6 @@ describe('?explain=true on access reviews', () => {
     );
     await explained(pods('list', 'shop'), true);
   });
-  after(() => server.stop());
 
   it('names the binding, the role and the rule that allow it, on both paths', async () => {
     for (const path of paths) {
@@ -178,11 +177,7 @@ describe('?explain=true on access reviews', () => {
 });
 
 describe('without features.explain', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({ config: { features: { explain: false } } });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer({ config: { features: { explain: false } } }));
 
   it('the parameter is as unknown as any', async () => {
     for (const query of ['?explain=true', '?explain=maybe']) {

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant, revoke } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aBinding } from '../bindings/support.ts';
 import { aGroup } from '../groups/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
@@ -101,7 +102,14 @@ const answersToAdmin = (path: string) => [
 ];
 
 describe('what guards an operation', () => {
-  let server: TestServer;
+  const server = forSuite(() =>
+    startServer({
+      config: {
+        kubernetes: { accessCache: '5s' },
+        server: { publicURL: 'http://console.test' },
+      },
+    }),
+  );
 
   const isAllowed = async (as: Person) => {
     const response = await server.request(review, { method: 'POST', as, body: mayListUsers });
@@ -109,12 +117,6 @@ describe('what guards an operation', () => {
   };
 
   before(async () => {
-    server = await startServer({
-      config: {
-        kubernetes: { accessCache: '5s' },
-        server: { publicURL: 'http://console.test' },
-      },
-    });
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await server.kubernetes.apply(aUser('jane@example.com'), aGroup(jane), aBinding(jane));
     await eventually(
@@ -130,7 +132,6 @@ describe('what guards an operation', () => {
       ({ status }) => status === 200,
     );
   });
-  after(() => server.stop());
 
   for (const { path, stranger, ...rest } of guarded) {
     it(`AUZ-08 ${rest.method} ${path.replace(jane, '{name}')} is 401 without a token and with a bad one, and ${stranger} for a stranger`, async () => {

@@ -1,76 +1,20 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { afterEach, before, describe, it } from 'mocha';
 import { z } from 'zod';
-import { FaultProxy, type ProxiedRequest, refuse } from '../../cluster/faults/fault-proxy.ts';
+import { type ProxiedRequest, refuse } from '../../cluster/faults/fault-proxy.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startFaultyServer } from '../../support/faulty-server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { failure, isReview, list, listPods, opinion, path } from './namespaces-support.ts';
 import { aBinding, accountToken, aNamespace, aRole, bindingPath, podRule, rbacGroup } from './objects.ts';
-
-const path = '/auth/v1/namespaces';
-const listPods = `${path}?verb=list&resource=pods`;
-
-const item = z.strictObject({
-  metadata: z.strictObject({
-    name: z.string(),
-    labels: z.record(z.string(), z.string()),
-    creationTimestamp: z.iso.datetime(),
-    deletionTimestamp: z.iso.datetime().optional(),
-  }),
-});
-const list = z.strictObject({
-  apiVersion: z.literal('v1'),
-  kind: z.literal('NamespaceList'),
-  metadata: z.strictObject({ resourceVersion: z.string(), continue: z.string(), remainingItemCount: z.int() }),
-  total: z.int(),
-  items: z.array(item),
-});
-const failure = z.looseObject({
-  kind: z.literal('Status'),
-  code: z.number(),
-  reason: z.string(),
-  details: z.looseObject({ causes: z.array(z.looseObject({ field: z.string(), reason: z.string() })).optional() }).optional(),
-});
 
 type As = Person | { token: string };
 
-const startWithProxy = async (config = {}) => {
-  const proxies: FaultProxy[] = [];
-  const server = await startServer({
-    config,
-    async between({ url, certificateAuthority, serving }) {
-      const proxy = await FaultProxy.start({ target: url, certificateAuthority, serving });
-      proxies.push(proxy);
-      return proxy;
-    },
-  });
-  const [proxy] = proxies;
-  if (proxy === undefined) throw new Error('no proxy was started');
-  return { server, proxy };
-};
-
-const isReview = ({ path: asked }: ProxiedRequest) => asked.endsWith('/selfsubjectaccessreviews');
-
-/** Another authorizer, whose opinion on a namespace comes before the answer of RBAC. */
-const opinion = (proxy: FaultProxy, about: (attributes: Record<string, string>) => boolean | undefined) =>
-  proxy.inject(
-    ({ pass, response }) =>
-      pass((answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () => {
-          const review = JSON.parse(Buffer.concat(chunks).toString());
-          const allowed = about(review.spec?.resourceAttributes ?? {});
-          if (allowed !== undefined) review.status = { allowed, ...(!allowed && { denied: true }) };
-          response.writeHead(answer.statusCode ?? 500, { 'content-type': 'application/json' }).end(JSON.stringify(review));
-        });
-      }),
-    isReview,
-  );
+const merge = { 'content-type': 'application/merge-patch+json' };
 
 describe('GET /auth/v1/namespaces', () => {
-  let server: TestServer;
-  let proxy: FaultProxy;
+  const server = forSuite(() => startFaultyServer());
 
   const get = (query = '', as: As = 'alice') =>
     server.request(query.startsWith('/') ? query : `${listPods}${query}`, typeof as === 'string' ? { as } : as);
@@ -88,7 +32,6 @@ describe('GET /auth/v1/namespaces', () => {
     );
 
   before(async () => {
-    ({ server, proxy } = await startWithProxy());
     await server.kubernetes.apply(
       ...['blue', 'green', 'red', 'secret', 'yellow'].map((name) => aNamespace(name, { team: name, zone: name === 'red' ? 'x' : 'y' })),
       aRole('pod-viewer', [podRule(['get', 'list'])]),
@@ -114,7 +57,6 @@ describe('GET /auth/v1/namespaces', () => {
       (given) => given.includes('secret'),
     );
   });
-  after(() => server.stop());
 
   it('tells whoever may not list namespaces in which he may do it, with name and labels and nothing more', async () => {
     const { total, items, metadata } = await ask();
@@ -264,14 +206,14 @@ describe('GET /auth/v1/namespaces', () => {
   });
 
   describe('where RBAC is not the only authorizer', () => {
-    afterEach(() => proxy.mend());
+    afterEach(() => server.faults.mend());
 
     it('never shows a namespace that another one denies, nor counts it', async () => {
       await eventually(
         () => names('&limit=2', 'viewer'),
         (given) => given.length === 2,
       );
-      opinion(proxy, ({ namespace }) => (namespace === 'red' ? false : undefined));
+      opinion(server.faults, ({ namespace }) => (namespace === 'red' ? false : undefined));
       await untilNames(['blue', 'yellow']);
       expect((await ask()).total).to.equal(2);
       // Of a person with one token what was allowed before is kept for `accessCache`.
@@ -283,7 +225,9 @@ describe('GET /auth/v1/namespaces', () => {
     });
 
     it('finds what another one allows', async () => {
-      opinion(proxy, ({ namespace, verb }) => (namespace !== undefined && namespace !== 'secret' && verb === 'watch' ? true : undefined));
+      opinion(server.faults, ({ namespace, verb }) =>
+        namespace !== undefined && namespace !== 'secret' && verb === 'watch' ? true : undefined,
+      );
 
       const found = await names(`${path}?verb=watch&resource=pods`, 'nobody');
       expect(found).to.include.members(['blue', 'default', 'red']);
@@ -291,7 +235,7 @@ describe('GET /auth/v1/namespaces', () => {
     });
 
     it('takes the word of one that allows everything, but for what it denies', async () => {
-      opinion(proxy, ({ namespace, verb }) => (verb === 'patch' ? namespace !== 'secret' : undefined));
+      opinion(server.faults, ({ namespace, verb }) => (verb === 'patch' ? namespace !== 'secret' : undefined));
 
       const found = await names(`${path}?verb=patch&resource=pods`, 'nobody');
       expect(found).to.include.members(['blue', 'default', 'red']);
@@ -300,14 +244,14 @@ describe('GET /auth/v1/namespaces', () => {
   });
 
   describe('when reviews fail', () => {
-    afterEach(() => proxy.mend());
+    afterEach(() => server.faults.mend());
 
     for (const [name, code, reason] of [
       ['cannot be made', 500, 'ServiceUnavailable'],
       ['are not allowed', 403, 'Forbidden'],
     ] as const) {
       it(`AUZ-11 tells nothing if they ${name}`, async () => {
-        proxy.inject(refuse(code, reason), isReview);
+        server.faults.inject(refuse(code, reason), isReview);
         const response = await get(`${path}?verb=get&resource=secrets${code}`);
 
         expect(response.status).to.equal(code === 500 ? 503 : 403);
@@ -317,7 +261,7 @@ describe('GET /auth/v1/namespaces', () => {
 
     it('AUZ-11 tells nothing if one of many fails', async () => {
       const seen: ProxiedRequest[] = [];
-      proxy.inject(refuse(500, 'InternalError'), (request) => isReview(request) && seen.push(request) === 5);
+      server.faults.inject(refuse(500, 'InternalError'), (request) => isReview(request) && seen.push(request) === 5);
       const response = await get(`${path}?verb=get&resource=pods`, 'viewer');
 
       expect([response.status, failure.parse(await response.json()).reason]).to.deep.equal([503, 'ServiceUnavailable']);
@@ -326,166 +270,14 @@ describe('GET /auth/v1/namespaces', () => {
   });
 });
 
-describe('GET /auth/v1/namespaces of many', () => {
-  let server: TestServer;
-  let proxy: FaultProxy;
-  const many = Array.from({ length: 130 }, (_, index) => `many-${String(index).padStart(3, '0')}`);
-
-  /** One for each person: what is kept is kept under the token. */
-  const tokens = new Map<Person, string>();
-  const ask = async (query: string, as: Person = 'viewer') => {
-    const token = tokens.get(as) ?? (await server.token(as));
-    tokens.set(as, token);
-    const response = await server.request(`${path}?resource=pods${query}`, { token });
-    const body = await response.json();
-    expect(response.status, JSON.stringify(body)).to.equal(200);
-    return list.parse(body);
-  };
-  const namesOf = ({ items }: z.output<typeof list>) => items.map(({ metadata }) => metadata.name);
-  const reviews = () => proxy.requests.filter(isReview).length;
-
-  before(async () => {
-    ({ server, proxy } = await startWithProxy({ kubernetes: { accessCache: '5s' } }));
-    await server.kubernetes.apply(
-      ...many.map((name) => aNamespace(name)),
-      aRole('pod-viewer', [podRule(['get', 'list', 'watch', 'patch'])]),
-      aBinding('viewer-all', { role: 'pod-viewer', to: 'User:viewer' }),
-      aBinding('bob-one', { role: 'pod-viewer', to: 'User:bob', namespace: 'many-129' }),
-    );
-    await eventually(
-      () => ask('&verb=get', 'bob'),
-      ({ total }) => total === 1,
-    );
-    await eventually(
-      () => ask('&verb=get&limit=1'),
-      ({ total }) => total >= 130,
-    );
-  });
-  after(() => server.stop());
-  afterEach(() => proxy.mend());
-
-  it('asks the API server about those that it shows, and a few more, and not at all while it knows', async () => {
-    const reviewsFor = async (query: string) => {
-      proxy.forgetRequests();
-      await ask(query);
-      return reviews();
-    };
-    // Roles have just changed: until that has settled answers are kept for a second only.
-    await eventually(
-      () => reviewsFor('&verb=get&limit=20'),
-      (count) => count === 0,
-    );
-    expect(await reviewsFor('&verb=list&limit=20')).to.be.within(20, 20 + 1 + 16);
-    expect((await ask('&verb=list&limit=20')).total).to.be.at.least(130);
-    expect(await reviewsFor('&verb=list&limit=20')).to.equal(0);
-    proxy.forgetRequests();
-    expect(await ask('&verb=list&limit=20', 'bob')).to.have.property('total', 1);
-    expect(reviews()).to.be.within(2, 1 + 16);
-  });
-
-  it('never shows a namespace that another authorizer denies, and counts without it from then on', async () => {
-    const { total } = await ask('&verb=watch&limit=1');
-    opinion(proxy, ({ namespace, verb }) => (namespace === 'many-077' && verb === 'patch' ? false : undefined));
-    const shown: string[] = [];
-    for (let page = 1; page <= 4; page += 1) shown.push(...namesOf(await ask(`&verb=patch&limit=50&page=${page}`)));
-    expect(shown).to.include.members(many.filter((name) => name !== 'many-077'));
-    expect(shown).not.to.include('many-077');
-    expect((await ask('&verb=patch&limit=1')).total).to.equal(total - 1);
-    expect(namesOf(await ask('&verb=patch&filterBy=name,many-077'))).to.deep.equal([]);
-  });
-
-  it('asks about every one where another authorizer allows more', async () => {
-    opinion(proxy, ({ namespace, verb }) =>
-      verb === 'watch' ? namespace?.startsWith('many-') === true && namespace !== 'many-001' : undefined,
-    );
-
-    const { total, items } = await ask('&verb=watch&limit=3&filterBy=name,many-00', 'nobody');
-    expect([total, items.map(({ metadata }) => metadata.name)]).to.deep.equal([9, ['many-000', 'many-002', 'many-003']]);
-  });
-
-  it('LIM-11 lets nobody keep others from lists that take all reviews', async () => {
-    /** Where roles say nothing: one for each whether it is everywhere, and the sample. */
-    const beforeAll = 1 + 8;
-    const release = Promise.withResolvers<void>();
-    const verbs = ['get', 'list', 'watch', 'create'];
-    const answerThose = (beyond: (answer: () => void, fail: () => void) => void, asks: (request: ProxiedRequest) => boolean) => {
-      const seen = new Map<string, number>();
-      proxy.inject(
-        ({ pass, response }) =>
-          pass((answer) => {
-            const chunks: Buffer[] = [];
-            answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-            answer.on('end', () => {
-              const review = JSON.parse(Buffer.concat(chunks).toString());
-              const { verb, namespace = '' } = review.spec.resourceAttributes;
-              review.status = { allowed: namespace.startsWith('many-') };
-              const count = (seen.get(verb) ?? 0) + 1;
-              seen.set(verb, count);
-              const reply = () => response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(review));
-              if (count <= beforeAll) reply();
-              else beyond(reply, () => response.writeHead(500).end());
-            });
-          }),
-        (request) => isReview(request) && asks(request),
-      );
-    };
-    const statusOf = async (verb: string, token: string) => (await server.request(`${path}?resource=pods&verb=${verb}`, { token })).status;
-    const [greedy, other] = [await server.token('alice'), await server.token('carol')];
-    const isGreedy = ({ headers }: ProxiedRequest) => headers.authorization === `Bearer ${greedy}`;
-    // What the roles do not tell is known from here on, and no list of it.
-    answerThose((_reply, fail) => fail(), isGreedy);
-    for (const verb of verbs) expect(await statusOf(verb, greedy)).to.be.at.least(500);
-    proxy.mend();
-
-    let held = 0;
-    proxy.inject(
-      ({ pass }) => {
-        held += 1;
-        void release.promise.then(() => pass());
-      },
-      (request) => isReview(request) && isGreedy(request),
-    );
-    answerThose(
-      (reply) => reply(),
-      (request) => !isGreedy(request),
-    );
-    const theirs = verbs.map((verb) => statusOf(verb, greedy));
-    await eventually(
-      async () => held,
-      (count) => count >= 16,
-    );
-    expect(await statusOf('delete', other)).to.equal(200);
-    release.resolve();
-    for (const status of await Promise.all(theirs)) expect(status).to.equal(200);
-  });
-
-  it('AUZ-11 says so if the API server is gone', async () => {
-    await server.relay.cut();
-    const response = await server.request(`${path}?verb=create&resource=pods`, { as: 'viewer' });
-
-    expect(response.status).to.equal(503);
-    expect(response.headers.get('retry-after')).to.match(/^\d+$/);
-    expect(failure.parse(await response.json()).reason).to.equal('ServiceUnavailable');
-    await server.relay.start();
-  });
-});
-
-const merge = { 'content-type': 'application/merge-patch+json' };
-
 describe('without features.namespaces and features.explain', () => {
-  let server: TestServer;
-  let proxy: FaultProxy;
-
-  before(async () => {
-    ({ server, proxy } = await startWithProxy({ features: { namespaces: false, explain: false, userBindings: false } }));
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startFaultyServer({ config: { features: { namespaces: false, explain: false, userBindings: false } } }));
 
   it('there is no such path, and nothing more is watched', async () => {
     const response = await server.request(listPods, { as: 'admin' });
     expect(response.status).to.equal(404);
     expect(failure.parse(await response.json()).reason).to.equal('NotFound');
-    const watched = proxy.requests.filter(({ method }) => method === 'GET');
+    const watched = server.faults.requests.filter(({ method }) => method === 'GET');
     expect(watched.filter((request) => request.path === '/api/v1/namespaces')).to.deep.equal([]);
     const ofRoles = watched.filter((request) => /\/(cluster)?roles$/.test(request.path));
     expect(ofRoles).not.to.deep.equal([]);

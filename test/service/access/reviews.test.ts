@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 
 const paths = ['/auth/v1/selfsubjectaccessreviews', '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews'] as const;
 const kubernetesPath = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -58,7 +59,7 @@ const withoutManager = (answered: unknown): unknown =>
   JSON.parse(JSON.stringify(answered).replaceAll(/\\"(manager|time)\\":\\"[^\\]*\\",/g, ''));
 
 describe('access reviews', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   const ask = (body: unknown, as: Person = 'viewer', path: string = paths[0]) => server.request(path, { method: 'POST', as, body });
   const answer = async (body: unknown, as: Person = 'viewer', path: string = paths[0]) => {
@@ -81,14 +82,12 @@ describe('access reviews', () => {
   };
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await eventually(
       () => answer({ spec: listUsers }),
       (body) => body.status.allowed,
     );
   });
-  after(() => server.stop());
 
   for (const path of paths) {
     describe(`POST ${path}`, () => {
@@ -341,12 +340,7 @@ describe('access reviews', () => {
 });
 
 describe('access reviews while the API server is out of reach', () => {
-  let server: TestServer;
-
-  before(async () => {
-    server = await startServer({ config: { kubernetes: { requestTimeout: '1s', accessCache: '0s' } } });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer({ config: { kubernetes: { requestTimeout: '1s', accessCache: '0s' } } }));
 
   const asks = [
     { spec: listUsers },

@@ -39,10 +39,22 @@ export interface Service {
 /** The time as services and their provider see it, and the embedded cluster: the real one, put forward. */
 export class Clock {
   #aheadMs = 0;
+  /** What the two clocks of the process told when it was frozen. */
+  #frozen: { now: number; clock: number } | undefined;
 
-  readonly now = () => new Date(Date.now() + this.#aheadMs);
+  readonly now = () => new Date((this.#frozen?.now ?? Date.now()) + this.#aheadMs);
   /** Milliseconds that only ever grow. */
-  readonly clock = () => performance.now() + this.#aheadMs;
+  readonly clock = () => (this.#frozen?.clock ?? performance.now()) + this.#aheadMs;
+
+  /** From here on time passes only by `advance`, however slow the machine is. */
+  freeze(): void {
+    this.#frozen ??= { now: Date.now(), clock: performance.now() };
+  }
+
+  /** The time that has passed meanwhile has passed from here on. */
+  thaw(): void {
+    this.#frozen = undefined;
+  }
 
   advance(seconds: number): void {
     this.#aheadMs += seconds * 1000;
@@ -73,7 +85,7 @@ export class LoginCluster {
   readonly #cluster: OwnApiServer;
   readonly #serviceToken: string;
   readonly #directory: string;
-  readonly #services: Service[] = [];
+  readonly #services = new Set<Service>();
   /** Issuers. */
   readonly #trusted = new Set<string>();
   #files = 0;
@@ -141,12 +153,13 @@ export class LoginCluster {
     });
     const { port, metricsPort } = await app.start();
     const stop = async () => {
+      if (!this.#services.delete(service)) return;
       await app.stop();
       await relay.cut();
     };
     const url = `http://127.0.0.1:${port}`;
-    const service = { url, port, metricsURL: `http://127.0.0.1:${metricsPort}`, logLines, auditLines, relay, stop };
-    this.#services.push(service);
+    const service: Service = { url, port, metricsURL: `http://127.0.0.1:${metricsPort}`, logLines, auditLines, relay, stop };
+    this.#services.add(service);
     await eventually(
       async () => (await fetch(`${service.metricsURL}/readyz?verbose`)).text(),
       (report) => report.includes('readyz check passed') && !/^\[-\](?!identity-provider)/m.test(report),
@@ -175,7 +188,7 @@ export class LoginCluster {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#services.map((service) => service.stop()));
+    await Promise.all([...this.#services].map((service) => service.stop()));
     await this.kubernetes.close();
     await this.#cluster.stop();
     await rm(this.#directory, { recursive: true });
