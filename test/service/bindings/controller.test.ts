@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { aBinding, aNamespace, Bindings, bindingsPath, clusterRoleBindingsPath, conditionOf, rbac } from './support.ts';
 
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
 describe('what UserBindings become', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   let bindings: Bindings;
 
   before(async () => {
-    server = await startServer();
     bindings = new Bindings(server.kubernetes);
     await server.kubernetes.apply(
       aNamespace('shop', 'sales'),
@@ -20,7 +20,6 @@ describe('what UserBindings become', () => {
       aNamespace('plain'),
     );
   });
-  after(() => server.stop());
 
   const patch = async (path: string, change: unknown) => {
     const { status, body } = await server.kubernetes.call('PATCH', path, change, mergePatch);

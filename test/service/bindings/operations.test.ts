@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aBinding, aNamespace, Bindings, clusterRoleBindingsPath, rbac, type UserBinding } from './support.ts';
 
 const path = '/auth/v2/userbindings';
@@ -24,11 +25,10 @@ interface Status {
 
 /** `manager` may do all to UserBindings and bind `view` and a role that is not there; `alice` may do all to them and bind nothing. */
 describe('the operations of UserBindings', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   let bindings: Bindings;
 
   before(async () => {
-    server = await startServer();
     bindings = new Bindings(server.kubernetes);
     await server.kubernetes.apply(aNamespace('shop'), aNamespace('lab'), {
       apiVersion: `${rbac}/v1`,
@@ -44,7 +44,6 @@ describe('the operations of UserBindings', () => {
       ({ status }) => status === 200,
     );
   });
-  after(() => server.stop());
 
   const spec = { subjects: [{ kind: 'User', name: 'jane' }], roleRef: 'view', scope: 'platform' };
   const create = (body: unknown, { as = 'manager', query = '' }: { as?: Person; query?: string } = {}) =>
@@ -308,11 +307,7 @@ describe('the operations of UserBindings', () => {
 });
 
 describe('UserBindings that are turned off', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({ config: { features: { userBindings: false } }, objects: [aBinding('idle')] });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer({ config: { features: { userBindings: false } }, objects: [aBinding('idle')] }));
 
   it('have no operations, and become nothing', async () => {
     for (const [method, suffix] of [

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { aBinding, aGroup, aNamespace, Bindings } from './support.ts';
@@ -8,13 +9,11 @@ import { aBinding, aGroup, aNamespace, Bindings } from './support.ts';
 const lease = '/apis/coordination.k8s.io/v1/namespaces/atrium-system/leases/atrium-user-bindings';
 
 describe('UserBindings and replicas', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   let bindings: Bindings;
   before(async () => {
-    server = await startServer();
     bindings = new Bindings(server.kubernetes);
   });
-  after(() => server.stop());
 
   const holder = async () => {
     const { body } = await server.kubernetes.call('GET', lease);

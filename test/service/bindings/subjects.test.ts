@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { aBinding, aGroup, Bindings, bindingsPath, conditionOf } from './support.ts';
 
@@ -17,15 +18,13 @@ const notYet = (email: string): Manifest => {
 };
 
 describe('whom UserBindings bind', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer({ config: { login: { claims: { groupsPrefix: 'oidc:' } } } }));
   let bindings: Bindings;
 
   before(async () => {
-    server = await startServer({ config: { login: { claims: { groupsPrefix: 'oidc:' } } } });
     bindings = new Bindings(server.kubernetes);
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   const patch = async (path: string, change: unknown) => {
     const { status, body } = await server.kubernetes.call('PATCH', path, change, mergePatch);

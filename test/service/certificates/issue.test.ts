@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { subjectOf } from '../../support/signing-request.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { authorize, issued, kubectlWhoami, mayHaveCertificates, ownRequest, recordOf, refusal, requestsLeft } from './authorize.ts';
@@ -11,12 +12,11 @@ import { authorize, issued, kubectlWhoami, mayHaveCertificates, ownRequest, reco
 const clientAuth = '1.3.6.1.5.5.7.3.2';
 
 describe('POST /auth/v1/authorize', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer({ config: { login: { claims: { groupsPrefix: 'oidc:' } } } }));
   let alice: string;
   const jane = nameOf('jane@example.com');
 
   before(async () => {
-    server = await startServer({ config: { login: { claims: { groupsPrefix: 'oidc:' } } } });
     await mayHaveCertificates(server.kubernetes, 'alice');
     await mayHaveCertificates(server.kubernetes, 'bob');
     const groups = ['dev', 'ops', 'on-call'];
@@ -27,7 +27,6 @@ describe('POST /auth/v1/authorize', () => {
     );
     alice = await recordOf(server, 'alice');
   });
-  after(() => server.stop());
 
   it('gives a certificate and a key that kubectl works with, for an hour', async () => {
     const before = Date.now();

@@ -1,26 +1,25 @@
+import { forSuite } from '../../support/for-suite.ts';
 import 'reflect-metadata';
 import { X509Certificate } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { base64, type RequestParts, subjectOf } from '../../support/signing-request.ts';
 import { authorize, issued, mayHaveCertificates, ownRequest, recordOf, refusal, requestsLeft } from './authorize.ts';
 
 const { keyCertSign, digitalSignature } = x509.KeyUsageFlags;
 
 describe('what no certificate is issued for', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     for (const person of ['alice', 'carol'] as const) await mayHaveCertificates(server.kubernetes, person);
     await recordOf(server, 'alice', { groups: ['not-told-by-the-api-server'] });
     await recordOf(server, 'viewer');
   });
   after(async () => {
     expect(await requestsLeft(server)).to.deep.equal([]);
-    await server.stop();
   });
 
   const refusedWith = async (spec: Record<string, unknown>) => refusal(await authorize(server, 'alice', spec));

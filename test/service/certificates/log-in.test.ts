@@ -1,8 +1,10 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { userCertificate } from '../../../src/certificates/schema.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { nameOf } from '../users/a-user.ts';
 import { kubectlWhoami } from './authorize.ts';
 
@@ -10,21 +12,13 @@ const jane = 'jane@example.com';
 const password = 'correct horse battery';
 
 describe('certificates of people who have logged in', () => {
-  let service: EmbeddedLogin;
+  const service = forSuite(() => startEmbeddedLogin({ emails: [jane], password }));
   let token: string;
   before(async () => {
-    service = await startEmbeddedLogin({ emails: [jane], password });
-    await service.admin.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'jane-certificates' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-certificates' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: jane }],
-    });
+    await service.admin.apply(clusterRoleBinding('jane-certificates', 'atrium-certificates', { kind: 'User', name: jane }));
     const { body } = await service.logIn(jane, password, '?token_storage=local');
     token = JSON.parse(body).ext.token.id_token;
   });
-  after(() => service.stop());
 
   const authorize = (spec = {}) =>
     service.request('/auth/v1/authorize', {

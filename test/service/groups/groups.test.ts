@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { aGroup, ask, causesOf, groups, mayImpersonate, memberNamesOf, nativeGroups, settled, stored, whenSeen } from './support.ts';
 
@@ -12,10 +13,9 @@ const jsonPatch = { 'content-type': 'application/json-patch+json' };
 
 /** alice and bob may write Groups; alice may also act as `local:dev` and `local:made`. */
 describe('groups', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer({ objects: [aUser('jane@example.com'), aUser('john@example.com')] }));
 
   before(async () => {
-    server = await startServer({ objects: [aUser('jane@example.com'), aUser('john@example.com')] });
     for (const person of ['alice', 'bob'] as const) await grant(server.kubernetes, person, 'atrium-users-admin');
     await server.kubernetes.apply(...mayImpersonate('alice', 'dev', 'made'));
     await eventually(
@@ -23,7 +23,6 @@ describe('groups', () => {
       ({ status }) => status === 200,
     );
   });
-  after(() => server.stop());
   afterEach(async () => {
     await server.kubernetes.call('DELETE', nativeGroups);
     await eventually(

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { aGroup, ask, groups, mayImpersonate, memberNamesOf, nativeGroups, statusOf, stored } from './support.ts';
 
@@ -11,13 +12,11 @@ const users = '/apis/auth.platform.io/v1/users';
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
 describe('the status of groups', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'alice', 'atrium-users-admin');
     await server.kubernetes.apply(...mayImpersonate('alice', 'dev'));
   });
-  after(() => server.stop());
   beforeEach(() => server.kubernetes.apply(aUser('jane@example.com'), aUser('john@example.com')));
   afterEach(() => server.kubernetes.call('DELETE', nativeGroups));
 

@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { userCertificate } from '../../../src/certificates/schema.ts';
 import { userRoleList } from '../../../src/roles/schema.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { logIn, userInfoOf } from '../login/provider/browser.ts';
 import { relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { nameOf } from '../users/a-user.ts';
@@ -14,24 +16,17 @@ const email = 'jane@example.com';
 const jane = nameOf(email);
 const password = 'correct horse battery';
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
-const rbac = 'rbac.authorization.k8s.io';
 
-const toGroup = (group: string, role: string): Manifest => ({
-  apiVersion: `${rbac}/v1`,
-  kind: 'ClusterRoleBinding',
-  metadata: { name: `${group}-${role}`.replaceAll(':', '-') },
-  roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: role },
-  subjects: [{ apiGroup: rbac, kind: 'Group', name: group }],
-});
+const toGroup = (group: string, role: string): Manifest =>
+  clusterRoleBinding(`${group}-${role}`.replaceAll(':', '-'), role, { kind: 'Group', name: group });
 
 const tokens = z.object({ access_token: z.string(), refresh_token: z.string() });
 const userInfo = z.object({ groups: z.array(z.string()), ext: z.looseObject({ token: tokens.optional() }) });
 
 for (const credentials of ['passthrough', 'impersonate'] as const) {
   describe(`local groups of people who log in at the embedded issuer, with credentials: ${credentials}`, () => {
-    let service: EmbeddedLogin;
+    const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, credentials }));
     before(async () => {
-      service = await startEmbeddedLogin({ emails: [email], password, credentials });
       await service.admin.apply(
         toGroup('local:dev', 'atrium-users-view'),
         toGroup('local:dev', 'atrium-certificates'),
@@ -41,7 +36,6 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
       );
       await setMembers([jane]);
     });
-    after(() => service.stop());
 
     /** Seen by the service when it returns. */
     async function setMembers(names: readonly string[]) {

@@ -1,20 +1,20 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { userRoleList } from '../../../src/roles/schema.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
 const jane = nameOf('jane@example.com');
 
 describe('GET /auth/v1/usersroles', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
     const binding = (
       name: string,
@@ -57,7 +57,6 @@ describe('GET /auth/v1/usersroles', () => {
       ({ total }) => total === 4,
     );
   });
-  after(() => server.stop());
 
   const get = (query = '', as: Person = 'manager') => server.request(`/auth/v1/usersroles${query}`, { as });
   const ask = async (query = '', as: Person = 'manager') => {

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { z } from 'zod';
 import { newToken } from '../../../src/tokens/token-text.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import type { TestServer } from '../../support/server.ts';
 import { aPerson, makePath, makeToken, patchUser, recordOf, refusalOf, startTokenServer, storedToken, tokensPath } from './tokens.ts';
 
 const day = 86_400;
@@ -32,16 +32,16 @@ const list = z.object({
 });
 
 describe('access tokens', () => {
-  let server: TestServer;
-
-  before(async () => {
-    server = await startTokenServer({
+  const server = forSuite(() =>
+    startTokenServer({
       objects: (['alice', 'bob', 'carol', 'manager'] as const).map((person) => aPerson(person)),
       config: { users: { accessTokens: { defaultDays: 30, maxDays: 60 } } },
-    });
+    }),
+  );
+
+  before(async () => {
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   const listOf = async (as: Person, query = '') => {
     const response = await server.request(`${tokensPath}${query}`, { as });
@@ -292,12 +292,7 @@ describe('access tokens', () => {
 });
 
 describe('features.accessTokens, when it is off', () => {
-  let server: TestServer;
-
-  before(async () => {
-    server = await startTokenServer({ objects: [aPerson('alice')], config: { features: { accessTokens: false } } });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startTokenServer({ objects: [aPerson('alice')], config: { features: { accessTokens: false } } }));
 
   it('leaves no operation and no watch', async () => {
     for (const [method, path] of [

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { z } from 'zod';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import type { TestServer } from '../../support/server.ts';
 import { aPerson, deleteStored, makeToken, patchUser, recordOf, refusalOf, startTokenServer } from './tokens.ts';
 
 const path = '/auth/v1/tokenreviews';
@@ -29,14 +29,12 @@ const review = z.strictObject({
 });
 
 describe('POST /auth/v1/tokenreviews', () => {
-  let server: TestServer;
+  const server = forSuite(() => startTokenServer({ objects: [aPerson('alice', { groups: ['dev', 'system:masters'] }), aPerson('bob')] }));
 
   before(async () => {
-    server = await startTokenServer({ objects: [aPerson('alice', { groups: ['dev', 'system:masters'] }), aPerson('bob')] });
     // The credential of the API server's webhook.
     await grant(server.kubernetes, 'viewer', 'atrium-token-reviews');
   });
-  after(() => server.stop());
 
   const post = (
     token: unknown,

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { createLog } from '../../../src/http/log.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { type AccessTokenRow, accessTokenRow } from '../../../src/tokens/row.ts';
 import { accessTokenSweep } from '../../../src/tokens/sweep.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import type { TestServer } from '../../support/server.ts';
 import { bareCluster } from '../sessions/support.ts';
 import { aPerson, makePath, makeToken, startTokenServer, storedToken, tokensPath, whoIs } from './tokens.ts';
 
@@ -19,18 +19,18 @@ const readable = [
 ];
 
 describe('what an access token leaves behind', () => {
-  let server: TestServer;
-  let ahead = 0;
-
-  before(async () => {
-    server = await startTokenServer({
+  const server = forSuite(() =>
+    startTokenServer({
       objects: [aPerson('alice')],
       config: { log: { level: 'debug' }, users: { idleDays: 0 } },
       now: () => new Date(Date.now() + ahead),
-    });
+    }),
+  );
+  let ahead = 0;
+
+  before(async () => {
     await grant(server.kubernetes, 'viewer', 'atrium-token-reviews');
   });
-  after(() => server.stop());
 
   it('LEAK-01 stands in no log, no audit line, no metric, no Event and no object', async () => {
     const { id, token } = await makeToken(server, 'alice', { description: 'canary' });

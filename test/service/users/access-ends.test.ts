@@ -1,9 +1,12 @@
 /** Whatever a user has opened, on two replicas: what goes on and what ends when the password, the state or the record changes. */
+
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import type { Browser } from '../identity/browser.ts';
 import { nameOf } from './a-user.ts';
 
@@ -32,13 +35,8 @@ interface Opened {
 const cookieOf = ({ cookies }: Browser) => cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
 
 describe('USR-07 what a user has opened', () => {
-  let service: EmbeddedLogin;
+  const service = forSuite(() => startEmbeddedLogin({ emails, password: old, credentials: 'impersonate', replicas: 2 }));
   const emails = ['own', 'reset', 'disabled', 'deleted', 'reborn', 'shut', 'kubectl', 'terminating'].map((name) => `${name}@example.com`);
-
-  before(async () => {
-    service = await startEmbeddedLogin({ emails, password: old, credentials: 'impersonate', replicas: 2 });
-  });
-  after(() => service.stop());
 
   const open = async (email: string, password = old): Promise<Opened> => {
     const [own, other, local, pending] = await Promise.all([
@@ -154,13 +152,7 @@ describe('USR-07 what a user has opened', () => {
 
   it('USR-16 is not handed to whoever gets the name after a deletion, and bindings that are left are told of', async () => {
     const email = 'reborn@example.com';
-    await service.admin.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'reborn-view' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: email }],
-    });
+    await service.admin.apply(clusterRoleBinding('reborn-view', 'view', { kind: 'User', name: email }));
     const opened = await open(email);
     const authorization = `Bearer ${await service.cluster.token('admin')}`;
     const remove = (query = '') => service.request(`${record(email)}${query}`, { method: 'DELETE', headers: { authorization } });

@@ -1,9 +1,11 @@
 /** What the admission policies of an installation refuse, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { apiServer, type OwnApiServer, type Person } from '../../support/api-server.ts';
+import { apiServer, type Person } from '../../support/api-server.ts';
 import { type Answer, asService, ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
-import { grant } from '../../support/grants.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding, grant } from '../../support/grants.ts';
 import { aUser, nameOf, type UserParts } from './a-user.ts';
 
 const users = '/apis/auth.platform.io/v1/users';
@@ -16,7 +18,7 @@ const created = (email: string, spec: Record<string, unknown> = {}, parts: UserP
 };
 
 describe('the admission policy of users', () => {
-  let cluster: OwnApiServer;
+  const cluster = forSuite(() => apiServer());
   let admin: ClusterAdmin;
   /** Whose writes of Users go in the name of the service. */
   let service: ClusterAdmin;
@@ -32,7 +34,6 @@ describe('the admission policy of users', () => {
   };
 
   before(async () => {
-    cluster = await apiServer();
     admin = await as('admin');
     service = await as('admin');
     await service.install();
@@ -48,13 +49,7 @@ describe('the admission policy of users', () => {
         metadata: { name: 'act-as-chief' },
         rules: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'], resourceNames: ['chief', 'fresh-chief'] }],
       },
-      {
-        apiVersion: `${group}/v1`,
-        kind: 'ClusterRoleBinding',
-        metadata: { name: 'act-as-chief' },
-        roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'act-as-chief' },
-        subjects: [{ apiGroup: group, kind: 'User', name: 'alice' }],
-      },
+      clusterRoleBinding('act-as-chief', 'act-as-chief', { kind: 'User', name: 'alice' }),
     );
     await eventually(
       () => alice.call('GET', users),
@@ -63,7 +58,6 @@ describe('the admission policy of users', () => {
   });
   after(async () => {
     for (const client of clients) await client.close();
-    await cluster.stop();
   });
 
   const refusedWith = (answer: Answer, why: string) => {

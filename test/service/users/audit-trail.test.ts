@@ -1,9 +1,12 @@
 /** Every kind of audit event that there is, once, by what people do. */
+
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { z } from 'zod';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { nameOf } from './a-user.ts';
 
 const jane = 'jane@example.com';
@@ -42,7 +45,14 @@ const certificate = z.object({ status: z.object({ key: z.string() }) });
 const secretList = z.object({ items: z.array(z.object({ data: z.record(z.string(), z.string()).default({}) })) });
 
 describe('the audit trail of what people do', () => {
-  let service: EmbeddedLogin;
+  const service = forSuite(() =>
+    startEmbeddedLogin({
+      emails: [jane, locked],
+      password,
+      credentials: 'impersonate',
+      users: { ldap: [{ id: 'corp', name: 'Corp', url: 'ldaps://127.0.0.1:1', baseDN: 'dc=example,dc=com' }] },
+    }),
+  );
   /** What must be nowhere. */
   const secrets = new Map<string, string>();
   const keep = (what: string, value: string | undefined) => {
@@ -51,12 +61,6 @@ describe('the audit trail of what people do', () => {
   };
 
   before(async () => {
-    service = await startEmbeddedLogin({
-      emails: [jane, locked],
-      password,
-      credentials: 'impersonate',
-      users: { ldap: [{ id: 'corp', name: 'Corp', url: 'ldaps://127.0.0.1:1', baseDN: 'dc=example,dc=com' }] },
-    });
     for (const text of [password, changed, reset, wrong]) keep('a password', text);
     await service.admin.apply(
       {
@@ -65,16 +69,9 @@ describe('the audit trail of what people do', () => {
         metadata: { name: 'audit-test' },
         rules: [{ apiGroups: ['auth.platform.io'], resources: ['users/authorize'], verbs: ['create'] }],
       },
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name: 'audit-test' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'audit-test' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: jane }],
-      },
+      clusterRoleBinding('audit-test', 'audit-test', { kind: 'User', name: jane }),
     );
   });
-  after(() => service.stop());
 
   const lines = (): Line[] => service.lines.filter((text) => text.startsWith('{"audit":')).map((text) => line.parse(JSON.parse(text)));
   /** What was told of while something was done. */

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, beforeEach, describe, it } from 'mocha';
-import { delay, FaultProxy, type ProxiedRequest } from '../../cluster/faults/fault-proxy.ts';
+import { delay, type ProxiedRequest } from '../../cluster/faults/fault-proxy.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { type FaultyServer, startFaultyServer } from '../../support/faulty-server.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 interface Item {
@@ -26,16 +26,9 @@ const addresses = (count: number, domain: string) => Array.from({ length: count 
 describe('deleting many users', function () {
   // A control plane that shares two cores with everything else takes seconds for an object with 5000 members.
   this.timeout(180_000);
-  let server: TestServer;
-  let proxy: FaultProxy;
+  let server: FaultyServer;
   const startWith = async (requestTimeout: string) => {
-    server = await startServer({
-      config: { server: { requestTimeout } },
-      async between({ url, certificateAuthority, serving }) {
-        proxy = await FaultProxy.start({ target: url, certificateAuthority, serving });
-        return proxy;
-      },
-    });
+    server = await startFaultyServer({ config: { server: { requestTimeout } } });
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   };
   const make = async (emails: readonly string[]) => {
@@ -67,12 +60,12 @@ describe('deleting many users', function () {
   describe('of a group of 5000', () => {
     before(() => startWith('120s'));
     after(() => server.stop());
-    beforeEach(() => proxy.mend());
+    beforeEach(() => server.faults.mend());
 
     it('takes them out of it by a few writes, beside who changes the group meanwhile', async () => {
       const names = await make(addresses(30, 'crowd.example.com'));
       await aGroupWith(names, 5000);
-      proxy.forgetRequests();
+      server.faults.forgetRequests();
 
       const response = await remove(names);
 
@@ -81,7 +74,7 @@ describe('deleting many users', function () {
       expect(items).to.deep.equal(names.map((name) => ({ name, status: 'Success', code: 204 })));
       expect(await namesOf('users')).to.deep.equal([]);
       expect(await membersLeft()).to.have.length(4970);
-      const writes = proxy.requests.filter((request) => isGroupWrite(request) && !request.path.endsWith('/status'));
+      const writes = server.faults.requests.filter((request) => isGroupWrite(request) && !request.path.endsWith('/status'));
       expect(writes.length).to.be.within(1, 5);
     });
 
@@ -90,7 +83,7 @@ describe('deleting many users', function () {
       await server.kubernetes.remove(`${group}/groups/large`);
       await aGroupWith([name], 10);
       const gone = new AbortController();
-      proxy.inject(({ pass }) => {
+      server.faults.inject(({ pass }) => {
         gone.abort();
         void sleep(300).then(() => pass());
       }, isGroupWrite);
@@ -114,7 +107,7 @@ describe('deleting many users', function () {
 
     it('answers what became of each, and leaves those it did not begin as they were', async () => {
       const names = await make(addresses(60, 'late.example.com'));
-      proxy.inject(delay(2600), isUserDeletion);
+      server.faults.inject(delay(2600), isUserDeletion);
 
       const response = await remove(names);
 

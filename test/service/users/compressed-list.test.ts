@@ -2,8 +2,9 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from 'undici';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser } from './a-user.ts';
 
 const count = 37;
@@ -12,9 +13,8 @@ const people = Array.from({ length: count }, (_, index) =>
 );
 
 describe('a list of users, compressed', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await server.kubernetes.apply(...people);
     await eventually(
@@ -22,7 +22,6 @@ describe('a list of users, compressed', () => {
       ({ total }) => total === count,
     );
   });
-  after(() => server.stop());
 
   const read = async (path: string, encoding: string) => {
     const headers = { authorization: `Bearer ${await server.token('viewer')}`, 'accept-encoding': encoding };

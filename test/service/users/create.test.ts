@@ -1,10 +1,11 @@
 import { constants, createHash, publicEncrypt } from 'node:crypto';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding, grant } from '../../support/grants.ts';
+import { startServer } from '../../support/server.ts';
 
 interface User {
   metadata: { name: string; uid: string; labels: Record<string, string>; annotations?: Record<string, string> };
@@ -24,13 +25,11 @@ const secretOf = (email: string) => `/api/v1/namespaces/atrium-system/secrets/us
 const good = 'correct horse battery';
 
 describe('POST /auth/v1/users', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   const create = (spec: unknown, rest: { query?: string; as?: 'manager' | 'nobody'; at?: string; [member: string]: unknown } = {}) => {
     const { query = '', as = 'manager', at = server.url, ...body } = rest;
@@ -242,13 +241,7 @@ describe('POST /auth/v1/users', () => {
   });
 
   it('hands nobody the rights that are bound to a name', async () => {
-    await server.kubernetes.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'left-over' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'boss@example.com' }],
-    });
+    await server.kubernetes.apply(clusterRoleBinding('left-over', 'cluster-admin', { kind: 'User', name: 'boss@example.com' }));
     // The service hears of the binding a moment later.
     await eventually(
       async () => (await create({ email: 'boss@example.com', password: good }, { query: '?dryRun=All' })).status,

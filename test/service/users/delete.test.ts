@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
-import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding, grant } from '../../support/grants.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 interface Result {
@@ -16,13 +17,11 @@ const users = '/apis/auth.platform.io/v1/users';
 const good = 'correct horse battery';
 
 describe('deleting users', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   const create = async (email: string) => {
     const response = await server.request('/auth/v1/users', { method: 'POST', as: 'manager', body: { spec: { email, password: good } } });
@@ -54,13 +53,7 @@ describe('deleting users', () => {
             subjects: [{ kind: 'User', name }, ...(binding === 'two' ? [{ kind: 'User', name: 'somebody' }] : [])],
           },
         })),
-        {
-          apiVersion: 'rbac.authorization.k8s.io/v1',
-          kind: 'ClusterRoleBinding',
-          metadata: { name: 'native' },
-          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-          subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'gone@example.com' }],
-        },
+        clusterRoleBinding('native', 'view', { kind: 'User', name: 'gone@example.com' }),
       );
       // The service follows the bindings by a watch.
       const response = await eventually(

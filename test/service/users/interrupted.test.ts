@@ -1,14 +1,16 @@
 /** What is left when the API server goes away between two writes of one request. */
+
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { z } from 'zod';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
-import { FaultProxy, loseAnswer, type ProxiedRequest, reset } from '../../cluster/faults/fault-proxy.ts';
+import { loseAnswer, type ProxiedRequest, reset } from '../../cluster/faults/fault-proxy.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { startFaultyServer } from '../../support/faulty-server.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
 import { Clock } from '../login/support.ts';
 import { aUser, nameOf, type UserParts } from './a-user.ts';
 
@@ -49,22 +51,13 @@ type Way = (typeof ways)[number];
 
 describe('a request whose API server goes away', () => {
   const clock = new Clock();
-  let server: TestServer;
-  let proxy: FaultProxy;
+  const server = forSuite(() => startFaultyServer({ now: clock.now }));
   let hash: string;
 
   before(async () => {
-    server = await startServer({
-      now: clock.now,
-      async between({ url, certificateAuthority, serving }) {
-        proxy = await FaultProxy.start({ target: url, certificateAuthority, serving });
-        return proxy;
-      },
-    });
     hash = await new Passwords().hash(old);
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   interface Asked {
     /** Email. */
@@ -102,25 +95,25 @@ describe('a request whose API server goes away', () => {
     );
   };
   const writesOf = async (asked: Asked, status: number) => {
-    proxy.forgetRequests();
+    server.faults.forgetRequests();
     expect(await send(asked)).to.include({ status });
-    return proxy.requests.filter(isWriteFor(asked.about)).length;
+    return server.faults.requests.filter(isWriteFor(asked.about)).length;
   };
   /** The request, with a cluster that goes away after so many writes, and comes back when it is answered. */
   const interrupted = async (asked: Asked, writes: number, way: Way) => {
     const isWrite = isWriteFor(asked.about);
     let left = writes;
     let isCut = false;
-    proxy.inject(reset, () => isCut);
+    server.faults.inject(reset, () => isCut);
     const isLast = (request: ProxiedRequest) => {
       if (isCut || !isWrite(request)) return false;
       left -= 1;
       isCut = way === 'refused' ? left < 0 : left === 0;
       return isCut;
     };
-    proxy.inject(way === 'refused' ? reset : loseAnswer, isLast);
+    server.faults.inject(way === 'refused' ? reset : loseAnswer, isLast);
     const answer = await send(asked);
-    proxy.mend();
+    server.faults.mend();
     expect(isCut, `${writes} writes, ${way}: ${answer.text}`).to.equal(true);
     expect(answer.status, answer.text).to.equal(503);
   };
@@ -185,9 +178,9 @@ describe('a request whose API server goes away', () => {
       const email = `back-${writes}@make.example.com`;
       let left = writes;
       const isWrite = isWriteFor(email);
-      proxy.inject(loseAnswer, (request) => isWrite(request) && --left === 0);
+      server.faults.inject(loseAnswer, (request) => isWrite(request) && --left === 0);
       const answer = await send({ about: email, method: 'POST', path: '', body: { spec: { email, password: fresh } } });
-      proxy.mend();
+      server.faults.mend();
       expect(answer.status, answer.text).to.equal(503);
       expect(await read(email)).to.equal(undefined);
     }

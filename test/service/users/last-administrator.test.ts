@@ -1,8 +1,10 @@
 /** The last administrator who can log in stays, however many requests and replicas are at it. */
+
 import { expect } from 'chai';
-import { after, before, beforeEach, describe, it } from 'mocha';
+import { before, beforeEach, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 const users = '/apis/auth.platform.io/v1/users';
@@ -13,14 +15,12 @@ interface User {
 }
 
 describe('REC-04 the last administrator', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   let replicas: string[];
 
   before(async () => {
-    server = await startServer();
     replicas = [server.url, (await server.replica()).url];
   });
-  after(() => server.stop());
   beforeEach(async () => {
     for (const email of emails) {
       await server.kubernetes.apply(aUser(email, { is_admin: true, is_disabled: false }));

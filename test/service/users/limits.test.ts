@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser } from './a-user.ts';
 
 describe('limits of the user list', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await server.kubernetes.apply(...Array.from({ length: 200 }, (_, index) => aUser(`person${index}@example.com`)));
     await eventually(
@@ -15,7 +15,6 @@ describe('limits of the user list', () => {
       (list) => (list as { total?: number }).total === 200,
     );
   });
-  after(() => server.stop());
 
   it('LIM-07 answers probes in between when 300 hostile filters are asked at once, and keeps a bounded number of their results', async () => {
     const answered: string[] = [];

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { userListSchema } from '../../../src/users/resource.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 const statusBody = z.object({
@@ -24,7 +25,7 @@ const people = [
 ];
 
 describe('GET /auth/v2/users', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   const list = (query = '', as: 'admin' | 'viewer' | 'nobody' = 'viewer') => server.request(`/auth/v2/users${query}`, { as });
   const read = async (query = '') => {
@@ -41,7 +42,6 @@ describe('GET /auth/v2/users', () => {
   };
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await server.kubernetes.apply(...people);
     await eventually(
@@ -49,7 +49,6 @@ describe('GET /auth/v2/users', () => {
       ({ items }) => items.length === people.length && items.every(({ status }) => status?.phase !== undefined),
     );
   });
-  after(() => server.stop());
 
   it('lists users by name, missing names last, without managed fields and without a copy of them', async () => {
     const response = await list();

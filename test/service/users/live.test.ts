@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
-import { grant, revoke } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding, grant, revoke } from '../../support/grants.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { EventStream } from './event-stream.ts';
 
@@ -11,7 +12,7 @@ const emails = ['jane@example.com', 'zoe@example.com', 'adam@example.com'];
 const path = (email: string) => `/apis/auth.platform.io/v1/users/${nameOf(email)}`;
 
 describe('GET /auth/v2/users?watch=true', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   const leaving: AbortController[] = [];
 
   const ask = (query = '', headers: Record<string, string> = {}, at?: string) => {
@@ -27,7 +28,6 @@ describe('GET /auth/v2/users?watch=true', () => {
   const isSettled = (stream: EventStream) => stream.until((events) => events.some(({ event }) => event === 'BOOKMARK'));
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await server.kubernetes.apply(...emails.map((email) => aUser(email)));
     await eventually(
@@ -38,7 +38,6 @@ describe('GET /auth/v2/users?watch=true', () => {
   afterEach(() => {
     for (const controller of leaving.splice(0)) controller.abort();
   });
-  after(() => server.stop());
 
   it('begins with what is there, says when that is all, and goes on with what changes', async () => {
     const response = await ask();
@@ -180,20 +179,14 @@ describe('GET /auth/v2/users?watch=true', () => {
 describe('a live list behind a session', () => {
   const password = 'a long enough password';
   const sessionsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
-  let service: EmbeddedLogin;
+  const service = forSuite(() =>
+    startEmbeddedLogin({ emails: ['ann@example.com', 'ben@example.com'], password, credentials: 'impersonate' }),
+  );
 
   before(async () => {
-    service = await startEmbeddedLogin({ emails: ['ann@example.com', 'ben@example.com'], password, credentials: 'impersonate' });
     for (const name of ['ann', 'ben'])
-      await service.admin.apply({
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `${name}@example.com` }],
-      });
+      await service.admin.apply(clusterRoleBinding(name, 'atrium-users-view', { kind: 'User', name: `${name}@example.com` }));
   });
-  after(() => service.stop());
 
   const follow = async (email: string) => {
     const { browser } = await service.logIn(email, password);

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { isRecord } from '../../../src/kubernetes/resource.ts';
 import type { Login, Recorded } from '../../../src/users/logins/recorder.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 
@@ -20,7 +21,7 @@ const aLogin = (login: string, parts: Partial<Login> = {}): Login => ({
 const reasonOf = (recorded: Recorded) => (recorded.outcome === 'refused' ? recorded.reason : recorded.outcome);
 
 describe('the record of a log-in', () => {
-  let replicas: Replicas;
+  const replicas = forSuite(() => Replicas.start());
   let first: Replica;
   let second: Replica;
 
@@ -30,13 +31,11 @@ describe('the record of a log-in', () => {
   };
 
   before(async () => {
-    replicas = await Replicas.start();
     [first, second] = await Promise.all([replicas.replica(), replicas.replica()]);
   });
   beforeEach(() => {
     replicas.time = undefined;
   });
-  after(() => replicas.stop());
 
   it('is made for somebody new, under the name of the name rule, with labels, groups and times', async () => {
     const name = nameOf('jane@example.com');

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { phaseOf } from '../../../src/users/record/phase.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { type Replica, Replicas } from './replicas.ts';
 
@@ -8,7 +9,7 @@ const jane = nameOf('jane@example.com');
 const path = '/apis/auth.platform.io/v1/users';
 
 describe('the accounts that a replica knows', () => {
-  let replicas: Replicas;
+  const replicas = forSuite(() => Replicas.start());
   let replica: Replica;
 
   const phase = (name: string) => {
@@ -22,10 +23,8 @@ describe('the accounts that a replica knows', () => {
     );
 
   before(async () => {
-    replicas = await Replicas.start();
     replica = await replicas.replica();
   });
-  after(() => replicas.stop());
 
   it('are found by name and by email in any case', async () => {
     await replicas.kubernetes.apply(aUser('Bob@example.com'));

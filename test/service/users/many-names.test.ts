@@ -1,8 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 
@@ -21,18 +22,16 @@ function heapBytes(): number {
 }
 
 describe('wrong passwords for very many names', () => {
-  let replicas: Replicas;
+  const replicas = forSuite(() => Replicas.start());
   let replica: Replica;
   const admin = 'chief@example.com';
   const right = 'the right password';
 
   before(async () => {
-    replicas = await Replicas.start();
     replica = await replicas.replica();
     await replicas.kubernetes.apply(aUser(admin));
     await replicas.setPassword(nameOf(admin), await new Passwords().hash(right));
   });
-  after(() => replicas.stop());
 
   const check = async (email: string, password: string, source: string) => {
     const verdict = await replica.passwordCheck.check({ email, password, source }, never);

@@ -1,10 +1,12 @@
 /** What stands where managers of users may write decides nothing. */
+
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { asService, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { Clock } from '../login/support.ts';
 import { aUser, nameOf } from './a-user.ts';
 
@@ -69,12 +71,7 @@ const changes: [string, unknown][] = [
 
 describe('REC-02 whatever is written on a record of a user', () => {
   const clock = new Clock();
-  let server: TestServer;
-
-  before(async () => {
-    server = await startServer({ now: clock.now });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer({ now: clock.now }));
 
   const read = async (email: string) => (await server.kubernetes.call('GET', `${users}/${nameOf(email)}`)).body as User;
   const patch = async (email: string, body: unknown, part = '') => {

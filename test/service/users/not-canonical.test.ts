@@ -1,9 +1,11 @@
 /** Records whose name is not the one that the name rule gives their email: anybody who may make users can make them. */
+
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 const group = '/apis/auth.platform.io/v1';
@@ -20,10 +22,9 @@ const email = 'alice';
 const strays = ['alice', 'another-name'];
 
 describe('REC-03 a record under another name than the rule’s', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
     const member = { name: nameOf(email) };
     const binding = { scope: 'platform', roleRef: 'view', subjects: [{ kind: 'User', name: email }] };
@@ -38,7 +39,6 @@ describe('REC-03 a record under another name than the rule’s', () => {
       { apiVersion: 'auth.platform.io/v1', kind: 'UserBinding', metadata: { name: 'hers' }, spec: binding },
     );
   });
-  after(() => server.stop());
 
   const read = async (name: string) => (await server.kubernetes.call('GET', `${users}/${name}`)).body as User;
   /** As `kubectl create` and, of what an earlier release has written, the status tell. */

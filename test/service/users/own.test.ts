@@ -1,18 +1,14 @@
 import { createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 describe('what callers ask about themselves', () => {
-  let server: TestServer;
-
-  before(async () => {
-    server = await startServer({ objects: [aUser('alice@example.com', { subjectName: 'alice', groups: ['dev'] })] });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer({ objects: [aUser('alice@example.com', { subjectName: 'alice', groups: ['dev'] })] }));
 
   describe('GET /auth/v1/me', () => {
     it('shows the caller’s record, without a right to users', async () => {
@@ -81,12 +77,7 @@ describe('features.me and features.pubkey, when they are off', () => {
 
 describe('whoever has to change the password first', () => {
   const person = { email: 'due@example.com', password: 'given by somebody' };
-  let service: EmbeddedLogin;
-
-  before(async () => {
-    service = await startEmbeddedLogin({ emails: [person.email], password: person.password, credentials: 'impersonate' });
-  });
-  after(() => service.stop());
+  const service = forSuite(() => startEmbeddedLogin({ emails: [person.email], password: person.password, credentials: 'impersonate' }));
 
   it('sees the own record, and nothing else', async () => {
     const { body } = await service.logIn(person.email, person.password, '?token_storage=local');

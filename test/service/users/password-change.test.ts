@@ -1,21 +1,20 @@
 import { expect } from 'chai';
 import type { ProvedPassword } from '../../../src/users/passwords/change.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 
 const old = 'correct horse battery';
 
 describe('a new password', () => {
-  let replicas: Replicas;
+  const replicas = forSuite(() => Replicas.start());
   let first: Replica;
   let second: Replica;
 
   before(async () => {
-    replicas = await Replicas.start();
     [first, second] = await Promise.all([replicas.replica(), replicas.replica()]);
   });
-  after(() => replicas.stop());
 
   async function proved(email: string): Promise<ProvedPassword> {
     await replicas.kubernetes.apply(aUser(email));

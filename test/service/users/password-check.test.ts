@@ -2,6 +2,7 @@ import { argon2Sync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { PasswordVerdict } from '../../../src/users/passwords/check.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
 
@@ -10,7 +11,7 @@ const reasonOf = (verdict: PasswordVerdict) => (verdict.outcome === 'ok' ? 'ok' 
 const minutes = (count: number) => count * 60_000;
 
 describe('the password check', () => {
-  let replicas: Replicas;
+  const replicas = forSuite(() => Replicas.start());
   let first: Replica;
   let second: Replica;
   let hash: string;
@@ -26,14 +27,12 @@ describe('the password check', () => {
   };
 
   before(async () => {
-    replicas = await Replicas.start();
     [first, second] = await Promise.all([replicas.replica(), replicas.replica()]);
     hash = await new Passwords().hash(right);
   });
   beforeEach(() => {
     replicas.time = undefined;
   });
-  after(() => replicas.stop());
 
   it('accepts the right password in any case of the email, and says whose it is', async () => {
     const name = await person('jane@example.com');

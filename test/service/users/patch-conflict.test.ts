@@ -1,10 +1,11 @@
 /** A patch that another writer of the record comes before, between the service's read and its write. */
+
 import { expect } from 'chai';
-import { after, afterEach, before, describe, it } from 'mocha';
-import { FaultProxy } from '../../cluster/faults/fault-proxy.ts';
+import { afterEach, before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
+import { startFaultyServer } from '../../support/faulty-server.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 const users = '/apis/auth.platform.io/v1/users';
@@ -13,15 +14,8 @@ const path = `${users}/${nameOf(email)}`;
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
 describe('PATCH /auth/v1/users/{name} beside another writer', () => {
-  let server: TestServer;
-  let proxy: FaultProxy;
+  const server = forSuite(() => startFaultyServer());
   before(async () => {
-    server = await startServer({
-      async between({ url, certificateAuthority, serving }) {
-        proxy = await FaultProxy.start({ target: url, certificateAuthority, serving });
-        return proxy;
-      },
-    });
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
     await server.kubernetes.apply(aUser(email, { username: 'Before' }));
     await eventually(
@@ -29,12 +23,11 @@ describe('PATCH /auth/v1/users/{name} beside another writer', () => {
       ({ status }) => status === 200,
     );
   });
-  afterEach(() => proxy.mend());
-  after(() => server.stop());
+  afterEach(() => server.faults.mend());
 
   /** The next write of the record comes after this one. */
   const writtenBefore = (at: string, change: unknown) =>
-    proxy.inject(
+    server.faults.inject(
       ({ pass }) => void server.kubernetes.call('PATCH', at, change, mergePatch).then(() => pass()),
       ({ method, path: asked }) => method === 'PATCH' && asked === path,
       1,

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
-import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding, grant } from '../../support/grants.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf, type UserParts } from './a-user.ts';
 
 interface User {
@@ -24,15 +25,13 @@ const old = 'an old but long password';
 const fresh = 'a fresh and long password';
 
 describe('PATCH /auth/v1/users/{name}', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   let hash: string;
 
   before(async () => {
-    server = await startServer();
     hash = await new Passwords().hash(old);
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   const read = async (email: string) => (await server.kubernetes.call('GET', `${users}/${nameOf(email)}`)).body as User;
   /** With a password, and known to the service. */
@@ -233,13 +232,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     expect((await read('root@example.com')).spec.is_disabled).not.to.equal(true);
 
     await aPerson('bound@example.com', { groups: ['ops'] });
-    await server.kubernetes.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'ops-view' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'ops' }],
-    });
+    await server.kubernetes.apply(clusterRoleBinding('ops-view', 'view', { kind: 'Group', name: 'ops' }));
     await eventually(
       () => patch('bound@example.com', { spec: { password: fresh } }, { query: '?dryRun=All' }),
       ({ status }) => status === 403,

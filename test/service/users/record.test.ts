@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { userSchema } from '../../../src/users/resource.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { rawGet } from '../../support/raw-http.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 const jane = nameOf('jane@example.com');
@@ -12,10 +13,9 @@ const missing = nameOf('missing@example.com');
 const native = '/apis/auth.platform.io/v1/users';
 
 describe('a user record', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await server.kubernetes.apply(
       aUser('jane@example.com', { subjectName: 'alice' }),
@@ -27,7 +27,6 @@ describe('a user record', () => {
       ({ status }) => status === 200,
     );
   });
-  after(() => server.stop());
 
   describe('GET /auth/v1/users/{name}', () => {
     it('shows a user to whoever may get it, to be revalidated by its resource version', async () => {
@@ -186,17 +185,15 @@ describe('a user record', () => {
 });
 
 describe('users while the API server is out of reach', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await eventually(
       () => server.request('/auth/v2/users', { as: 'viewer' }),
       ({ status }) => status === 200,
     );
   });
-  after(() => server.stop());
 
   it('are not served, and are again when it is back', async () => {
     const paths = ['/auth/v2/users', '/auth/v1/users', `/auth/v1/users/${jane}`, native, `${native}/${jane}`];
@@ -222,15 +219,13 @@ describe('users while the API server is out of reach', () => {
 });
 
 describe('users in a cluster without the resource', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   const definition = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/users.auth.platform.io';
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await server.kubernetes.apply(aUser('jane@example.com'));
   });
-  after(() => server.stop());
 
   it('are 503 below /auth and 404 below /apis, and come back with it', async () => {
     const { body } = await server.kubernetes.call('GET', definition);

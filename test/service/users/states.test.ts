@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 interface User {
@@ -12,12 +13,7 @@ interface User {
 const users = '/apis/auth.platform.io/v1/users';
 
 describe('the states of users', () => {
-  let server: TestServer;
-
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer());
 
   const read = async (name: string) => (await server.kubernetes.call('GET', `${users}/${name}`)).body as User;
   const conditions = ({ status }: User) => Object.fromEntries((status?.conditions ?? []).map((one) => [one.type, one.status]));

@@ -1,8 +1,10 @@
 /** The way back of a user whose account was made again at the issuer (docs/contract/users.md). */
+
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { z } from 'zod';
 import type { Manifest } from '../../support/cluster-admin.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { Browser, logIn, type Reply } from '../login/provider/browser.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { refresh, session, tokens } from '../sessions/support.ts';
@@ -25,13 +27,7 @@ const subjectsOf = (email: string) => `/auth/v1/users/${nameOf(email)}/subjects`
 const managerOf = (name: string, ...rules: { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[]) =>
   [
     { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `${name}@example.com` }],
-    },
+    clusterRoleBinding(name, name, { kind: 'User', name: `${name}@example.com` }),
   ] satisfies Manifest[];
 
 const mayReset = { apiGroups: ['auth.platform.io'], resources: ['users/password'], verbs: ['update'] };

@@ -1,10 +1,13 @@
 /** What a manager of users may not become. */
+
 import { expect } from 'chai';
-import { after, afterEach, before, describe, it } from 'mocha';
-import { FaultProxy, refuse } from '../../cluster/faults/fault-proxy.ts';
+import { afterEach, before, describe, it } from 'mocha';
+import { refuse } from '../../cluster/faults/fault-proxy.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
+import { startFaultyServer } from '../../support/faulty-server.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { aUser, nameOf, type UserParts } from './a-user.ts';
 
 const users = '/apis/auth.platform.io/v1/users';
@@ -31,20 +34,12 @@ const boundTo = (name: string, subject: { kind: 'User' | 'Group'; name: string }
 });
 
 describe('REC-01 who may edit users', () => {
-  let server: TestServer;
-  let proxy: FaultProxy;
+  const server = forSuite(() => startFaultyServer());
 
   before(async () => {
-    server = await startServer({
-      async between({ url, certificateAuthority, serving }) {
-        proxy = await FaultProxy.start({ target: url, certificateAuthority, serving });
-        return proxy;
-      },
-    });
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
-  afterEach(() => proxy.mend());
+  afterEach(() => server.faults.mend());
 
   const setPassword = async (email: string, name = nameOf(email)) => {
     const response = await server.request(`/auth/v1/users/${name}`, { method: 'PATCH', as: 'manager', body: { spec: { password } } });
@@ -129,8 +124,8 @@ describe('REC-01 who may edit users', () => {
     const email = 'free@example.com';
     await server.kubernetes.apply(created(email));
     const isBindings = ({ path }: { path: string }) => path.endsWith('/clusterrolebindings');
-    proxy.inject(refuse(403, 'Forbidden'), isBindings);
-    proxy.cut(isBindings);
+    server.faults.inject(refuse(403, 'Forbidden'), isBindings);
+    server.faults.cut(isBindings);
 
     await eventually(
       async () => (await fetch(`${server.metricsURL}/readyz?verbose`)).text(),
@@ -139,7 +134,7 @@ describe('REC-01 who may edit users', () => {
     expect(await setPassword(email)).to.include({ status: 503 });
     expect(await post('another@example.com')).to.include({ status: 503 });
 
-    proxy.mend();
+    server.faults.mend();
     await eventually(
       async () => (await setPassword(email)).status,
       (status) => status === 200,
@@ -148,14 +143,14 @@ describe('REC-01 who may edit users', () => {
 });
 
 describe('REC-01 where the name that Kubernetes will see cannot be known', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({
+  const server = forSuite(() =>
+    startServer({
       config: { login: { issuer: 'https://issuer.example.com', clientID: 'console', claims: { username: 'preferred_username' } } },
-    });
+    }),
+  );
+  before(async () => {
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   it('makes no user and sets no password, and says what to do', async () => {
     await server.kubernetes.apply(created('unknown@example.com'));
@@ -178,14 +173,14 @@ describe('REC-01 where the name that Kubernetes will see cannot be known', () =>
 });
 
 describe('REC-01 where local users are named by the uid of their record', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({
+  const server = forSuite(() =>
+    startServer({
       config: { server: { publicURL: 'https://console.example.com' }, login: { claims: { username: 'sub' } } },
-    });
+    }),
+  );
+  before(async () => {
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   it('knows the name as soon as the record is there, and guards it', async () => {
     const email = 'by-uid@example.com';
