@@ -6,7 +6,8 @@ import { expect } from 'chai';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { parseConfig } from '../../../src/config/load.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { claimsOf, RelyingParty } from './relying-party.ts';
 
@@ -173,12 +174,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
 });
 
 describe('a log-out at the embedded OpenID provider', () => {
-  let login: EmbeddedLogin;
-
-  before(async () => {
-    login = await startEmbeddedLogin({ emails: [jane.email], password: jane.password, replicas: 2 });
-  });
-  after(() => login.stop());
+  const login = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password, replicas: 2 }));
 
   it('ends the session of the console, on every replica, and what was handed out there', async () => {
     const { browser, status, body } = await login.logIn(jane.email, jane.password);
@@ -216,12 +212,7 @@ describe('a log-out at the embedded OpenID provider', () => {
 });
 
 describe('DELETE /auth/v1/sessions at the embedded OpenID provider', () => {
-  let login: EmbeddedLogin;
-
-  before(async () => {
-    login = await startEmbeddedLogin({ emails: [jane.email, 'bob@example.com'], password: jane.password });
-  });
-  after(() => login.stop());
+  const login = forSuite(() => startEmbeddedLogin({ emails: [jane.email, 'bob@example.com'], password: jane.password }));
 
   it('has every browser give the password again, and leaves other people alone', async () => {
     const lost = await login.logIn(jane.email, jane.password);

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { claimsOf, RelyingParty, tokensOf } from './relying-party.ts';
 
@@ -97,14 +98,12 @@ describe('the clients of the embedded OpenID provider', () => {
 });
 
 describe('the console as a client that takes ID tokens in the front channel', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() => Issuers.start({ publicURL, config: { login: { responseMode: 'id_token' } } }));
   const publicURL = 'https://console.example.com';
 
   before(async () => {
-    issuers = await Issuers.start({ publicURL, config: { login: { responseMode: 'id_token' } } });
     await issuers.addPerson(jane.email, jane.password);
   });
-  after(() => issuers.stop());
 
   it('gets them in the fragment', async () => {
     const relying = new RelyingParty({ issuer: `${publicURL}/identity` });

@@ -4,6 +4,7 @@ import * as client from 'openid-client';
 import { request } from 'undici';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { nameOf } from '../users/a-user.ts';
 import { Issuers } from './issuers.ts';
 import { claimsOf, RelyingParty, tokensOf } from './relying-party.ts';
@@ -13,14 +14,12 @@ const recordsPath = '/apis/auth.platform.io/v1/namespaces/atrium-system/identity
 const usersPath = '/apis/auth.platform.io/v1/users';
 
 describe('the embedded OpenID provider', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() => Issuers.start());
   const party = () => new RelyingParty({ issuer: issuers.issuer });
 
   before(async () => {
-    issuers = await Issuers.start();
     await issuers.addPerson(jane.email, jane.password, { username: 'Jane Doe', groups: ['dev', 'oncall'] });
   });
-  after(() => issuers.stop());
 
   it('describes itself under its configured address, whatever the Host header says', async () => {
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };

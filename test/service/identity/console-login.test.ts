@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { nameOf } from '../users/a-user.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse battery' };
@@ -9,12 +10,7 @@ const documented = (answer: URLSearchParams) =>
   new URLSearchParams([...answer].filter(([name]) => ['code', 'state', 'id_token'].includes(name)));
 
 describe('login at the embedded issuer', () => {
-  let login: EmbeddedLogin;
-
-  before(async () => {
-    login = await startEmbeddedLogin({ emails: [jane.email], password: jane.password });
-  });
-  after(() => login.stop());
+  const login = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password }));
 
   for (const version of ['v1', 'v2']) {
     it(`LOG-11 ends with code and state alone (${version})`, async () => {

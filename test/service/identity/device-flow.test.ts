@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { z } from 'zod';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { claimsOf, RelyingParty, tokensOf } from './relying-party.ts';
 
@@ -17,15 +18,15 @@ const authorization = z.object({
 const languages = ['en', 'de', 'zh'].map((id) => ({ id, name: id }));
 
 describe('the device flow', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() =>
+    Issuers.start({ replicas: 2, config: { server: { trustedProxies: ['127.0.0.1'] }, console: { languages } } }),
+  );
   let relying: RelyingParty;
 
   before(async () => {
-    issuers = await Issuers.start({ replicas: 2, config: { server: { trustedProxies: ['127.0.0.1'] }, console: { languages } } });
     await issuers.addPerson(jane.email, jane.password);
     relying = new RelyingParty({ issuer: issuers.issuer, clientID: 'kubectl' });
   });
-  after(() => issuers.stop());
 
   const begin = async () => authorization.parse((await relying.post('/device/auth', { scope: 'openid email groups offline_access' })).body);
   const poll = (deviceCode: string) => relying.post('/token', { grant_type: grantType, device_code: deviceCode });

@@ -1,20 +1,19 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { RelyingParty } from './relying-party.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 
 describe('the log-out page', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() => Issuers.start());
   const party = (scope?: string) => new RelyingParty({ issuer: issuers.issuer, ...(scope && { scope }) });
   const endSessionURL = (parameters: Record<string, string> = {}) => `${issuers.issuer}/session/end?${new URLSearchParams(parameters)}`;
   const returning = () => ({ client_id: 'atrium', post_logout_redirect_uri: `${issuers.origin}/`, state: 'my-state' });
 
   before(async () => {
-    issuers = await Issuers.start();
     await issuers.addPerson(jane.email, jane.password);
   });
-  after(() => issuers.stop());
 
   it('asks, then ends the session and what was issued to this browser, and goes back', async () => {
     const relying = party();

@@ -1,16 +1,12 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { RelyingParty } from './relying-party.ts';
 
 const publicURL = 'https://console.example.com/tools';
 
 describe('the embedded OpenID provider behind a proxy that ends TLS', () => {
-  let issuers: Issuers;
-
-  before(async () => {
-    issuers = await Issuers.start({ publicURL });
-  });
-  after(() => issuers.stop());
+  const issuers = forSuite(() => Issuers.start({ publicURL }));
 
   const ask = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${issuers.origin}/tools/identity${path}`, { redirect: 'manual', headers });

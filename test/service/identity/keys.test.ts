@@ -3,6 +3,7 @@ import { decodeProtectedHeader } from 'jose';
 import { z } from 'zod';
 import { createSigningKeys } from '../../../src/keys/signing-keys.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { RelyingParty } from './relying-party.ts';
 
@@ -12,14 +13,12 @@ const entry = z.object({ data: z.object({ 'identity.jwks': z.base64() }) });
 const keySet = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });
 
 describe('the keys of the embedded OpenID provider', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() => Issuers.start());
   const published = async () => keySet.parse(await (await fetch(`${issuers.issuer}/jwks`)).json()).keys.map(({ kid }) => kid);
 
   before(async () => {
-    issuers = await Issuers.start();
     await issuers.addPerson(jane.email, jane.password);
   });
-  after(() => issuers.stop());
 
   it('are rotated without a restart, and nobody is logged out', async () => {
     const relying = new RelyingParty({ issuer: issuers.issuer });

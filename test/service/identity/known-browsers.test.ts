@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Agent } from 'undici';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { Browser } from './browser.ts';
 
 const password = 'correct horse battery';
@@ -11,18 +12,19 @@ const failures = 2;
 const perAddress = failures * 10;
 
 describe('LIM-13 passwords from an address that all share', () => {
-  let service: EmbeddedLogin;
-  let dispatcher: Agent;
-  let cookie: string;
-
-  before(async () => {
-    service = await startEmbeddedLogin({
+  const service = forSuite(() =>
+    startEmbeddedLogin({
       emails: [jane, joe],
       password,
       credentials: 'impersonate',
       users: { lockout: { failures, duration: '1h', window: '1h' } },
       replicas: 2,
-    });
+    }),
+  );
+  let dispatcher: Agent;
+  let cookie: string;
+
+  before(async () => {
     dispatcher = new Agent({ connect: { ca: service.cluster.certificateAuthority } });
     const { browser, status } = await service.logIn(jane, password);
     expect(status).to.equal(200);
@@ -33,7 +35,6 @@ describe('LIM-13 passwords from an address that all share', () => {
   });
   after(async () => {
     await dispatcher?.close();
-    await service?.stop();
   });
 
   /** Where the log-in page is sent to from, on all replicas in turn, with no cookie but that one. */

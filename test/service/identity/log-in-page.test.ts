@@ -1,19 +1,14 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { RelyingParty } from './relying-party.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 
 describe('the log-in page', () => {
-  let issuers: Issuers;
-  const party = (clientID?: string) =>
-    new RelyingParty({ issuer: issuers.issuer, ...(clientID && { clientID, redirectURI: 'http://127.0.0.1:8000/callback' }) });
-  const open = async (differing: Record<string, string> = {}, headers: Record<string, string> = {}) =>
-    issuers.browser(headers).get(party().authorizationURL(differing));
-
-  before(async () => {
-    issuers = await Issuers.start({
+  const issuers = forSuite(() =>
+    Issuers.start({
       config: {
         console: {
           languages: [
@@ -25,10 +20,16 @@ describe('the log-in page', () => {
         identity: { loginPage: { title: 'Träger & Söhne', logo: '/api/v1/cm/logos/logo.svg' } },
         users: { lockout: { duration: '20m' } },
       },
-    });
+    }),
+  );
+  const party = (clientID?: string) =>
+    new RelyingParty({ issuer: issuers.issuer, ...(clientID && { clientID, redirectURI: 'http://127.0.0.1:8000/callback' }) });
+  const open = async (differing: Record<string, string> = {}, headers: Record<string, string> = {}) =>
+    issuers.browser(headers).get(party().authorizationURL(differing));
+
+  before(async () => {
     await issuers.addPerson(jane.email, jane.password);
   });
-  after(() => issuers.stop());
 
   it('is plain HTML that says what it is to every reader', async () => {
     const { response, body } = await open();

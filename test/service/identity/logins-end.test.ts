@@ -1,17 +1,13 @@
 import { expect } from 'chai';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { nameOf } from '../users/a-user.ts';
 import type { Browser } from './browser.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 
 describe('logins at the embedded OpenID provider', () => {
-  let login: EmbeddedLogin;
-
-  before(async () => {
-    login = await startEmbeddedLogin({ emails: [jane.email], password: jane.password, replicas: 2 });
-  });
-  after(() => login.stop());
+  const login = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password, replicas: 2 }));
 
   interface Kept {
     bearer: string;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { RelyingParty, tokensOf } from './relying-party.ts';
 
@@ -9,7 +10,7 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** A call to the API server would be 503 while that is out of reach. */
 describe('codes and tokens at the embedded issuer that nobody was given', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() => Issuers.start());
   let relying: RelyingParty;
 
   const inTheDark = async (ask: () => Promise<void>) => {
@@ -36,11 +37,9 @@ describe('codes and tokens at the embedded issuer that nobody was given', () => 
   ];
 
   before(async () => {
-    issuers = await Issuers.start();
     await issuers.addPerson(jane.email, jane.password);
     relying = new RelyingParty({ issuer: issuers.issuer });
   });
-  after(() => issuers.stop());
 
   it('LIM-09 cost no call to the API server', async () => {
     const { refresh_token: genuine } = await relying.tokens(issuers.browser(), jane);

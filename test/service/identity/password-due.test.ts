@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { nameOf } from '../users/a-user.ts';
 import type { Browser, PageVisit } from './browser.ts';
 import { Issuers } from './issuers.ts';
@@ -12,7 +13,7 @@ const twice = (password: string) => ({ new_password: password, new_password_agai
 const record = z.object({ status: z.record(z.string(), z.unknown()) });
 
 describe('the log-in page, when the password is due', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() => Issuers.start({ replicas: 2 }));
   const party = (clientID?: string) =>
     new RelyingParty({ issuer: issuers.issuer, ...(clientID && { clientID, redirectURI: 'http://127.0.0.1:8000/callback' }) });
   const due = async (email: string) => {
@@ -28,11 +29,6 @@ describe('the log-in page, when the password is due', () => {
   };
   const proofIn = ({ body }: PageVisit) => /name="proof" value="([^"]+)"/.exec(body)?.[1] ?? '';
   const wasLetIn = ({ url }: PageVisit) => url.searchParams.has('code');
-
-  before(async () => {
-    issuers = await Issuers.start({ replicas: 2 });
-  });
-  after(() => issuers.stop());
 
   it('asks for a new one in the middle of the log-in, and goes on with it, whatever the person logs in to', async () => {
     for (const [client, email] of [

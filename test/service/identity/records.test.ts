@@ -6,16 +6,16 @@ import { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 
 const path = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/identityrecords`;
 
 describe('the sweep of identity records', () => {
-  let cluster: Awaited<ReturnType<typeof apiServer>>;
+  const cluster = forSuite(() => apiServer({ isReused: true }));
   let kubernetes: ClusterAdmin;
   let service: ApiServer;
 
   before(async () => {
-    cluster = await apiServer({ isReused: true });
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     const token = await kubernetes.serviceToken();
@@ -31,7 +31,6 @@ describe('the sweep of identity records', () => {
   after(async () => {
     await service.close();
     await kubernetes.close();
-    await cluster.stop();
   });
 
   it('deletes what has expired, over as many pages as there are, and nothing else', async () => {

@@ -1,18 +1,17 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
 import { RelyingParty, tokensOf } from './relying-party.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 
 describe('two replicas of the embedded OpenID provider', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() => Issuers.start({ replicas: 2 }));
   const party = () => new RelyingParty({ issuer: issuers.issuer });
 
   before(async () => {
-    issuers = await Issuers.start({ replicas: 2 });
     await issuers.addPerson(jane.email, jane.password);
   });
-  after(() => issuers.stop());
 
   /** The same request at both at once. */
   const both = <T>(send: (origin: string) => Promise<T>) => Promise.all(issuers.replicas.map(({ origin }) => send(origin)));

@@ -1,27 +1,27 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { Browser } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster, type Service } from '../login/support.ts';
+import { LoginCluster } from '../login/support.ts';
 import { type LoggedIn, session, tokens } from '../sessions/support.ts';
 
 const refusedPerMinute = 600;
 
 for (const credentials of ['passthrough', 'impersonate'] as const)
   describe(`junk tokens from the address of honest callers (${credentials})`, () => {
-    let provider: TestProvider;
-    let cluster: LoginCluster;
-    let service: Service;
+    const provider = forSuite(() => TestProvider.start({ tls: true }));
+    const cluster = forSuite(() => LoginCluster.start({ trusts: provider }));
+    const service = forSuite(() =>
+      cluster.service({
+        provider,
+        config: { kubernetes: { credentials }, features: { accessTokens: true }, login: { tokenStorage: ['local', 'cookie'] } },
+      }),
+    );
     let idle: LoggedIn;
     let accessToken: string;
 
     before(async () => {
-      provider = await TestProvider.start({ tls: true });
-      cluster = await LoginCluster.start({ trusts: provider });
-      service = await cluster.service({
-        provider,
-        config: { kubernetes: { credentials }, features: { accessTokens: true }, login: { tokenStorage: ['local', 'cookie'] } },
-      });
       idle = await session(service);
       const made = await eventually(
         () =>
@@ -33,10 +33,6 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
         ({ status }) => status === 201,
       );
       accessToken = (made.body as { token: string }).token;
-    });
-    after(async () => {
-      await cluster?.stop();
-      await provider?.stop();
     });
 
     const ask = async (bearer: string) => {

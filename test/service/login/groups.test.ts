@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { recordName } from '../../../src/users/record/name.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { type Browser, logIn, userInfoOf } from './provider/browser.ts';
 
@@ -26,15 +27,7 @@ async function mayListPods(browser: Browser): Promise<boolean> {
 describe('groups that an issuer tells', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000 } } });
 
-  before(() =>
-    party().cluster.kubernetes.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'last-view' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'last' }],
-    }),
-  );
+  before(() => party().cluster.kubernetes.apply(clusterRoleBinding('last-view', 'view', { kind: 'Group', name: 'last' })));
 
   const recordedGroups = async (email: string): Promise<string[]> => {
     const { body } = await party().cluster.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${recordName(email)}`);
@@ -75,13 +68,9 @@ describe('groups that an issuer tells', () => {
   it('AUZ-06 make nobody a member of a group that the cluster keeps for itself', async () => {
     const { cluster, provider, service } = party();
     const email = 'climber@example.com';
-    await cluster.kubernetes.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'kubeadm:cluster-admins' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'kubeadm:cluster-admins' }],
-    });
+    await cluster.kubernetes.apply(
+      clusterRoleBinding('kubeadm:cluster-admins', 'cluster-admin', { kind: 'Group', name: 'kubeadm:cluster-admins' }),
+    );
     provider.person = person('climber', { groups: ['kubeadm:cluster-admins', 'system:masters', 'dev', 'org:kubeadm:team'] });
 
     const { browser, callback } = await logIn(service);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { authorize, Browser, logIn, loginInfoOf, userInfoOf } from './provider/browser.ts';
 
@@ -111,11 +112,7 @@ describe('login below a path, behind https', () => {
 });
 
 describe('log-in that is not configured', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer());
 
   for (const path of [
     'v1/token/login',

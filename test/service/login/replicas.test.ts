@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { exchanges, expiresCookie, handleOf, logout, refresh, session, sessionObject } from '../sessions/support.ts';
 import { json, never } from './provider/answers.ts';
 import { authorize, Browser, loginInfoOf, type Reply, userInfoOf } from './provider/browser.ts';
@@ -8,13 +9,8 @@ import { LoginCluster, type Service } from './support.ts';
 
 describe('two replicas', () => {
   let provider: TestProvider;
-  let cluster: LoginCluster;
+  const cluster = forSuite(() => LoginCluster.start());
   let replicas: [Service, Service];
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-  });
-  after(() => cluster?.stop());
   beforeEach(async () => {
     provider = await TestProvider.start({ now: cluster.clock.now });
     replicas = [await cluster.service({ provider }), await cluster.service({ provider })];

@@ -1,28 +1,17 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { logout, patchUser, refresh, session, tokens } from '../sessions/support.ts';
 import { Browser } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
 import { LoginCluster, type Service } from './support.ts';
 
 describe('a replica whose watches say nothing', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
-  let service: Service;
-  let cutOff: Service;
-  let silent: Service;
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
-    service = await cluster.service({ provider });
-    cutOff = await cluster.service({ provider });
-    silent = await cluster.service({ provider });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
-  });
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() => cluster.service({ provider }));
+  const cutOff = forSuite(() => cluster.service({ provider }));
+  const silent = forSuite(() => cluster.service({ provider }));
 
   it('END-04 refuses within a minute what has ended on another, never takes it again, and is as before when it hears again', async () => {
     const at = ({ url }: Service, cookies: ReadonlyMap<string, string> = new Map()) => {

@@ -1,31 +1,28 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { Browser } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster, publicURL, type Service } from '../login/support.ts';
+import { LoginCluster, publicURL } from '../login/support.ts';
 import { exchanges, handleOf, type LoggedIn, logout, refresh, session, sessionObject } from '../sessions/support.ts';
 
 const path = '/auth/v1/selfsubjectaccessreviews';
 const review = JSON.stringify({ spec: { nonResourceAttributes: { path: '/', verb: 'get' } } });
 
 describe('a request with a session cookie from another site', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
-  let service: Service;
+  const provider = forSuite(() => TestProvider.start({ tls: true }));
+  const cluster = forSuite(() => LoginCluster.start({ trusts: provider }));
+  const service = forSuite(() =>
+    cluster.service({
+      provider,
+      config: { server: { corsOrigins: ['https://front.example'] }, kubernetes: { credentials: 'passthrough' } },
+    }),
+  );
   let jane: LoggedIn;
 
   before(async () => {
-    provider = await TestProvider.start({ tls: true });
-    cluster = await LoginCluster.start({ trusts: provider });
-    service = await cluster.service({
-      provider,
-      config: { server: { corsOrigins: ['https://front.example'] }, kubernetes: { credentials: 'passthrough' } },
-    });
     jane = await session(service);
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
   });
 
   const post = (headers: Record<string, string>, body = review) =>
@@ -79,13 +76,7 @@ describe('a request with a session cookie from another site', () => {
   }
 
   it('COO-03 creates a user for a page of ours, and none for another site', async () => {
-    await cluster.kubernetes.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'jane-manages-users' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane@example.com' }],
-    });
+    await cluster.kubernetes.apply(clusterRoleBinding('jane-manages-users', 'cluster-admin', { kind: 'User', name: 'jane@example.com' }));
     const create = (email: string, headers: Record<string, string>) =>
       jane.browser.request('/auth/v1/users', {
         method: 'POST',

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
 
 const jane = 'jane@example.com';
 const password = 'canary-password-of-jane';
@@ -25,11 +26,7 @@ const readable = [
 ];
 
 describe('secrets of a log-in', () => {
-  let service: EmbeddedLogin;
-  before(async () => {
-    service = await startEmbeddedLogin({ emails: [jane], password });
-  });
-  after(() => service.stop());
+  const service = forSuite(() => startEmbeddedLogin({ emails: [jane], password }));
 
   it('LEAK-01 stand in no log at level debug, no audit line, no metric, no Event and no object', async () => {
     const withSession = await service.logIn(jane, password);

@@ -1,23 +1,16 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { Browser } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster, type Service } from '../login/support.ts';
+import { LoginCluster } from '../login/support.ts';
 import { logout, refresh, session } from '../sessions/support.ts';
 
 describe('the limit of log-ins per minute', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
-  let service: Service;
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
-    service = await cluster.service({ provider, config: { login: { perMinute: 40 }, server: { trustedProxies: ['127.0.0.1'] } } });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
-  });
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() =>
+    cluster.service({ provider, config: { login: { perMinute: 40 }, server: { trustedProxies: ['127.0.0.1'] } } }),
+  );
 
   const from = (address: string) => {
     const browser = new Browser(service.url);

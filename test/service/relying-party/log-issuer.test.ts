@@ -1,6 +1,8 @@
 /** What log-in does when the issuer is down, slow, or somebody else. */
+
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { expectUnavailable, identityProviderFailed, readiness } from '../login/issuer-unavailable.ts';
 import { type Answer, endless, endpoints, hangUp, html, json, never, oauthError, redirect } from '../login/provider/answers.ts';
 import { Browser, logIn, type Reply } from '../login/provider/browser.ts';
@@ -10,7 +12,7 @@ import { LoginCluster, type Service } from '../login/support.ts';
 const versions = ['v1', 'v2'] as const;
 
 describe('the issuer, not as it should be', () => {
-  let cluster: LoginCluster;
+  const cluster = forSuite(() => LoginCluster.start());
   const providers: TestProvider[] = [];
 
   async function provided(options: Parameters<typeof TestProvider.start>[0] = {}): Promise<TestProvider> {
@@ -33,12 +35,10 @@ describe('the issuer, not as it should be', () => {
   }
 
   before(async () => {
-    cluster = await LoginCluster.start();
     unanswered = askSilentIssuers();
     unanswered.catch(() => undefined);
   });
   after(async () => {
-    await cluster.stop();
     await Promise.all(providers.map((provider) => provider.stop()));
   });
 
@@ -112,6 +112,8 @@ describe('the issuer, not as it should be', () => {
       provider.misbehave({ answer: { discovery: html(500) } });
       service = await cluster.service({ provider });
     });
+    beforeEach(() => cluster.clock.freeze());
+    afterEach(() => cluster.clock.thaw());
 
     for (const [what, answer] of Object.entries(nonsense)) {
       it(`LEAK-03 is 503 for ${what}`, async () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { logIn } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { LoginCluster } from '../login/support.ts';
@@ -8,17 +9,8 @@ import { expectOK, expectStatus } from './conformance/relying-party.ts';
 const flows = ['code', 'hybrid'] as const;
 
 describe('the algorithm of the issuer', () => {
-  let cluster: LoginCluster;
-  let provider: TestProvider;
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start();
-  });
-  after(async () => {
-    await cluster.stop();
-    await provider.stop();
-  });
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start());
 
   it('TOK-02 is the one of login.idTokenAlgorithm, for ID tokens and logout tokens', async () => {
     const service = await cluster.service({ provider, config: { login: { idTokenAlgorithm: 'RS256' } } });

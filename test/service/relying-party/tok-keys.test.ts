@@ -1,5 +1,7 @@
 /** Which key judges a token. */
+
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { html } from '../login/provider/answers.ts';
 import { authorize, Browser, logIn, loginInfoOf } from '../login/provider/browser.ts';
 import type { Misbehaviour } from '../login/provider/misbehaviour.ts';
@@ -13,20 +15,15 @@ const flows = ['code', 'hybrid'] as const;
 const withoutKeyID: Misbehaviour = { idToken: { header: { kid: undefined } } };
 
 describe('the keys of the issuer', () => {
-  let cluster: LoginCluster;
+  const cluster = forSuite(() => LoginCluster.start());
   let provider: TestProvider;
 
   const newService = (): Promise<Service> => cluster.service({ provider });
   const infoOf = ({ url }: Service, token: string) => new Browser(url).info('v2', token);
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-  });
   beforeEach(async () => {
     provider = await TestProvider.start();
   });
   afterEach(() => provider.stop());
-  after(() => cluster.stop());
 
   for (const [what, rotate] of Object.entries<() => Promise<void>>({
     'one key': async () => undefined,

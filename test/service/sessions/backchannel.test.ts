@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { Browser, type BrowserRequest, type Reply } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import type { TokenChange } from '../login/provider/tokens.ts';
@@ -11,21 +12,10 @@ const path = '/api/v2/token/backchannel-logout';
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
 describe('back-channel logout', () => {
-  let cluster: LoginCluster;
-  let provider: TestProvider;
-  let service: Service;
-  let other: Service;
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
-    service = await cluster.service({ provider, config: { login: { perMinute: 100_000 } } });
-    other = await cluster.service({ provider });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
-  });
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
+  const other = forSuite(() => cluster.service({ provider }));
   beforeEach(() => {
     provider.misbehave();
     // Another person each time, with a record and a session of their own.

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { json } from '../login/provider/answers.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { LoginCluster, type Service } from '../login/support.ts';
@@ -8,19 +9,13 @@ import { type LoggedIn, objects, session, sessionManifest, sessionsPath } from '
 const maxPerUser = 4;
 
 describe('LIM-11 the number of sessions of a user', () => {
-  let cluster: LoginCluster;
-  let provider: TestProvider;
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
   let services: Service[];
 
   before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
     const config = { login: { perMinute: 100_000, session: { maxPerUser } } };
     services = [await cluster.service({ provider, config }), await cluster.service({ provider, config })];
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
   });
 
   let people = 0;

@@ -1,27 +1,17 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { json } from '../login/provider/answers.ts';
 import { Browser, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster, type Service } from '../login/support.ts';
+import { LoginCluster } from '../login/support.ts';
 import { exchanges, expiresCookie, handleOf, logout, objects, patchUser, refresh, revokedName, session, tokens } from './support.ts';
 
 describe('tokens that the caller keeps', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
-  let service: Service;
-  let other: Service;
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
-    service = await cluster.service({ provider, config: { login: { perMinute: 100_000 } } });
-    other = await cluster.service({ provider });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
-  });
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
+  const other = forSuite(() => cluster.service({ provider }));
 
   let people = 0;
   beforeEach(() => {

@@ -1,29 +1,19 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { hangUp, json, never, oauthError } from '../login/provider/answers.ts';
 import { Browser, renewPayloadOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster, publicURL, type Service } from '../login/support.ts';
+import { LoginCluster, publicURL } from '../login/support.ts';
 import { exchanges, expiresCookie, handleOf, logout, objects, refresh, revokedName, session, sessionObject, tokens } from './support.ts';
 
 /** The address in `Link: <address>; rel="logout"`. */
 const logoutLink = (headers: Headers): URL => new URL(/^<([^>]+)>; rel="logout"$/.exec(headers.get('link') ?? '')?.[1] ?? '');
 
 describe('logout', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
-  let service: Service;
-  let other: Service;
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
-    service = await cluster.service({ provider });
-    other = await cluster.service({ provider });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
-  });
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() => cluster.service({ provider }));
+  const other = forSuite(() => cluster.service({ provider }));
   beforeEach(() => {
     provider.misbehave();
     provider.forgetRequests();

@@ -1,25 +1,16 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { hangUp, html, json, never, oauthError, providerText } from '../login/provider/answers.ts';
 import { Browser, logIn, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster, type Service } from '../login/support.ts';
+import { LoginCluster } from '../login/support.ts';
 import { exchanges, expiresCookie, handleOf, patchUser, refresh, session, sessionObject, tokens } from './support.ts';
 
 describe('refresh', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
-  let service: Service;
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
-    service = await cluster.service({ provider });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
-  });
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() => cluster.service({ provider }));
   beforeEach(() => {
     provider.misbehave();
     provider.forgetRequests();

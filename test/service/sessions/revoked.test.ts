@@ -7,9 +7,10 @@ import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { sessionSweep } from '../../../src/sessions/sweep.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster, type Service } from '../login/support.ts';
-import { type BareCluster, bareCluster, objects, revokedName, session, sessionManifest, time, tokens } from './support.ts';
+import { LoginCluster } from '../login/support.ts';
+import { bareCluster, objects, revokedName, session, sessionManifest, time, tokens } from './support.ts';
 
 const revokedToken = (text: string, spec: { kind: string; expiration: string; notBefore?: string }) => ({
   apiVersion: 'auth.platform.io/v1',
@@ -19,21 +20,10 @@ const revokedToken = (text: string, spec: { kind: string; expiration: string; no
 });
 
 describe('what is revoked', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
-  let service: Service;
-  let other: Service;
-
-  before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
-    service = await cluster.service({ provider });
-    other = await cluster.service({ provider });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
-  });
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() => cluster.service({ provider }));
+  const other = forSuite(() => cluster.service({ provider }));
 
   it('is a token by its hash, on every replica', async () => {
     const { bearer } = await tokens(service);
@@ -69,12 +59,7 @@ describe('what is revoked', () => {
 });
 
 describe('what has expired', () => {
-  let cluster: BareCluster;
-
-  before(async () => {
-    cluster = await bareCluster();
-  });
-  after(() => cluster?.stop());
+  const cluster = forSuite(() => bareCluster());
 
   it('is deleted by any replica, and nothing else is', async () => {
     const { kubernetes, apiServer } = cluster;

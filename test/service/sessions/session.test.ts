@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { Browser, logIn, userInfoOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { Clock, LoginCluster, type Service } from '../login/support.ts';
@@ -57,13 +59,7 @@ describe('a session', () => {
 
   for (const credentials of ['impersonate', 'passthrough']) {
     it(`gives its user the rights that they have (${credentials})`, async () => {
-      await cluster.kubernetes.apply({
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name: 'dev-view' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
-      });
+      await cluster.kubernetes.apply(clusterRoleBinding('dev-view', 'view', { kind: 'Group', name: 'dev' }));
       const replica = await cluster.service({ provider, config: { kubernetes: { credentials } } });
       const { browser } = await session(replica);
       const may = async (verb: string) => {
@@ -263,19 +259,13 @@ describe('a session', () => {
 });
 
 describe('the end of a session', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
   let service: Service;
 
   before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
     provider.tokenSeconds = 30 * 86_400;
     service = await cluster.service({ provider, config: { login: { session: { idle: '10m', absolute: '30m' } } } });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
   });
 
   /** Waits until every session of the suite may be left unused for so long. */

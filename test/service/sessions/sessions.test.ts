@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { json, never } from '../login/provider/answers.ts';
 import { Browser, type BrowserRequest, type Reply } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
@@ -19,16 +20,12 @@ const nameOf = (one: LoggedIn) => one.path.split('/').at(-1) ?? '';
 const unknown = `s-${'0'.repeat(64)}`;
 
 describe('the sessions of users', () => {
-  let cluster: LoginCluster;
-  let provider: TestProvider;
-  let service: Service;
-  let other: Service;
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
+  const other = forSuite(() => cluster.service({ provider }));
 
   before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start({ now: cluster.clock.now });
-    service = await cluster.service({ provider, config: { login: { perMinute: 100_000 } } });
-    other = await cluster.service({ provider });
     const rules = [{ apiGroups: ['auth.platform.io'], resources: ['sessions'], verbs: ['list', 'delete'] }];
     const metadata = { name: 'session-keeper', namespace: serviceNamespace };
     const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'keeper@example.com' }];
@@ -37,10 +34,6 @@ describe('the sessions of users', () => {
       { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata, rules },
       { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata, subjects, roleRef },
     );
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
   });
 
   let people = 0;

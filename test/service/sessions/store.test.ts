@@ -4,21 +4,17 @@ import { createLog } from '../../../src/http/log.ts';
 import { renewalAnnotation } from '../../../src/sessions/record.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { type BareCluster, bareCluster, sessionManifest, sessionPath } from './support.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { bareCluster, sessionManifest, sessionPath } from './support.ts';
 
 const nameOf = (secret: string) => `s-${hash('sha256', secret)}`;
 const log = createLog({ level: 'silent', format: 'json' });
 const { signal } = new AbortController();
 
 describe('a session that the watch has not told of', () => {
-  let cluster: BareCluster;
+  const cluster = forSuite(() => bareCluster());
   let store: SessionStore;
   let readsBefore: number;
-
-  before(async () => {
-    cluster = await bareCluster();
-  });
-  after(() => cluster?.stop());
   beforeEach(async () => {
     const { apiServer, metrics } = cluster;
     store = new SessionStore({ client: apiServer.asService, namespace: 'atrium-system', log, metrics, clock: () => performance.now() });
@@ -89,11 +85,10 @@ describe('a session that the watch has not told of', () => {
 });
 
 describe('a renewal that is claimed', () => {
-  let cluster: BareCluster;
+  const cluster = forSuite(() => bareCluster());
   let store: SessionStore;
 
   before(async () => {
-    cluster = await bareCluster();
     const { apiServer, metrics } = cluster;
     let looks = 0;
     const clock = () => {
@@ -105,7 +100,6 @@ describe('a renewal that is claimed', () => {
   });
   after(async () => {
     await store?.stop();
-    await cluster?.stop();
   });
 
   it('counts from when this replica first knew of it, by its own write or by the watch', async () => {

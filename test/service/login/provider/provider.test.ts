@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as client from 'openid-client';
 import { Agent, fetch as fetchWith } from 'undici';
+import { forSuite } from '../../../support/for-suite.ts';
 import { failureOf } from '../../kubernetes/fake-api-server.ts';
 import { html, never, oauthError } from './answers.ts';
 import { authorize } from './browser.ts';
@@ -12,16 +13,11 @@ import { changePayload, dropSignature, flipSignature } from './tokens.ts';
 const redirectURI = 'http://console.test/';
 
 describe('the provider for tests, as openid-client sees it', () => {
-  let provider: TestProvider;
-
-  before(async () => {
-    provider = await TestProvider.start({ clientSecret: 'secret of the client' });
-  });
+  const provider = forSuite(() => TestProvider.start({ clientSecret: 'secret of the client' }));
   afterEach(() => {
     provider.misbehave();
     provider.forgetRequests();
   });
-  after(() => provider.stop());
 
   async function configuration(...extra: ((config: client.Configuration) => void)[]): Promise<client.Configuration> {
     return client.discovery(new URL(provider.issuer), provider.clientID, 'secret of the client', undefined, {
