@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const unauthorized = {
   kind: 'Status',
@@ -16,16 +16,10 @@ const whoAmI = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const selfReview = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
 
 describe('authentication', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   const clients: ApiClient[] = [];
-  before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
-  });
   after(async () => {
     for (const client of clients) await client.close();
-    await workspace.close();
   });
 
   const withToken = (token: string | undefined) => {

@@ -1,17 +1,12 @@
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('built-in resources', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   let secrets: string;
   before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
     secrets = `/api/v1/namespaces/${workspace.namespace}/secrets`;
   });
-  after(() => workspace.close());
 
   describe('Secret', () => {
     it('is Opaque, and keeps stringData as base64 in data', async () => {

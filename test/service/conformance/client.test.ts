@@ -1,18 +1,14 @@
 import { CoreV1Api, CustomObjectsApi, KubeConfig, makeInformer, type V1ConfigMap } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('the official JavaScript client', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   let config: KubeConfig;
   let core: CoreV1Api;
   before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
     config = new KubeConfig();
     config.loadFromClusterAndUser(
       {
@@ -25,7 +21,6 @@ describe('the official JavaScript client', () => {
     );
     core = config.makeApiClient(CoreV1Api);
   });
-  after(() => workspace.close());
 
   it('creates, reads, replaces, lists and deletes typed objects', async () => {
     const { namespace } = workspace;

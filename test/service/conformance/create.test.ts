@@ -1,25 +1,10 @@
 import { expect } from 'chai';
-import { type ApiClient, objectOf } from './api-client.ts';
-import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
-
-const aConfigMap = (name: string, data: Record<string, string> = { key: 'value' }) => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name },
-  data,
-});
+import { objectOf } from './api-client.ts';
+import { aConfigMap, aWidget } from './widget.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('create', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let configMaps: string;
-  let widgets: string;
-  before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, configMaps, widgets } = workspace);
-  });
-  after(() => workspace.close());
+  const { workspace, admin, widgets, configMaps } = suiteWorkspace();
 
   it('answers 201 with the object and what the server set in it', async () => {
     const answer = await admin.post(configMaps, aConfigMap('created'));

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { base64, selfSigned, signingRequest, subjectOf } from '../../support/signing-request.ts';
 import { type ApiClient, type KubernetesObject, objectOf } from './api-client.ts';
 import { eventually } from './eventually.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const path = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
@@ -13,16 +13,12 @@ const nobodysSigner = 'example.com/nobody-signs-here';
 const issuedStatus = z.object({ certificate: z.string() });
 
 describe('CertificateSigningRequests', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   let alice: ApiClient;
   before(async () => {
-    workspace = await openWorkspace();
-    ({ admin } = workspace);
     alice = await workspace.as('alice');
     await bind('alice', [{ apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['create', 'get'] }]);
   });
-  after(() => workspace.close());
 
   const bind = async (person: string, rules: unknown[]) => {
     const { metadata } = await admin.create('/apis/rbac.authorization.k8s.io/v1/clusterroles', {

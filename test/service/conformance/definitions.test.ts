@@ -1,17 +1,10 @@
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('a custom resource definition', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
-  });
-  after(() => workspace.close());
 
   const aDefinition = (plural: string, group: string, spec: Record<string, unknown> = {}) => ({
     apiVersion: 'apiextensions.k8s.io/v1',

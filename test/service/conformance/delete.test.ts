@@ -1,26 +1,10 @@
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
-import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
-
-const aConfigMap = (name: string, data: Record<string, string> = { key: 'value' }) => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name },
-  data,
-});
+import { aConfigMap, aWidget } from './widget.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('delete', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let configMaps: string;
-  let widgets: string;
-  before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, configMaps, widgets } = workspace);
-  });
-  after(() => workspace.close());
+  const { admin, widgets, configMaps } = suiteWorkspace();
 
   it('answers 200 with a Status that names what is gone, for a built-in object', async () => {
     const { metadata } = await admin.create(configMaps, aConfigMap('doomed'));

@@ -1,21 +1,14 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import type { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
 const resourceList = z.object({ resources: z.array(z.record(z.string(), z.unknown())) });
 
 describe('discovery', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
-  });
-  after(() => workspace.close());
+  const { admin } = suiteWorkspace();
 
   const resource = async (path: string, name: string) => {
     const { resources } = resourceList.parse((await admin.get(path)).body);

@@ -1,18 +1,11 @@
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const failure = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
 
 describe('requests that are not right', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
-  });
-  after(() => workspace.close());
+  const { workspace, admin } = suiteWorkspace();
 
   it('with a body above 3 MiB are answered 413', async () => {
     const answer = await admin.post(workspace.configMaps, { metadata: { name: 'huge' }, data: { a: 'a'.repeat(3 * 1024 * 1024) } });

@@ -1,24 +1,18 @@
 import { expect } from 'chai';
-import { type ApiClient, namesOf } from './api-client.ts';
+import { namesOf } from './api-client.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const names = ['a', 'b', 'c', 'd', 'e'];
 
 describe('list', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let widgets: string;
-  let configMaps: string;
+  const { workspace, admin, widgets, configMaps } = suiteWorkspace();
   before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, widgets, configMaps } = workspace);
     for (const [index, name] of names.entries()) {
       const labels = { parity: index % 2 === 0 ? 'even' : 'odd', letter: name };
       await admin.create(widgets, aWidget(name, { color: index < 2 ? 'blue' : 'green' }, name === 'e' ? {} : { labels }));
     }
   });
-  after(() => workspace.close());
 
   it('answers kind, resourceVersion and the items in order of their names', async () => {
     const answer = await admin.get(widgets);

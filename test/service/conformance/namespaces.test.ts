@@ -1,17 +1,10 @@
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
 import { aWidget, widgetsIn } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('namespaces', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
-  });
-  after(() => workspace.close());
+  const { admin } = suiteWorkspace();
 
   it('has default and kube-system from the start', async () => {
     for (const name of ['default', 'kube-system']) {

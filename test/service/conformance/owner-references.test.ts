@@ -1,23 +1,15 @@
 import { expect } from 'chai';
-import type { ApiClient, KubernetesObject } from './api-client.ts';
+import type { KubernetesObject } from './api-client.ts';
 import { eventually } from './eventually.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const ownedBy = (...owners: KubernetesObject[]) => ({
   ownerReferences: owners.map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, name: metadata.name, uid: metadata.uid })),
 });
 
 describe('owner references', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let widgets: string;
-  let configMaps: string;
-  before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, widgets, configMaps } = workspace);
-  });
-  after(() => workspace.close());
+  const { admin, widgets, configMaps } = suiteWorkspace();
 
   const gone = (path: string) => eventually(async () => expect((await admin.get(path)).status).to.equal(404));
 

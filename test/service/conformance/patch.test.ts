@@ -1,18 +1,10 @@
 import { expect } from 'chai';
-import { type ApiClient, objectOf } from './api-client.ts';
+import { objectOf } from './api-client.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('patch', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let configMaps: string;
-  let widgets: string;
-  before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, configMaps, widgets } = workspace);
-  });
-  after(() => workspace.close());
+  const { admin, widgets, configMaps } = suiteWorkspace();
 
   it('merges objects, replaces lists and takes null for removal (RFC 7396)', async () => {
     await admin.create(widgets, aWidget('merged', { tags: ['a', 'b'], options: { x: 1, y: 2 }, title: 'old' }));

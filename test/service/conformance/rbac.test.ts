@@ -2,29 +2,25 @@ import { expect } from 'chai';
 import type { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 const group = 'conformance.example.com';
 
 describe('role-based access control', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   let alice: ApiClient;
   let bob: ApiClient;
   let carol: ApiClient;
   /** Cluster-wide objects bear the name of the namespace and go with this suite. */
   const clusterWide: string[] = [];
   before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
     [alice, bob, carol] = await Promise.all([workspace.as('alice'), workspace.as('bob'), workspace.as('carol')]);
     await admin.create(workspace.widgets, aWidget('first'));
     await admin.create(workspace.widgets, aWidget('second'));
   });
   after(async () => {
     for (const path of clusterWide) await admin.delete(path);
-    await workspace.close();
   });
 
   const create = async (

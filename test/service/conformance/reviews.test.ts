@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const authorization = '/apis/authorization.k8s.io/v1';
 const authentication = '/apis/authentication.k8s.io/v1';
@@ -10,14 +10,11 @@ const accessReviews = `${authorization}/selfsubjectaccessreviews`;
 const aReview = (spec: Record<string, unknown>) => ({ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec });
 
 describe('reviews', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   let alice: ApiClient;
   let bob: ApiClient;
   const rbacIn = (namespace: string) => `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
   before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
     [alice, bob] = await Promise.all([workspace.as('alice'), workspace.as('bob')]);
     const rules = [
       { apiGroups: ['conformance.example.com'], resources: ['widgets', 'widgets/status'], verbs: ['get', 'list'] },
@@ -31,7 +28,6 @@ describe('reviews', () => {
     });
     await eventually(async () => expect((await alice.get(workspace.widgets)).status).to.equal(200));
   });
-  after(() => workspace.close());
 
   describe('SelfSubjectAccessReview', () => {
     const allowed = async (client: ApiClient, spec: Record<string, unknown>) => {

@@ -1,17 +1,9 @@
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('the schema of a custom resource', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let widgets: string;
-  before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, widgets } = workspace);
-  });
-  after(() => workspace.close());
+  const { workspace, admin, widgets } = suiteWorkspace();
 
   let serial = 0;
   const post = (spec: Record<string, unknown>, query: Record<string, string> = {}) => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { ApiClient } from './api-client.ts';
 import { eventually } from './eventually.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const whoAmI = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const selfReview = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
@@ -18,21 +18,17 @@ function claimsOf(token: string): Record<string, unknown> {
 }
 
 describe('tokens of service accounts', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   const clients: ApiClient[] = [];
   let tokens: string;
   let accounts: string;
   before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
     accounts = `/api/v1/namespaces/${workspace.namespace}/serviceaccounts`;
     await admin.create(accounts, { metadata: { name: 'robot' } });
     tokens = `${accounts}/robot/token`;
   });
   after(async () => {
     for (const client of clients) await client.close();
-    await workspace.close();
   });
 
   const withToken = (token: string) => {

@@ -1,25 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { type Definition, installShipped } from './manifests.ts';
 import { shippedVerdicts, userStatus, type Verdict, type Verdicts } from './shipped-verdicts.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('the custom resource definitions that are shipped', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
+  const { workspace, admin } = suiteWorkspace();
   let definitions: Definition[];
   const run = randomBytes(4).toString('hex');
   let serial = 0;
   const created: string[] = [];
   before(async () => {
-    workspace = await openWorkspace();
-    admin = workspace.admin;
     definitions = await installShipped(admin);
   });
   after(async () => {
     await Promise.all(created.map((path) => admin.delete(path)));
-    await workspace.close();
   });
 
   const definitionOf = (plural: string) => {

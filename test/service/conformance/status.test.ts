@@ -1,17 +1,10 @@
 import { expect } from 'chai';
-import { type ApiClient, objectOf } from './api-client.ts';
+import { objectOf } from './api-client.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('the status subresource', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let widgets: string;
-  before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, widgets } = workspace);
-  });
-  after(() => workspace.close());
+  const { workspace, admin, widgets } = suiteWorkspace();
 
   it('drops a status sent at creation', async () => {
     const widget = await admin.create(widgets, { ...aWidget('fresh'), status: { phase: 'Ready' } });

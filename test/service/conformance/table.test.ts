@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 const asTable = {
   accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json',
@@ -9,16 +8,11 @@ const asTable = {
 const asMetadata = { accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json' };
 
 describe('tables and metadata', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let widgets: string;
+  const { workspace, admin, widgets } = suiteWorkspace();
   before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, widgets } = workspace);
     await admin.create(widgets, aWidget('plain', {}, { labels: { a: 'b' } }));
     await admin.create(widgets, aWidget('seen', { color: 'blue', size: 4, seen: '2020-01-01T00:00:00Z' }));
   });
-  after(() => workspace.close());
 
   it('a list as a Table has the columns of the definition', async () => {
     const answer = await admin.send('GET', widgets, { headers: asTable });

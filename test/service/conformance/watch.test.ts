@@ -1,21 +1,13 @@
 import { expect } from 'chai';
-import type { ApiClient } from './api-client.ts';
 import { label, type WatchStream } from './watch-stream.ts';
 import { aWidget } from './widget.ts';
-import { openWorkspace, type Workspace } from './workspace.ts';
+import { suiteWorkspace } from './workspace.ts';
 
 describe('watch', () => {
-  let workspace: Workspace;
-  let admin: ApiClient;
-  let widgets: string;
+  const { admin, widgets } = suiteWorkspace();
   const open: WatchStream[] = [];
-  before(async () => {
-    workspace = await openWorkspace();
-    ({ admin, widgets } = workspace);
-  });
   after(async () => {
     for (const stream of open) stream.close();
-    await workspace.close();
   });
 
   const watch = async (query: Record<string, string | number | boolean> = {}, headers: Record<string, string> = {}) => {

@@ -102,3 +102,10 @@ export async function installDefinition(
   const { group, names, versions } = definition.spec;
   for (const version of versions) await eventually(() => admin.list(`/apis/${group}/${version.name}/${names.plural}`));
 }
+
+export const aConfigMap = (name: string, data: Record<string, string> = { key: 'value' }) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { type ApiServer, type Person, sharedApiServer } from '../../support/api-server.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { type ApiClient, connect } from './api-client.ts';
 import { installDefinition, widgetDefinition, widgetsIn } from './widget.ts';
 
@@ -15,7 +17,26 @@ export interface Workspace {
   close(): Promise<void>;
 }
 
-export async function openWorkspace(): Promise<Workspace> {
+/** A workspace for all tests of a `describe`. */
+export function suiteWorkspace() {
+  const namespace = `conformance-${randomUUID().slice(0, 8)}`;
+  const workspace = forSuite(
+    () => openWorkspace(namespace),
+    (opened) => opened.close(),
+  );
+  const admin = forSuite<ApiClient>(
+    async () => workspace.admin,
+    () => {},
+  );
+  return { workspace, admin, ...pathsIn(namespace) };
+}
+
+const pathsIn = (namespace: string) => ({
+  widgets: widgetsIn(namespace),
+  configMaps: `/api/v1/namespaces/${namespace}/configmaps`,
+});
+
+export async function openWorkspace(namespace = `conformance-${randomUUID().slice(0, 8)}`): Promise<Workspace> {
   const server = await sharedApiServer();
   const clients: ApiClient[] = [];
   const as = async (person: Person) => {
@@ -24,14 +45,13 @@ export async function openWorkspace(): Promise<Workspace> {
     return client;
   };
   const admin = await as('admin');
-  const namespace = (await admin.create('/api/v1/namespaces', { metadata: { generateName: 'conformance-' } })).metadata.name;
+  await admin.create('/api/v1/namespaces', { metadata: { name: namespace } });
   await installDefinition(admin, widgetDefinition);
   return {
     server,
     admin,
     namespace,
-    widgets: widgetsIn(namespace),
-    configMaps: `/api/v1/namespaces/${namespace}/configmaps`,
+    ...pathsIn(namespace),
     as,
     async close() {
       await admin.delete(`/api/v1/namespaces/${namespace}`);
