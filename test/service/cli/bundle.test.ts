@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { transform } from 'esbuild';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { credentialOf, Machine } from '../kubectl-atrium/machine.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { buildPlugin } from './bundle.ts';
@@ -13,21 +14,19 @@ import { buildPlugin } from './bundle.ts';
 const run = promisify(execFile);
 
 describe('the programs as they are built', () => {
-  let plugin: Awaited<ReturnType<typeof buildPlugin>>;
-  let provider: TestProvider;
-  let machine: Machine;
+  const plugin = forSuite(
+    () => buildPlugin(),
+    (it) => it.remove(),
+  );
+  const provider = forSuite(() => TestProvider.start({ clientID: 'kubectl' }));
+  const machine = forSuite(
+    () => Machine.create(),
+    (it) => it.remove(),
+  );
   let program: string;
   before(async () => {
-    plugin = await buildPlugin();
-    provider = await TestProvider.start({ clientID: 'kubectl' });
-    machine = await Machine.create();
     program = join(machine.home, 'kubectl-atrium');
     await copyFile(plugin.path, program);
-  });
-  after(async () => {
-    await provider?.stop();
-    await machine?.remove();
-    await plugin?.remove();
   });
 
   it('is one file for kubectl, can be run, and needs nothing but Node.js', async () => {

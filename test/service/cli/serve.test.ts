@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
-import { type ApiServer, apiServer } from '../../support/api-server.ts';
+import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
 import { Command, run } from '../../support/command.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 
 describe('atrium serve, the process', () => {
@@ -80,11 +81,10 @@ describe('atrium serve, the process', () => {
   });
 
   describe('beside a cluster', () => {
-    let cluster: ApiServer;
+    const cluster = forSuite(() => apiServer());
     let kubernetes: ClusterAdmin;
     let kubeconfig: string;
     before(async () => {
-      cluster = await apiServer();
       const token = await cluster.token('admin');
       kubernetes = new ClusterAdmin(cluster, token);
       await kubernetes.install();
@@ -93,7 +93,6 @@ describe('atrium serve, the process', () => {
     });
     after(async () => {
       await kubernetes?.close();
-      await cluster?.stop();
     });
 
     it('comes up with no more than server.publicURL: its own page, log-in and all', async () => {

@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 
 const tokens = '/auth/v1/accesstokens';
 const listSchema = z.object({
@@ -28,12 +29,11 @@ const aToken = (number: number) => ({
 });
 
 describe('lists without limit and page', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   const get = (query = '', options = {}) => server.request(`${tokens}${query}`, { as: 'admin', ...options });
   const read = async (query = '') => listSchema.parse(await (await get(query)).json());
 
   before(async () => {
-    server = await startServer();
     let next = 0;
     const worker = async () => {
       while (next < inAll) {
@@ -47,7 +47,6 @@ describe('lists without limit and page', () => {
       (total) => total === inAll,
     );
   });
-  after(() => server.stop());
 
   it('hold everything up to 5,000 items, and say where they end', async () => {
     const response = await get('?sortBy=name');

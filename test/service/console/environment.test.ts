@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { configMap, mayGetConfigMap, publicLabel } from './objects.ts';
 import { startOfflineConsole } from './offline-console.ts';
 
@@ -18,15 +19,12 @@ const secrets = {
 };
 
 describe('HandleEnvVars', () => {
-  let server: TestServer;
-
-  before(async () => {
-    server = await startServer({
+  const server = forSuite(() =>
+    startServer({
       environment: { ...secrets, PATH: '/bin', CONSOLE_PUBLIC_DOCS_URL: 'https://docs.example', CONSOLE_PUBLIC_COLOR: 'red' },
       config: { console: { envs: { CONSOLE_PUBLIC_COLOR: 'blue', theme: 'light', Zoom: '1' }, envsConfigMap: 'console-environment' } },
-    });
-  });
-  after(() => server.stop());
+    }),
+  );
 
   const text = async (options = {}) => (await server.request('/api/v1/envs', options)).text();
   const base = '{"CONSOLE_PUBLIC_COLOR":"blue","CONSOLE_PUBLIC_DOCS_URL":"https://docs.example","Zoom":"1","theme":"light"}';

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { startOfflineConsole } from './offline-console.ts';
 
 describe('HandleLanguages', () => {
@@ -6,12 +7,7 @@ describe('HandleLanguages', () => {
     { id: 'zh-Hans', name: '简体中文' },
     { id: 'en', name: 'English' },
   ];
-  let server: Awaited<ReturnType<typeof startOfflineConsole>>;
-
-  before(async () => {
-    server = await startOfflineConsole({ config: { console: { languages } } });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startOfflineConsole({ config: { console: { languages } } }));
 
   it('lists the languages in the order of the configuration, with no API server', async () => {
     const response = await fetch(`${server.url}/api/v1/i18n/languages`);

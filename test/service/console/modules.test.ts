@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { configMap, mayGetConfigMap } from './objects.ts';
 import { makeDirectory, startOfflineConsole } from './offline-console.ts';
 
@@ -10,10 +11,8 @@ interface Modules {
 }
 
 describe('HandleModules', () => {
-  let server: TestServer;
-
-  before(async () => {
-    server = await startServer({
+  const server = forSuite(() =>
+    startServer({
       config: {
         console: {
           environment: [
@@ -24,9 +23,8 @@ describe('HandleModules', () => {
           envsConfigMap: 'console-environment',
         },
       },
-    });
-  });
-  after(() => server.stop());
+    }),
+  );
 
   const modules = async (options = {}) => (await (await server.request('/api/v1/modules', options)).json()) as Modules;
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from 'undici';
+import { forSuite } from '../../support/for-suite.ts';
 import { rawGet } from '../../support/raw-http.ts';
 import { makeDirectory, startOfflineConsole } from './offline-console.ts';
 
@@ -12,27 +13,30 @@ const script = `export const words = '${'many words '.repeat(200)}';\n`;
 const page = { headers: { Accept: 'text/html' } };
 
 describe('HandleStaticFiles', () => {
-  let directory: Awaited<ReturnType<typeof makeDirectory>>;
+  const directory = forSuite(
+    () =>
+      makeDirectory({
+        'index.html': index,
+        'app.3f6c0b1d.js': script,
+        'app.3f6c0b1d.js.br': brotliCompressSync(script),
+        'app.3f6c0b1d.js.gz': gzipSync(script),
+        'report.20240131.txt': 'a date, no hash',
+        'style.css': 'body { margin: 0 }',
+        'picture.unknown-extension': 'bytes',
+        'no-extension': 'bytes',
+        'a/index.html': '<!doctype html><title>a</title>',
+        'a/x/data.json': '{"a":1}',
+        'with space.txt': 'spaces',
+        'api-guide.txt': 'not below a reserved path',
+        '.env': canary,
+        '.git/config': canary,
+        '..data/linked.txt': 'a mounted ConfigMap',
+      }),
+    (it) => it.remove(),
+  );
   let server: Awaited<ReturnType<typeof startOfflineConsole>>;
 
   before(async () => {
-    directory = await makeDirectory({
-      'index.html': index,
-      'app.3f6c0b1d.js': script,
-      'app.3f6c0b1d.js.br': brotliCompressSync(script),
-      'app.3f6c0b1d.js.gz': gzipSync(script),
-      'report.20240131.txt': 'a date, no hash',
-      'style.css': 'body { margin: 0 }',
-      'picture.unknown-extension': 'bytes',
-      'no-extension': 'bytes',
-      'a/index.html': '<!doctype html><title>a</title>',
-      'a/x/data.json': '{"a":1}',
-      'with space.txt': 'spaces',
-      'api-guide.txt': 'not below a reserved path',
-      '.env': canary,
-      '.git/config': canary,
-      '..data/linked.txt': 'a mounted ConfigMap',
-    });
     await writeFile(join(directory.outside, 'secret'), canary);
     await writeFile(join(directory.outside, 'static-secret'), canary);
     await symlink(join(directory.path, '..data/linked.txt'), join(directory.path, 'linked.txt'));
@@ -42,7 +46,6 @@ describe('HandleStaticFiles', () => {
   });
   after(async () => {
     await server.stop();
-    await directory.remove();
   });
 
   const get = (path: string, init: RequestInit = {}) => fetch(`${server.url}${path}`, init);

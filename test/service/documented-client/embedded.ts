@@ -9,6 +9,7 @@ import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
 import { freePort } from '../../support/free-port.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { addLocalUser } from '../../support/local-user.ts';
 import { Browser } from '../identity/browser.ts';
 import { aUser } from '../users/a-user.ts';
@@ -68,13 +69,7 @@ export const objectsFor = (subject: string): readonly Manifest[] => [
     metadata: { name: 'documented-logo', namespace: serviceNamespace, labels: { 'console.platform.io/public': 'true' } },
     binaryData: { 'logo.gif': gif },
   },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'documented-client' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: subject }],
-  },
+  clusterRoleBinding('documented-client', 'cluster-admin', { kind: 'User', name: subject }),
 ];
 
 export const image = { name: 'documented-logo', key: 'logo.gif' };

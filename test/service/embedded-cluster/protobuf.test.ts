@@ -4,6 +4,7 @@ import { Writer } from 'protobufjs/minimal.js';
 import { Agent, request } from 'undici';
 import { decodeProtobuf } from '../../../packages/embedded-cluster/src/protobuf.ts';
 import { StatusError } from '../../../src/api/status.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { samples } from './protobuf-samples.ts';
 
 const text = 2;
@@ -124,17 +125,15 @@ describe('the protobuf of a request', () => {
 
 describe('a request in protobuf', () => {
   const configMaps = '/api/v1/namespaces/default/configmaps';
-  let cluster: Cluster;
+  const cluster = forSuite(() => Cluster.start({}));
   let agent: Agent;
   let token: string;
   before(async () => {
-    cluster = await Cluster.start({});
     agent = new Agent({ connect: { ca: cluster.certificateAuthority } });
     token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
   });
   after(async () => {
     await agent.close();
-    await cluster.stop();
   });
 
   async function send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body: Buffer | null = null) {

@@ -2,18 +2,17 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { type Api, administratorToken, apiOf } from './api.ts';
 
 describe('a watch of the embedded cluster', () => {
-  let cluster: Cluster;
+  const cluster = forSuite(() => Cluster.start());
   let admin: Api;
   before(async () => {
-    cluster = await Cluster.start();
     admin = apiOf(cluster, await administratorToken(cluster));
   });
   after(async () => {
     await admin.close();
-    await cluster.stop();
   });
 
   it('that is not read is cut off, so that it cannot fill the memory', async () => {

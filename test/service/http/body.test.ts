@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { formReader } from '../../../src/http/body.ts';
 import { operation } from '../../../src/http/operation.ts';
-import { type BareService, startBareService } from '../../support/bare-service.ts';
+import { startBareService } from '../../support/bare-service.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 
 const common = { tag: 'test', summary: 'test', answers: { 200: { description: 'done' } }, method: 'POST', credential: 'none' } as const;
@@ -38,11 +39,7 @@ const operations = [
 ];
 
 describe('the body of a request', () => {
-  let service: BareService;
-  before(async () => {
-    service = await startBareService(operations, { bodyLimit: 256 });
-  });
-  after(() => service.stop());
+  const service = forSuite(() => startBareService(operations, { bodyLimit: 256 }));
 
   const form = 'application/x-www-form-urlencoded';
   const post = async (path: string, type: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) => {

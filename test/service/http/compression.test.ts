@@ -8,7 +8,8 @@ import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { operation } from '../../../src/http/operation.ts';
-import { type BareService, startBareService } from '../../support/bare-service.ts';
+import { startBareService } from '../../support/bare-service.ts';
+import { forSuite } from '../../support/for-suite.ts';
 
 const answers = { 200: { description: 'done' } };
 const common = { tag: 'test', summary: 'test', answers, method: 'GET', credential: 'none' } as const;
@@ -91,11 +92,7 @@ const operations = [
 ];
 
 describe('compressed answers', () => {
-  let service: BareService;
-  before(async () => {
-    service = await startBareService(operations);
-  });
-  after(() => service.stop());
+  const service = forSuite(() => startBareService(operations));
 
   const get = async (path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') => {
     const { statusCode, headers: given, body } = await request(`${service.url}/api/${path}`, { method, headers });

@@ -3,8 +3,9 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { forbiddenPath } from '../../../src/api/status.ts';
 import { operation } from '../../../src/http/operation.ts';
-import { type BareService, startBareService } from '../../support/bare-service.ts';
+import { startBareService } from '../../support/bare-service.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { rawGet, sendRaw } from '../../support/raw-http.ts';
 
 const common = { tag: 'test', summary: 'test', answers: { 200: { description: 'done' } } };
@@ -60,11 +61,7 @@ const operations = [
 const isStatus = (text: string, code: number) => expect(JSON.parse(text)).to.include({ kind: 'Status', status: 'Failure', code });
 
 describe('the edges of HTTP', () => {
-  let service: BareService;
-  before(async () => {
-    service = await startBareService(operations, { basePath: '/console', isSecure: true });
-  });
-  after(() => service.stop());
+  const service = forSuite(() => startBareService(operations, { basePath: '/console', isSecure: true }));
 
   it('tells browsers to use nothing but https where the public address is https, with failures too', async () => {
     for (const path of ['/console/api/read', '/console/api/nothing', '/elsewhere', '/console'])

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { operation } from '../../../src/http/operation.ts';
-import { type BareService, startBareService } from '../../support/bare-service.ts';
+import { startBareService } from '../../support/bare-service.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { rawGet, sendRaw } from '../../support/raw-http.ts';
 
 const answers = { 200: { description: 'done' } };
@@ -93,19 +94,17 @@ async function statusOf(response: Response) {
 }
 
 describe('the frame around every request', () => {
-  let service: BareService;
-  before(async () => {
-    service = await startBareService(operations, {
+  const service = forSuite(() =>
+    startBareService(operations, {
       requestTimeoutMs: 1_500,
       maxInFlight: 3,
       corsOrigins: ['https://console.example.com'],
       trustedProxies: ['127.0.0.1'],
-    });
-  });
+    }),
+  );
   beforeEach(() => {
     aborted = [];
   });
-  after(() => service.stop());
 
   const post = (body: string | null, headers: Record<string, string> = { 'content-type': 'application/json' }, query = '') =>
     fetch(`${service.url}/api/echo${query}`, { method: 'POST', headers, body });

@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { Machine } from './machine.ts';
 
 const run = promisify(execFile);
 
 describe('completion', () => {
-  let machine: Machine;
-  before(async () => {
-    machine = await Machine.create();
-  });
-  after(() => machine.remove());
+  const machine = forSuite(
+    () => Machine.create(),
+    (it) => it.remove(),
+  );
 
   const completions = async (...words: string[]) => (await machine.run(['__complete', ...words])).stdout.trimEnd().split('\n');
   const names = async (...words: string[]) => (await completions(...words)).map((line) => line.split('\t')[0]);

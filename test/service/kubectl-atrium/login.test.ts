@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from '../identity/issuers.ts';
 import { claimsOf } from '../identity/relying-party.ts';
 import { never } from '../login/provider/answers.ts';
@@ -12,12 +13,11 @@ import { begin, play, visit } from './play-browser.ts';
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 
 describe('kubectl-atrium login', () => {
-  let provider: TestProvider;
+  const provider = forSuite(() => TestProvider.start({ clientID: 'kubectl' }));
   let machine: Machine;
   let options: string[];
 
   before(async () => {
-    provider = await TestProvider.start({ clientID: 'kubectl' });
     options = ['--issuer', provider.issuer, '--no-browser'];
   });
   beforeEach(async () => {
@@ -26,7 +26,6 @@ describe('kubectl-atrium login', () => {
     provider.forgetRequests();
   });
   afterEach(() => machine.remove());
-  after(() => provider.stop());
 
   const logIn = (...further: string[]): Running => machine.start(['login', ...options, ...further]);
   /** Ends it, with whatever it says. */
@@ -276,18 +275,16 @@ describe('kubectl-atrium login', () => {
 });
 
 describe('kubectl-atrium login at the embedded issuer', () => {
-  let issuers: Issuers;
+  const issuers = forSuite(() => Issuers.start());
   let machine: Machine;
 
   before(async () => {
-    issuers = await Issuers.start();
     await issuers.addPerson(jane.email, jane.password, { groups: ['dev'] });
   });
   beforeEach(async () => {
     machine = await Machine.create();
   });
   afterEach(() => machine.remove());
-  after(() => issuers.stop());
 
   it('logs in by the browser', async () => {
     const running = machine.start(['login', '--issuer', issuers.issuer, '--no-browser']);

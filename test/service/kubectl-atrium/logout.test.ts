@@ -1,15 +1,15 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { json, never } from '../login/provider/answers.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { Machine } from './machine.ts';
 
 describe('kubectl-atrium logout', () => {
-  let provider: TestProvider;
+  const provider = forSuite(() => TestProvider.start({ clientID: 'kubectl' }));
   let machine: Machine;
   let options: string[];
 
   before(async () => {
-    provider = await TestProvider.start({ clientID: 'kubectl' });
     options = ['--issuer', provider.issuer];
   });
   beforeEach(async () => {
@@ -19,7 +19,6 @@ describe('kubectl-atrium logout', () => {
     provider.forgetRequests();
   });
   afterEach(() => machine.remove());
-  after(() => provider.stop());
 
   it('ends the refresh token at the issuer and forgets the log-in', async () => {
     const { refreshToken } = (await machine.entry()).tokens;

@@ -1,5 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { claimsOf } from '../identity/relying-party.ts';
 import { endless, json, never } from '../login/provider/answers.ts';
@@ -9,12 +10,11 @@ import { credentialOf, Machine } from './machine.ts';
 const notLoggedIn = 'you are not logged in, and there is no terminal to ask in: run kubectl atrium login first\n';
 
 describe('kubectl-atrium token', () => {
-  let provider: TestProvider;
+  const provider = forSuite(() => TestProvider.start({ clientID: 'kubectl' }));
   let machine: Machine;
   let options: string[];
 
   before(async () => {
-    provider = await TestProvider.start({ clientID: 'kubectl' });
     options = ['--issuer', provider.issuer];
   });
   beforeEach(async () => {
@@ -24,7 +24,6 @@ describe('kubectl-atrium token', () => {
     provider.forgetRequests();
   });
   afterEach(() => machine.remove());
-  after(() => provider.stop());
 
   /** @param seconds life of the ID token; below ten is too little for kubectl */
   const logIn = async (seconds = 900) => {

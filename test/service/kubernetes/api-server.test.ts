@@ -5,6 +5,7 @@ import { StatusError } from '../../../src/api/status.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import type { ApiCall } from '../../../src/kubernetes/api-server.ts';
 import { UpstreamError } from '../../../src/kubernetes/upstream-error.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { type Answer, bearer, clientOf, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from './fake-api-server.ts';
 
 const get = (overrides: Partial<ApiCall> = {}): ApiCall => ({
@@ -24,14 +25,10 @@ function statusOf(error: unknown) {
 }
 
 describe('a call to the API server', () => {
-  let server: FakeApiServer;
-  before(async () => {
-    server = await new FakeApiServer().start();
-  });
+  const server = forSuite(() => new FakeApiServer().start());
   beforeEach(() => {
     server.requests.length = 0;
   });
-  after(() => server.stop());
 
   it('has the rights of the caller or of the service, never of both', async () => {
     const client = clientOf(server);

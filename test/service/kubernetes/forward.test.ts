@@ -6,18 +6,18 @@ import Koa from 'koa';
 import { type Dispatcher, request } from 'undici';
 import { answerError } from '../../../src/http/error-answer.ts';
 import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { bearer, clientOf, FakeApiServer, json, silentLog, status } from './fake-api-server.ts';
 
 const path = '/apis/auth.platform.io/v1/users';
 
 describe('forwarding a read', () => {
-  let upstream: FakeApiServer;
+  const upstream = forSuite(() => new FakeApiServer().start());
   let client: ApiServer;
   let console: Server;
   let url: string;
 
   before(async () => {
-    upstream = await new FakeApiServer().start();
     client = clientOf(upstream, 1000);
     const app = new Koa();
     app.silent = true;
@@ -47,7 +47,6 @@ describe('forwarding a read', () => {
     console.closeAllConnections();
     console.close();
     await client.close();
-    await upstream.stop();
   });
 
   it('gives back media type and bytes as they are', async () => {

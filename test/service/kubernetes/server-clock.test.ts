@@ -1,32 +1,27 @@
 /** A replica whose clock is wrong, as the API server's answers show it. */
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
-import { FaultProxy } from '../../cluster/faults/fault-proxy.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { type FaultyServer, startFaultyServer } from '../../support/faulty-server.ts';
 
 const minuteMs = 60_000;
 
 describe('FLT-12 a clock that differs from the API server’s', () => {
-  let server: TestServer;
+  let server: FaultyServer;
   afterEach(() => server.stop());
 
   /** The API server's clock is so much behind the one here. */
   const startBehind = async (minutes: number) => {
-    server = await startServer({
-      async between({ url, certificateAuthority, serving }) {
-        const proxy = await FaultProxy.start({ target: url, certificateAuthority, serving });
-        proxy.inject(({ pass, response }) =>
-          pass((answer) => {
-            const date = new Date(Date.now() - minutes * minuteMs).toUTCString();
-            response.writeHead(answer.statusCode ?? 502, { 'content-type': answer.headers['content-type'], date });
-            response.flushHeaders();
-            answer.pipe(response);
-          }),
-        );
-        return proxy;
-      },
-    });
+    server = await startFaultyServer({}, (faults) =>
+      faults.inject(({ pass, response }) =>
+        pass((answer) => {
+          const date = new Date(Date.now() - minutes * minuteMs).toUTCString();
+          response.writeHead(answer.statusCode ?? 502, { 'content-type': answer.headers['content-type'], date });
+          response.flushHeaders();
+          answer.pipe(response);
+        }),
+      ),
+    );
   };
   const report = async () => {
     const response = await server.request('/readyz?verbose');

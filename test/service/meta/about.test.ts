@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 
 /** The operations of the contract that this stage has, where the contract puts them. */
 const contract: Record<string, string> = {
@@ -50,13 +51,11 @@ const methods = ['get', 'post', 'put', 'patch', 'delete'];
 const filledIn = (path: string) => path.replace('{subpath}', 'index.html').replace(/\{\w+\}/g, 'some-name');
 
 describe('what the service tells about itself', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   let described: z.infer<typeof document>;
   before(async () => {
-    server = await startServer();
     described = document.parse(await (await server.request('/openapi/v3')).json());
   });
-  after(() => server.stop());
 
   it('describes every operation of the contract, where the contract puts it', () => {
     const found = Object.entries(described.paths).flatMap(([path, item]) =>

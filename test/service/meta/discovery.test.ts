@@ -1,16 +1,13 @@
 import { expect } from 'chai';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 
 const aggregated = (version: string) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
 const groups = { 'auth.platform.io': 'users', 'authorization.orchestrator.io': 'selfsubjectaccessreviews' };
 const paths = ['/apis', ...Object.keys(groups).flatMap((group) => [`/apis/${group}`, `/apis/${group}/v1`])];
 
 describe('discovery', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server?.stop());
+  const server = forSuite(() => startServer());
 
   const get = async (path: string, headers: Record<string, string> = {}) => {
     const response = await server.request(path, { headers });

@@ -6,7 +6,8 @@ import { expect } from 'chai';
 import { request } from 'undici';
 import { docsPageOperations } from '../../../src/meta/docs-page.ts';
 import { startBareService } from '../../support/bare-service.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 
 const files = {
   'page.css': 'text/css; charset=utf-8',
@@ -16,11 +17,7 @@ const files = {
 };
 
 describe('GET /docs', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({ config: { server: { publicURL: 'https://console.example.com/console' } } });
-  });
-  after(() => server?.stop());
+  const server = forSuite(() => startServer({ config: { server: { publicURL: 'https://console.example.com/console' } } }));
 
   it('is a page without anything inline and of no other host, which nobody may frame', async () => {
     const response = await server.request('/console/docs');

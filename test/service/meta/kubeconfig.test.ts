@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import type { Browser } from '../identity/browser.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
@@ -22,14 +23,12 @@ async function refusal(response: { status: number; json(): Promise<unknown> }) {
 }
 
 describe('GET /auth/v1/kubeconfig', () => {
-  let server: TestServer;
-  const login = { issuer: 'https://issuer.example/realms/one', cli: { clientID: 'cli' }, scopes: ['openid', 'groups'] };
-  before(async () => {
-    server = await startServer({
+  const server = forSuite(() =>
+    startServer({
       config: { server: { publicURL: 'https://console.example' }, kubernetes: { publicURL: 'https://api.example:6443' }, login },
-    });
-  });
-  after(() => server.stop());
+    }),
+  );
+  const login = { issuer: 'https://issuer.example/realms/one', cli: { clientID: 'cli' }, scopes: ['openid', 'groups'] };
 
   it('gives a file that logs in by the plugin, with nothing secret in it', async () => {
     const token = await server.token('viewer');
@@ -104,11 +103,7 @@ describe('GET /auth/v1/kubeconfig', () => {
 });
 
 describe('GET /auth/v1/kubeconfig, where log-in is not configured', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer());
 
   it('has no plugin to offer, but takes tokens', async () => {
     const answer = await refusal(await server.request(path, { as: 'viewer' }));
@@ -119,11 +114,7 @@ describe('GET /auth/v1/kubeconfig, where log-in is not configured', () => {
 });
 
 describe('GET /auth/v1/kubeconfig, turned off', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({ config: { features: { kubeconfig: false } } });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer({ config: { features: { kubeconfig: false } } }));
 
   it('is not there', async () => {
     expect(await refusal(await server.request(path, { as: 'viewer' }))).to.deep.include({ code: 404 });
@@ -132,16 +123,14 @@ describe('GET /auth/v1/kubeconfig, turned off', () => {
 
 for (const credentials of ['passthrough', 'impersonate'] as const)
   describe(`GET /auth/v1/kubeconfig with a log-in, ${credentials}`, () => {
-    let service: EmbeddedLogin;
+    const service = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password, credentials }));
     let browser: Browser;
     let bearer: string;
     before(async () => {
-      service = await startEmbeddedLogin({ emails: [jane.email], password: jane.password, credentials });
       ({ browser } = await service.logIn(jane.email, jane.password));
       const kept = await service.logIn(jane.email, jane.password, '?token_storage=local');
       bearer = JSON.parse(kept.body).ext.token.id_token;
     });
-    after(() => service?.stop());
 
     const bySession = async (query = '') => {
       const { response, body } = await browser.get(`${service.url}${path}${query}`);

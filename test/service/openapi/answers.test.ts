@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { configMap, publicLabel } from '../console/objects.ts';
 import { Described, type DescribedOperation } from './described.ts';
 
@@ -50,7 +52,7 @@ const queries: Record<string, string> = {
 const absent = new Set(['GetUsersSync', 'GetThroughPlugin']);
 
 describe('the answers of the service, by its OpenAPI document', () => {
-  let service: EmbeddedLogin;
+  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password }));
   let described: Described;
   let token: string;
   let refreshToken: string;
@@ -58,15 +60,8 @@ describe('the answers of the service, by its OpenAPI document', () => {
   let callback: string;
 
   before(async () => {
-    service = await startEmbeddedLogin({ emails: [email], password });
     await service.admin.apply(
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name: 'root' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: email }],
-      },
+      clusterRoleBinding('root', 'cluster-admin', { kind: 'User', name: email }),
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
       configMap('console-logo', publicLabel, { binaryData: { 'logo.png': png } }),
       configMap(
@@ -79,7 +74,6 @@ describe('the answers of the service, by its OpenAPI document', () => {
     const { body } = await service.logIn(email, password, '?token_storage=local');
     ({ access_token: token, refresh_token: refreshToken } = logIn.parse(JSON.parse(body)).ext.token);
   });
-  after(() => service?.stop());
 
   const operation = (id: string): DescribedOperation => {
     const found = described.operations.find(({ operationId }) => operationId === id);

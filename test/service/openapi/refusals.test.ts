@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { recordName } from '../../../src/users/record/name.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { Described, type DescribedOperation } from './described.ts';
 
 const email = 'root@example.com';
@@ -50,24 +52,16 @@ const formOf = (body: unknown) =>
   ).toString();
 
 describe('what is wrong with a request, in words for people', () => {
-  let service: EmbeddedLogin;
+  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password }));
   let described: Described;
   let token: string;
 
   before(async () => {
-    service = await startEmbeddedLogin({ emails: [email], password });
-    await service.admin.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'root' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: email }],
-    });
+    await service.admin.apply(clusterRoleBinding('root', 'cluster-admin', { kind: 'User', name: email }));
     await service.admin.apply({ apiVersion: 'auth.platform.io/v1', kind: 'Group', metadata: { name: 'oncall' }, spec: {} });
     described = new Described(await (await service.request('/openapi/v3')).json());
     token = logIn.parse(JSON.parse((await service.logIn(email, password, '?token_storage=local')).body)).ext.token.access_token;
   });
-  after(() => service?.stop());
 
   const pathOf = ({ path }: DescribedOperation) =>
     path.replaceAll(/\{\w+\}/g, path.includes('/users/') ? (recordName(email) ?? '') : path.includes('/groups/') ? 'oncall' : 'made-up');

@@ -2,8 +2,9 @@ import { copyFile, readFile, symlink, writeFile } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { forSuite } from '../../support/for-suite.ts';
 import { program } from '../../tools/clients/generator.ts';
-import { expectFiveAnswers, type Served, serveClients } from '../../tools/clients/served.ts';
+import { expectFiveAnswers, serveClients } from '../../tools/clients/served.ts';
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -21,12 +22,7 @@ async function typesOf(document: string): Promise<string> {
 }
 
 describe('a client with the types that openapi-typescript makes', () => {
-  let served: Served;
-
-  before(async () => {
-    served = await serveClients();
-  });
-  after(() => served?.stop());
+  const served = forSuite(() => serveClients());
 
   it('passes the compiler in strict mode, and reads five answers as they are typed', async () => {
     const { directory } = served;

@@ -1,20 +1,16 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { rawGet } from '../../support/raw-http.ts';
 import { startServer } from '../../support/server.ts';
 import { configMap, mayGetConfigMap, publicLabel } from '../console/objects.ts';
-import { consolePlugin, type PluginSuite, startPluginSuite } from './support.ts';
+import { consolePlugin, startPluginSuite } from './support.ts';
 
 const ofPlugin = (plugin: string) => ({ ...publicLabel, 'console.platform.io/plugin': plugin });
 
 describe('GetPluginAsset', () => {
-  let suite: PluginSuite;
-
-  before(async () => {
-    suite = await startPluginSuite();
-  });
-  after(() => suite.stop());
+  const suite = forSuite(() => startPluginSuite());
   afterEach(() => {
     suite.service.handle = undefined;
     suite.service.received.length = 0;

@@ -1,18 +1,14 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { consolePluginsPath, type PluginSuite, startPluginSuite } from './support.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { consolePluginsPath, startPluginSuite } from './support.ts';
 
 interface Kept {
   status?: { conditions?: { type: string; status: string; message: string }[] };
 }
 
 describe('the policy of pages with what ConsolePlugins ask for', () => {
-  let suite: PluginSuite;
-
-  before(async () => {
-    suite = await startPluginSuite();
-  });
-  after(() => suite.stop());
+  const suite = forSuite(() => startPluginSuite());
 
   const sourcesOf = async (directive: string): Promise<string[]> => {
     const policy = (await suite.server.request('/')).headers.get('content-security-policy') ?? '';

@@ -5,25 +5,24 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 import { PluginService, ServiceAuthority } from './plugin-service.ts';
-import { type PluginSuite, startPluginSuite } from './support.ts';
+import { startPluginSuite } from './support.ts';
 
 const mebibyte = 2 ** 20;
 
 describe('the proxy of plugins, put to the test', () => {
-  let suite: PluginSuite;
+  const suite = forSuite(() => startPluginSuite());
   let token: string;
 
   before(async () => {
-    suite = await startPluginSuite();
     token = await suite.server.token('alice');
     const service = suite.reference({ basePath: '/api' });
     await suite.plugin('shop', {
       proxy: [{ alias: 'plain', service }],
     });
   });
-  after(() => suite.stop());
   afterEach(() => {
     suite.service.handle = undefined;
     suite.service.received.length = 0;
@@ -264,12 +263,7 @@ describe('the proxy of plugins, put to the test', () => {
 });
 
 describe('Services beside each other', () => {
-  let suite: PluginSuite;
-
-  before(async () => {
-    suite = await startPluginSuite({ config: { server: { publicURL: 'http://console.test/console/' } } });
-  });
-  after(() => suite.stop());
+  const suite = forSuite(() => startPluginSuite({ config: { server: { publicURL: 'http://console.test/console/' } } }));
 
   it('hold up nothing when one hangs: the 65th request at a time is 429', async () => {
     await suite.plugin('shop', { proxy: [{ alias: 'plain', service: suite.reference() }] });

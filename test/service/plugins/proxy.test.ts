@@ -1,18 +1,18 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 import { startServer } from '../../support/server.ts';
 import { ServiceAuthority } from './plugin-service.ts';
-import { consolePlugin, type PluginSuite, startPluginSuite } from './support.ts';
+import { consolePlugin, startPluginSuite } from './support.ts';
 
 const mebibyte = 2 ** 20;
 
 describe('the proxy of plugins', () => {
-  let suite: PluginSuite;
+  const suite = forSuite(() => startPluginSuite({}, { proxyTimeoutMs: 1_500 }));
   let token: string;
 
   before(async () => {
-    suite = await startPluginSuite({}, { proxyTimeoutMs: 1_500 });
     token = await suite.server.token('alice');
     const service = suite.reference({ basePath: '/api' });
     await suite.plugin('shop', {
@@ -26,7 +26,6 @@ describe('the proxy of plugins', () => {
       ],
     });
   });
-  after(() => suite.stop());
   afterEach(() => {
     suite.service.handle = undefined;
     suite.service.received.length = 0;

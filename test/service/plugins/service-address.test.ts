@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { clusterNetwork } from '../../../src/plugins/service-address.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { loopbackNetwork } from './plugin-service.ts';
-import { type PluginSuite, startPluginSuite } from './support.ts';
+import { startPluginSuite } from './support.ts';
 
 describe('where a Service of a plugin may be', () => {
   it('PLG-03 is nowhere on this machine, on its link, at a group of machines, or where clouds keep credentials', () => {
@@ -47,12 +48,7 @@ describe('where a Service of a plugin may be', () => {
 
   describe('as the service asks for it', () => {
     const names: Record<string, string[]> = {};
-    let suite: PluginSuite;
-
-    before(async () => {
-      suite = await startPluginSuite({}, { network: loopbackNetwork(names) });
-    });
-    after(() => suite.stop());
+    const suite = forSuite(() => startPluginSuite({}, { network: loopbackNetwork(names) }));
 
     const asset = async () => (await suite.server.request('/plugins/shop/x.js')).status;
 

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
 import { configMap, publicLabel } from '../console/objects.ts';
-import { consolePlugin, consolePluginsPath, type PluginSuite, startPluginSuite } from './support.ts';
+import { consolePlugin, consolePluginsPath, startPluginSuite } from './support.ts';
 
 interface Kept {
   metadata: { generation: number; resourceVersion: string };
@@ -24,12 +25,7 @@ const ofPlugin = (plugin: string) => ({ ...publicLabel, 'console.platform.io/plu
 const manifest = (version: unknown) => JSON.stringify({ name: 'x', version });
 
 describe('the state of ConsolePlugins', () => {
-  let suite: PluginSuite;
-
-  before(async () => {
-    suite = await startPluginSuite();
-  });
-  after(() => suite.stop());
+  const suite = forSuite(() => startPluginSuite());
 
   const read = async (name: string) => (await suite.server.kubernetes.call('GET', `${consolePluginsPath}/${name}`)).body as Kept;
   const available = ({ status }: Kept) => status?.conditions?.find(({ type }) => type === 'Available');

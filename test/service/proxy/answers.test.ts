@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { rawGet, sendRaw } from '../../support/raw-http.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { ApiServerBetween } from './api-server-between.ts';
 
 const base = '/api/kubernetes';
@@ -11,14 +12,12 @@ const path = `${base}/apis/between/v1/things`;
 
 describe('what goes to the API server, and what comes back', () => {
   const between = new ApiServerBetween();
-  let server: TestServer;
+  const server = forSuite(() => startServer({ between: between.start }));
   let token: string;
 
   before(async () => {
-    server = await startServer({ between: between.start });
     token = await server.token('alice');
   });
-  after(() => server?.stop());
   beforeEach(() => {
     between.received.length = 0;
     between.handle = (_request, response) => response.setHeader('Content-Type', 'application/json').end('{}');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aPerson, deleteStored, makeToken, startTokenServer } from '../tokens/tokens.ts';
 import { ApiServerBetween } from './api-server-between.ts';
 
@@ -7,16 +7,14 @@ const path = '/api/kubernetes/apis/between/v1/things';
 
 describe('the Kubernetes API in the name of a person', () => {
   const between = new ApiServerBetween();
-  let server: TestServer;
+  const server = forSuite(() => startTokenServer({ between: between.start, objects: [] }));
   let token: string;
   let id: string;
 
   before(async () => {
-    server = await startTokenServer({ between: between.start, objects: [] });
     await server.kubernetes.apply(aPerson('alice'));
     ({ token, id } = await makeToken(server, 'alice'));
   });
-  after(() => server?.stop());
   beforeEach(() => {
     between.received.length = 0;
   });

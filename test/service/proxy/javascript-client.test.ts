@@ -1,17 +1,17 @@
 import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 
 const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } });
 
 describe('clients of others, through the service', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
   let config: KubeConfig;
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'manager', 'edit');
     config = new KubeConfig();
     // Without TLS it has to be told so.
@@ -20,7 +20,6 @@ describe('clients of others, through the service', () => {
       { name: 'manager', token: await server.token('manager') },
     );
   });
-  after(() => server?.stop());
 
   it('the official JavaScript client creates, lists, patches and deletes', async () => {
     const core = config.makeApiClient(CoreV1Api);

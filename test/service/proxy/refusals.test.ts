@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { rawGet } from '../../support/raw-http.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { ApiServerBetween } from './api-server-between.ts';
@@ -15,14 +16,12 @@ const safe = { policy: "default-src 'none'; sandbox; frame-ancestors 'none'", re
 
 describe('what is not passed on to the API server', () => {
   const between = new ApiServerBetween();
-  let server: TestServer;
+  const server = forSuite(() => startServer({ between: between.start }));
   let token: string;
 
   before(async () => {
-    server = await startServer({ between: between.start });
     token = await server.token('admin');
   });
-  after(() => server?.stop());
   beforeEach(() => {
     between.received.length = 0;
   });

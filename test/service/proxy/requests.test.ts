@@ -1,15 +1,15 @@
 import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 
 const base = '/api/kubernetes';
 const maps = `${base}/api/v1/namespaces/default/configmaps`;
 
 describe('the Kubernetes API through the service', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     await server.kubernetes.apply({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -19,7 +19,6 @@ describe('the Kubernetes API through the service', () => {
     await grant(server.kubernetes, 'viewer', 'view');
     await grant(server.kubernetes, 'manager', 'edit');
   });
-  after(() => server?.stop());
 
   it('lists with the rights of the caller, in the words of the API server', async () => {
     const list = await server.request(`${maps}?limit=1`, { as: 'viewer' });
