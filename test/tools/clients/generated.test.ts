@@ -1,18 +1,14 @@
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { forSuite } from '../../support/for-suite.ts';
 import { generate, program, python } from './generator.ts';
-import { expectFiveAnswers, type Served, serveClients } from './served.ts';
+import { expectFiveAnswers, serveClients } from './served.ts';
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 describe('clients that openapi-generator makes from the OpenAPI document', () => {
-  let served: Served;
-
-  before(async () => {
-    served = await serveClients();
-  });
-  after(() => served?.stop());
+  const served = forSuite(() => serveClients());
 
   it('Go: compiles, and reads five answers into its types', async () => {
     const directory = join(served.directory, 'go');

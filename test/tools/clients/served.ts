@@ -1,4 +1,5 @@
 /** A service with a person who may list users, for clients that are given its document, its address and a token. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { recordName } from '../../../src/users/record/name.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 
 const email = 'jane@example.com';
 const other = 'bob@example.com';
@@ -25,13 +27,7 @@ export interface Served {
 
 export async function serveClients(): Promise<Served> {
   const service = await startEmbeddedLogin({ emails: [email, other], password });
-  await service.admin.apply({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'jane-views-users' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: email }],
-  });
+  await service.admin.apply(clusterRoleBinding('jane-views-users', 'atrium-users-view', { kind: 'User', name: email }));
   const directory = await mkdtemp(join(tmpdir(), 'atrium-clients-'));
   const document = join(directory, 'openapi.json');
   await writeFile(document, await (await service.request('/openapi/v3')).text());

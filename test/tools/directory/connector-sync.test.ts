@@ -7,8 +7,9 @@ import { Metrics } from '../../../src/http/metrics.ts';
 import { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import { watchUsers } from '../../../src/users/users.ts';
 import { nameOf } from '../../service/users/a-user.ts';
-import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { servicesOf } from '../../support/services.ts';
 import { aConnector } from './a-connector.ts';
 
@@ -28,14 +29,13 @@ const listing = (uids: readonly string[], more: Partial<Listing> = {}): Listing 
 });
 
 describe('making users agree with a listing', () => {
-  let cluster: OwnApiServer;
+  const cluster = forSuite(() => apiServer());
   let admin: ClusterAdmin;
   let apiServerClient: ApiServer;
   let watched: ReturnType<typeof watchUsers>;
   let users: DirectoryUsers;
 
   before(async () => {
-    cluster = await apiServer();
     admin = new ClusterAdmin(cluster, await cluster.token('admin'));
     await admin.install();
     const authorization = `Bearer ${await admin.serviceToken()}`;
@@ -61,7 +61,6 @@ describe('making users agree with a listing', () => {
     await watched.collection.cache.stop();
     await apiServerClient.close();
     await admin.close();
-    await cluster.stop();
   });
 
   const run = async (given: Listing, isForced = false) => {

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aGroup, aPerson, groups, people, Slapd } from './slapd.ts';
 
 interface User {
@@ -19,11 +20,8 @@ const person = (uid: string, more: Record<string, string> = {}) =>
   aPerson({ uid, cn: uid, mail: `${uid}@corp.example.com`, userPassword: secret, ...more });
 
 describe('log-in with a password of a directory', () => {
-  let slapd: Slapd;
-  let service: EmbeddedLogin;
-
-  before(async () => {
-    slapd = await Slapd.start([
+  const slapd = forSuite(() =>
+    Slapd.start([
       person('jane'),
       aPerson({ uid: 'odd', cn: 'Doe, "J" + Ö', mail: 'odd@corp.example.com', userPassword: secret }, 'cn=Doe\\, \\"J\\" \\+ Ö'),
       person('locked'),
@@ -35,13 +33,9 @@ describe('log-in with a password of a directory', () => {
       aPerson({ uid: 'bare', cn: 'Without Password', mail: 'bare@corp.example.com' }),
       aGroup('dev', [dnOf('jane')]),
       aGroup('system:masters', [dnOf('jane')]),
-    ]);
-    service = await startEmbeddedLogin({ emails: [local], password: localPassword, users: { ldap: [slapd.connector()] } });
-  });
-  after(async () => {
-    await service.stop();
-    await slapd.stop();
-  });
+    ]),
+  );
+  const service = forSuite(() => startEmbeddedLogin({ emails: [local], password: localPassword, users: { ldap: [slapd.connector()] } }));
 
   const logIn = (uid: string, password = secret) => service.logIn(`${uid}@corp.example.com`, password);
   const read = async (uid: string): Promise<User> => {

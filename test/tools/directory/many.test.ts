@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { type ConnectorResult, syncResult } from '../../../src/directory/schema.ts';
 import { nameOf } from '../../service/users/a-user.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { aGroup, aPerson, people, Slapd } from './slapd.ts';
@@ -16,14 +17,8 @@ const indexes = Array.from({ length: count }, (_, index) => index);
 const halfWay = 400_000;
 
 describe('synchronising 5,000 users', () => {
-  let slapd: Slapd;
-  let server: TestServer;
-  /** Before the directory, which it kills when it is told to. */
-  let breaker: Server;
-  let isBreaking = false;
-
-  before(async () => {
-    slapd = await Slapd.start([
+  const slapd = forSuite(() =>
+    Slapd.start([
       ...indexes.map((index) => aPerson({ uid: `p${index}`, cn: `Persön ${index}`, mail: emailOf(index) })),
       aGroup(
         'everybody',
@@ -35,7 +30,14 @@ describe('synchronising 5,000 users', () => {
           indexes.filter((index) => index % 20 === group).map((index) => dnOf(index)),
         ),
       ),
-    ]);
+    ]),
+  );
+  let server: TestServer;
+  /** Before the directory, which it kills when it is told to. */
+  let breaker: Server;
+  let isBreaking = false;
+
+  before(async () => {
     breaker = createServer((client) => {
       let passed = 0;
       const upstream = connect(slapd.port, '127.0.0.1');
@@ -55,7 +57,6 @@ describe('synchronising 5,000 users', () => {
   after(async () => {
     await server.stop();
     breaker.close();
-    await slapd.stop();
   });
 
   const sync = async (body: Record<string, unknown> = {}): Promise<ConnectorResult> => {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { dnKey } from '../../../src/directory/dn-key.ts';
 import { bindsAs, DirectorySession } from '../../../src/directory/session.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aConnector } from './a-connector.ts';
 import { aGroup, aPerson, people, Slapd } from './slapd.ts';
 
@@ -27,17 +28,14 @@ const odd = [
 ];
 
 describe('a session with a directory', () => {
-  let slapd: Slapd;
-
-  before(async () => {
-    slapd = await Slapd.start([
+  const slapd = forSuite(() =>
+    Slapd.start([
       ...odd,
       aGroup('dev', [odd[0]?.dn ?? '', odd[1]?.dn ?? '', odd[2]?.dn ?? '', odd[3]?.dn ?? '']),
       aGroup('Entwicklung Süd', [odd[2]?.dn ?? '']),
       aGroup('system:masters', [odd[0]?.dn ?? '']),
-    ]);
-  });
-  after(() => slapd.stop());
+    ]),
+  );
 
   const connector = (differences: Record<string, unknown> = {}) => aConnector(slapd.connector(differences));
   const inSession = async <T>(use: (session: DirectorySession) => Promise<T>, differences: Record<string, unknown> = {}): Promise<T> => {

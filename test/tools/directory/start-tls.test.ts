@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { after, afterEach, before, describe, it } from 'mocha';
+import { afterEach, describe, it } from 'mocha';
 import { bindsAs, DirectorySession } from '../../../src/directory/session.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { aConnector } from './a-connector.ts';
 import { aPerson, people, Slapd } from './slapd.ts';
 
@@ -17,15 +18,10 @@ const response = (id: number, operation: 0x78 | 0x61, code: number) =>
 const idOf = (request: Buffer) => request[4] ?? 0;
 
 describe('StartTLS', () => {
-  let slapd: Slapd;
+  const slapd = forSuite(() => Slapd.start([aPerson({ uid: 'jane', cn: 'Jane', mail: 'jane@example.com', userPassword: 'jane-secret' })]));
   let server: Server;
   /** What came in plain on each connection. */
   let plain: Buffer[];
-
-  before(async () => {
-    slapd = await Slapd.start([aPerson({ uid: 'jane', cn: 'Jane', mail: 'jane@example.com', userPassword: 'jane-secret' })]);
-  });
-  after(() => slapd.stop());
   afterEach(() => server.close());
 
   /** Somebody in between, who sees the first request of each connection before the directory does. */

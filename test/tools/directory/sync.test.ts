@@ -5,6 +5,7 @@ import { type ConnectorResult, syncResult } from '../../../src/directory/schema.
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -27,12 +28,8 @@ const registeredAhead = (email: string): Manifest => {
 const dnOf = (uid: string) => `uid=${uid},${people}`;
 
 describe('PUT /auth/v1/users/sync', () => {
-  let slapd: Slapd;
-  let server: TestServer;
-  let slow: TcpProxy;
-
-  before(async () => {
-    slapd = await Slapd.start([
+  const slapd = forSuite(() =>
+    Slapd.start([
       ...['anna', 'ben', 'chris', 'dora', 'emil'].map((uid) => person(uid, { mobile: '+49 30 1234' })),
       person('boss'),
       person('linked'),
@@ -43,7 +40,12 @@ describe('PUT /auth/v1/users/sync', () => {
       aGroup('system:masters', [dnOf('anna')]),
       aGroup('kubeadm:cluster-admins', [dnOf('anna')]),
       aGroup('admins', [dnOf('anna')]),
-    ]);
+    ]),
+  );
+  let server: TestServer;
+  let slow: TcpProxy;
+
+  before(async () => {
     slow = new TcpProxy(slapd.secureURL);
     await slow.start();
     const bindPasswordFile = await slapd.file('limited', limited.password);
@@ -67,7 +69,6 @@ describe('PUT /auth/v1/users/sync', () => {
   after(async () => {
     await server.stop();
     await slow.cut();
-    await slapd.stop();
   });
 
   const put = (body: unknown = { connector_id: 'corp' }, { query = '', as = 'manager' as Person, at = server.url } = {}) =>
@@ -314,13 +315,11 @@ describe('PUT /auth/v1/users/sync', () => {
 });
 
 describe('PUT /auth/v1/users/sync without a directory', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer());
 
   before(async () => {
-    server = await startServer();
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
-  after(() => server.stop());
 
   it('has nothing to do, and there never was a run', async () => {
     const response = await server.request('/auth/v1/users/sync', { method: 'PUT', as: 'manager' });
@@ -331,17 +330,11 @@ describe('PUT /auth/v1/users/sync without a directory', () => {
 });
 
 describe('users.sync.schedule', () => {
-  let slapd: Slapd;
-  let server: TestServer;
+  const slapd = forSuite(() => Slapd.start([person('anna')]));
+  const server = forSuite(() => startServer({ config: { users: { ldap: [slapd.connector()], sync: { schedule: '2s' } } } }));
 
   before(async () => {
-    slapd = await Slapd.start([person('anna')]);
-    server = await startServer({ config: { users: { ldap: [slapd.connector()], sync: { schedule: '2s' } } } });
     await server.replica();
-  });
-  after(async () => {
-    await server.stop();
-    await slapd.stop();
   });
 
   const isThere = (uid: string) =>

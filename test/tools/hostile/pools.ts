@@ -1,5 +1,7 @@
 /** What the attacker writes into things. */
+
 import { nameOf } from '../../service/users/a-user.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { administrators, attacker, attackersPassword, ghosts, honest, honestPassword, markerOf } from './people.ts';
 
 export const emails = [...honest.map(({ email }) => email), ...ghosts, attacker, 'mallory@example.com', 'new@example.com'];
@@ -167,13 +169,7 @@ export const forbidden: readonly { method: string; path: string; body?: unknown 
   {
     method: 'POST',
     path: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
-    body: {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'hostile' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: attacker }],
-    },
+    body: clusterRoleBinding('hostile', 'cluster-admin', { kind: 'User', name: attacker }),
   },
   {
     method: 'POST',

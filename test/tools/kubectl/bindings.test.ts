@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { aBinding } from '../../service/bindings/support.ts';
-import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { kubectl } from '../../support/kubectl.ts';
 
 describe('kubectl, with UserBindings', () => {
-  let cluster: OwnApiServer;
+  const cluster = forSuite(() => apiServer({ isReused: true }));
   let kubernetes: ClusterAdmin;
   let directory: string;
 
   before(async () => {
-    cluster = await apiServer({ isReused: true });
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     await kubernetes.apply(
@@ -32,7 +32,6 @@ describe('kubectl, with UserBindings', () => {
   after(async () => {
     await rm(directory, { recursive: true });
     await kubernetes.close();
-    await cluster.stop();
   });
 
   const output = async (...args: string[]) => {

@@ -5,15 +5,18 @@ import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { installShipped } from '../../service/conformance/manifests.ts';
 import { aWidget } from '../../service/conformance/widget.ts';
-import { openWorkspace, type Workspace } from '../../service/conformance/workspace.ts';
+import { openWorkspace } from '../../service/conformance/workspace.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { type KubectlTarget, kubectl as run } from '../../support/kubectl.ts';
 
 describe('the kubectl of this machine', () => {
-  let workspace: Workspace;
+  const workspace = forSuite(
+    () => openWorkspace(),
+    (it) => it.close(),
+  );
   let directory: string;
   let target: KubectlTarget;
   before(async () => {
-    workspace = await openWorkspace();
     directory = await mkdtemp(join(tmpdir(), 'atrium-kubectl-'));
     const { url, certificateAuthority } = workspace.server;
     const caFile = join(directory, 'ca.crt');
@@ -24,7 +27,6 @@ describe('the kubectl of this machine', () => {
   });
   after(async () => {
     await rm(directory, { recursive: true, force: true });
-    await workspace.close();
   });
 
   const kubectl = async (...args: string[]) => {

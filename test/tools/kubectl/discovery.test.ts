@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { grant } from '../../support/grants.ts';
 import { type KubectlTarget, kubectl } from '../../support/kubectl.ts';
@@ -128,10 +129,9 @@ describe('kubectl --server at the service, below a base path', () => {
 
 describe('kubectl --server at the service, with tokens of those who are no person of the cluster', () => {
   const password = 'Zuihitsu-84-bloom';
-  let service: EmbeddedLogin;
+  const service = forSuite(() => startEmbeddedLogin({ emails: [ann], password }));
 
   before(async () => {
-    service = await startEmbeddedLogin({ emails: [ann], password });
     const { admin } = service;
     // Access tokens act as their owners.
     await admin.applyFile('impersonation.yaml');
@@ -149,7 +149,6 @@ describe('kubectl --server at the service, with tokens of those who are no perso
       },
     );
   });
-  after(() => service?.stop());
 
   const names = async (token: string) => (await kubectl({ ...service, token }, 'get', 'users', '-o', 'name')).stdout;
 

@@ -1,8 +1,11 @@
 /** Tokens of the embedded provider where they meet the API server: a cluster that trusts it, and one that does not. */
+
 import { expect } from 'chai';
 import { z } from 'zod';
 import { nameOf } from '../../service/users/a-user.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { kubectl } from '../../support/kubectl.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
@@ -16,23 +19,15 @@ async function idToken(service: EmbeddedLogin): Promise<string> {
 
 /** Members of the group `dev` see the users, and change none. */
 const bindDevelopers = ({ admin }: EmbeddedLogin) =>
-  admin.apply({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'dev-sees-users' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
-  });
+  admin.apply(clusterRoleBinding('dev-sees-users', 'atrium-users-view', { kind: 'Group', name: 'dev' }));
 
 describe('an ID token of the embedded provider, at a cluster that trusts it', () => {
-  let service: EmbeddedLogin;
+  const service = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password }));
   let token: string;
 
   before(async () => {
-    service = await startEmbeddedLogin({ emails: [jane.email], password: jane.password });
     token = await idToken(service);
   });
-  after(() => service?.stop());
 
   const asJane = (...args: string[]) => kubectl({ url: service.cluster.url, caFile: service.caFile, token }, ...args);
 
@@ -66,12 +61,7 @@ describe('an ID token of the embedded provider, at a cluster that trusts it', ()
 });
 
 describe('the embedded provider, at a cluster that does not trust it', () => {
-  let service: EmbeddedLogin;
-
-  before(async () => {
-    service = await startEmbeddedLogin({ emails: [jane.email], password: jane.password, credentials: 'impersonate' });
-  });
-  after(() => service?.stop());
+  const service = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password, credentials: 'impersonate' }));
 
   /** By a token, as a script asks. */
   const may = async (verb: string, resource: string): Promise<unknown> => {

@@ -1,4 +1,5 @@
 /** As somebody new does it: kubectl, the file that the service gives, and the one program. */
+
 import { execFile } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +9,8 @@ import { Machine } from '../../service/kubectl-atrium/machine.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import type { Ran } from '../../support/kubectl.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
@@ -61,24 +64,25 @@ class Desk {
 }
 
 describe('kubectl with a kubeconfig of the service', () => {
-  let plugin: Awaited<ReturnType<typeof buildPlugin>>;
-  let service: EmbeddedLogin;
-  let desk: Desk;
-
-  before(async () => {
-    plugin = await buildPlugin();
-    service = await startEmbeddedLogin({
+  const plugin = forSuite(
+    () => buildPlugin(),
+    (it) => it.remove(),
+  );
+  const service = forSuite(() =>
+    startEmbeddedLogin({
       emails: [jane.email],
       password: jane.password,
       identity: { idTokenTTL: `${idTokenSeconds}s` },
-    });
+    }),
+  );
+  let desk: Desk;
+
+  before(async () => {
     await service.admin.apply(...['atrium-users-view', 'atrium-certificates'].map(boundToDevelopers));
     desk = await Desk.create(service, plugin.path);
   });
   after(async () => {
     await desk?.machine.remove();
-    await service?.stop();
-    await plugin?.remove();
   });
 
   /** As the console's page would be asked for it. */
@@ -159,10 +163,4 @@ describe('kubectl with a kubeconfig of the service', () => {
   });
 });
 
-const boundToDevelopers = (role: string) => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata: { name: `dev-${role}` },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
-});
+const boundToDevelopers = (role: string) => clusterRoleBinding(`dev-${role}`, role, { kind: 'Group', name: 'dev' });

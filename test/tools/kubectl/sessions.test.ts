@@ -4,21 +4,16 @@ import { TestProvider } from '../../service/login/provider/provider.ts';
 import { LoginCluster, type Service } from '../../service/login/support.ts';
 import { cookieName, expiresCookie, refresh, session } from '../../service/sessions/support.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { kubectl } from '../../support/kubectl.ts';
 
 describe('kubectl delete session', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
+  const provider = forSuite(() => TestProvider.start());
+  const cluster = forSuite(() => LoginCluster.start());
   let replicas: Service[];
 
   before(async () => {
-    cluster = await LoginCluster.start();
-    provider = await TestProvider.start();
     replicas = [await cluster.service({ provider }), await cluster.service({ provider })];
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
   });
 
   /** The same session at each replica. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -12,6 +12,7 @@ import { createLog } from '../../../src/http/log.ts';
 import { aPerson, recordOf } from '../../service/tokens/tokens.ts';
 import { apiServer, type OwnApiServer, type Person } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { grant } from '../../support/grants.ts';
 import { kubectl } from '../../support/kubectl.ts';
@@ -104,12 +105,7 @@ class WebhookCluster {
 }
 
 describe('kubectl with an access token, by the token webhook of the API server', () => {
-  let service: WebhookCluster;
-
-  before(async () => {
-    service = await WebhookCluster.start({ as: 'viewer' });
-  });
-  after(() => service?.stop());
+  const service = forSuite(() => WebhookCluster.start({ as: 'viewer' }));
 
   it('is its owner at the API server itself, with the rights of the owner', async () => {
     const { id, token } = await service.makeToken('alice');
@@ -157,12 +153,7 @@ describe('kubectl with an access token, by the token webhook of the API server',
 });
 
 describe('a token webhook whose credential the API server does not know', () => {
-  let service: WebhookCluster;
-
-  before(async () => {
-    service = await WebhookCluster.start({ as: 'expired-credential' });
-  });
-  after(() => service?.stop());
+  const service = forSuite(() => WebhookCluster.start({ as: 'expired-credential' }));
 
   it('lets nobody in and stalls nobody: the API server asks about the credential, with the credential', async () => {
     const begun = performance.now();

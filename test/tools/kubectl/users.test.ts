@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
-import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { kubectl } from '../../support/kubectl.ts';
 
@@ -12,12 +13,11 @@ const ann = 'ann@example.com';
 const ben = 'ben@example.com';
 
 describe('kubectl, with users', () => {
-  let cluster: OwnApiServer;
+  const cluster = forSuite(() => apiServer({ isReused: true }));
   let kubernetes: ClusterAdmin;
   let directory: string;
 
   before(async () => {
-    cluster = await apiServer({ isReused: true });
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     await grant(kubernetes, 'viewer', 'atrium-users-view');
@@ -31,7 +31,6 @@ describe('kubectl, with users', () => {
   after(async () => {
     await rm(directory, { recursive: true });
     await kubernetes.close();
-    await cluster.stop();
   });
 
   /** As somebody who may look at users, no more. */
