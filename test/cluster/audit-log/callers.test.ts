@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { App } from '../../../src/app.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { type AuditEvent, isOwn, watches, what } from './audit-log.ts';
-import { type AuditedService, startAuditedService } from './audited-service.ts';
+import { startAuditedService } from './audited-service.ts';
 import { type Way, ways } from './callers.ts';
 import {
   anonymousRequests,
@@ -31,11 +32,7 @@ describe('the audit log', () => {
 });
 
 function suite(way: Way): void {
-  let service: AuditedService;
-  before(async () => {
-    service = await startAuditedService(way.credentials);
-  });
-  after(() => service.stop());
+  const service = forSuite(() => startAuditedService(way.credentials));
 
   /** What the API server was asked in the name of who sent that request. */
   const callsFor = async ({ id }: CallerRequest) =>

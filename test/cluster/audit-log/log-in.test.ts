@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { Browser, logIn, renewPayloadOf, userInfoOf, type Version } from '../../service/login/provider/browser.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { isOwn, watches, what } from './audit-log.ts';
-import { type AuditedService, type Credentials, startAuditedService } from './audited-service.ts';
+import { type Credentials, startAuditedService } from './audited-service.ts';
 import { emailOf, personCalled } from './callers.ts';
 import { hostileHeaders } from './operations.ts';
 import { byItself, expectOwnAccount, forLogIns, watched } from './own-account.ts';
@@ -16,11 +17,7 @@ describe('the audit log of log-ins', () => {
 });
 
 function suite(credentials: Credentials): void {
-  let service: AuditedService;
-  before(async () => {
-    service = await startAuditedService(credentials);
-  });
-  after(() => service.stop());
+  const service = forSuite(() => startAuditedService(credentials));
 
   /** From the log-in to the log-out, renewed in between along every way. */
   async function live(name: string, version: Version, storage: (typeof storages)[number]): Promise<void> {

@@ -1,4 +1,5 @@
 /** Tokens that stop counting while they are used: the service's own, and a caller's. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +8,8 @@ import { inClusterConnection } from '../../../src/kubernetes/connection.ts';
 import { isRecord } from '../../../src/kubernetes/resource.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { ask, expectFollows, nativeUsers, usersList, whenReady } from './asking.ts';
-import type { FaultProxy } from './fault-proxy.ts';
 import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
 
 const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -48,14 +49,13 @@ describe('FLT-08 a token that is refused from one moment on', () => {
     );
 
   describe('our own', () => {
-    let proxy: FaultProxy;
+    const proxy = forSuite(() => cluster.proxy());
     let service: Service;
     let directory: string;
     const old = 'token-of-the-old-pod';
     const write = (name: string, text: string) => writeFile(join(directory, name), text);
 
     before(async () => {
-      proxy = await cluster.proxy();
       directory = await mkdtemp(join(tmpdir(), 'atrium-service-account-'));
       await write('ca.crt', cluster.control.certificateAuthority);
       await write('namespace', serviceNamespace);
@@ -66,7 +66,6 @@ describe('FLT-08 a token that is refused from one moment on', () => {
     });
     after(async () => {
       await service?.stop();
-      await proxy?.stop();
       await rm(directory, { recursive: true });
     });
 

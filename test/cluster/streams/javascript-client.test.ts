@@ -2,15 +2,11 @@ import { PassThrough, Writable } from 'node:stream';
 import { Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { type StreamSuite, startStreams } from './support.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startStreams } from './support.ts';
 
 describe('the official JavaScript client through the service, with pods', () => {
-  let suite: StreamSuite;
-
-  before(async () => {
-    suite = await startStreams();
-  });
-  after(() => suite?.stop());
+  const suite = forSuite(() => startStreams());
 
   const configOf = (token: string) => {
     const config = new KubeConfig();

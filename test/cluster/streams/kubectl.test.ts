@@ -6,17 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { kubectl, kubectlArguments } from '../../support/kubectl.ts';
-import { type StreamSuite, startStreams } from './support.ts';
+import { startStreams } from './support.ts';
 
 describe('kubectl through the service, with pods', () => {
-  let suite: StreamSuite;
-
-  before(async () => {
-    suite = await startStreams();
-  });
-  after(() => suite?.stop());
+  const suite = forSuite(() => startStreams());
 
   const run = (...args: string[]) => kubectl(suite.target, ...args);
   const output = async (...args: string[]) => {

@@ -1,13 +1,15 @@
 /** The example of docs/front-end.md: a page on a port of its own, beside the demo. */
+
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startChromium, Visitor } from './chromium.ts';
 
@@ -23,12 +25,14 @@ describe('the example of a front-end on another port', () => {
   let info: z.output<typeof infoFile>;
   let files: Server;
   let address: string;
-  let browser: Browser;
+  const browser = forSuite(
+    () => startChromium(),
+    (it) => it.close(),
+  );
   let visitor: Visitor;
   let page: Page;
 
   before(async () => {
-    browser = await startChromium();
     directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const port = await freePort();
     address = `http://127.0.0.1:${port}/`;
@@ -51,7 +55,6 @@ describe('the example of a front-end on another port', () => {
     await page.goto(address);
   });
   after(async () => {
-    await browser?.close();
     files?.close();
     await demo?.end();
     if (directory !== undefined) await rm(directory, { recursive: true });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
 import { configMap, publicLabel } from '../../service/console/objects.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
 import { LoginCluster } from '../../service/login/support.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn } from './demo.ts';
@@ -10,16 +10,16 @@ import { isLoggedIn } from './demo.ts';
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 describe('the page below a base path, with an ID token that comes through the browser', () => {
-  let browser: Browser;
-  let cluster: LoginCluster;
-  let provider: TestProvider;
+  const browser = forSuite(
+    () => startChromium(),
+    (it) => it.close(),
+  );
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start());
   let url: string;
   let visitor: Visitor;
 
   before(async () => {
-    browser = await startChromium();
-    provider = await TestProvider.start();
-    cluster = await LoginCluster.start();
     await cluster.kubernetes.apply(configMap('console-logo', publicLabel, { binaryData: { 'logo.png': png } }), {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRoleBinding',
@@ -36,11 +36,6 @@ describe('the page below a base path, with an ID token that comes through the br
     };
     await cluster.service({ provider, config });
     visitor = new Visitor(await browser.newContext());
-  });
-  after(async () => {
-    await browser?.close();
-    await cluster?.stop();
-    await provider?.stop();
   });
 
   it('logs a person in, and leaves the token nowhere', async () => {

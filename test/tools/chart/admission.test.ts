@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
+import { startControlPlane } from '../../cluster/control-plane.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { namespace, renderText } from './chart.ts';
 import { type Kubectl, kubectlFor, refusalOf } from './kubectl.ts';
 
@@ -46,7 +47,7 @@ function mayDo(person: string, rule: { apiGroups: string[]; resources: string[];
 
 /** Both may write all of them by RBAC; alice may also bind `view` and act as the group `local:oncall`. */
 describe('the admission policies of the chart', () => {
-  let plane: ControlPlane;
+  const plane = forSuite(() => startControlPlane({ people: ['admin', 'alice', 'bob'] }));
   let admin: Kubectl;
   let alice: Kubectl;
   let bob: Kubectl;
@@ -56,7 +57,6 @@ describe('the admission policies of the chart', () => {
   const replace = (by: Kubectl, object: string) => by(['replace', '--filename=-'], object);
 
   before(async () => {
-    plane = await startControlPlane({ people: ['admin', 'alice', 'bob'] });
     admin = kubectlFor(plane.kubeconfig);
     alice = kubectlFor(plane.kubeconfig, 'alice');
     bob = kubectlFor(plane.kubeconfig, 'bob');
@@ -78,7 +78,6 @@ describe('the admission policies of the chart', () => {
       (isRefused) => isRefused,
     );
   });
-  after(() => plane.stop());
 
   describe('for UserBindings', () => {
     it('lets who may bind the role make one', async () => {

@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
+import { startControlPlane } from '../../cluster/control-plane.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { namespace, objectsOf, render, type Values } from './chart.ts';
 import { type Kubectl, kubectlFor, refusalOf } from './kubectl.ts';
 
@@ -106,10 +107,9 @@ const installations: Record<string, Values> = {
 };
 
 describe('what the chart renders, before a real API server', () => {
-  let plane: ControlPlane;
+  const plane = forSuite(() => startControlPlane({ people: ['admin'] }));
   let kubectl: Kubectl;
   before(async () => {
-    plane = await startControlPlane({ people: ['admin'] });
     kubectl = kubectlFor(plane.kubeconfig);
     await kubectl(['create', 'namespace', namespace]);
     await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
@@ -118,7 +118,6 @@ describe('what the chart renders, before a real API server', () => {
       JSON.stringify({ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'gvisor' }, handler: 'runsc' }),
     );
   });
-  after(() => plane.stop());
 
   const tried = (objects: readonly Manifest[]) =>
     kubectl(

@@ -3,7 +3,8 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { render } from './chart.ts';
 
 const run = promisify(execFile);
@@ -22,13 +23,11 @@ const testPod = z.object({
 });
 
 describe('the pod of helm test', () => {
-  let server: TestServer;
+  const server = forSuite(() => startServer({}));
   let pod: z.infer<typeof testPod>;
   before(async () => {
-    server = await startServer({});
     pod = testPod.parse((await render()).find(({ kind }) => kind === 'Pod'));
   });
-  after(() => server.stop());
 
   /** As its container would be run, but for where the Services are. */
   const check = (differing: Record<string, string> = {}) => {

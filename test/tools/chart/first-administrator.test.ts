@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { parseConfig } from '../../../src/config/load.ts';
 import { runCreateAdmin } from '../../../src/create-admin.ts';
 import { recordName } from '../../../src/users/record/name.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { namespace, render } from './chart.ts';
 import { RecordedAccount } from './recorded-account.ts';
 import { itIsGrantedJust } from './rights.ts';
@@ -21,16 +22,16 @@ const needed = {
 };
 
 describe('the rights of the Job that makes the first administrator', () => {
-  let account: RecordedAccount;
+  const account = forSuite(async () =>
+    RecordedAccount.start('atrium-first-admin', await render({ 'config.server': server, 'admin.email': email })),
+  );
   const said: string[] = [];
   before(async () => {
-    account = await RecordedAccount.start('atrium-first-admin', await render({ 'config.server': server, 'admin.email': email }));
     const { connection } = account;
     const config = parseConfig({ yaml: JSON.stringify({ server }) });
     const options = { config, connection, email, name: 'Administrator', password: undefined, secret: 'atrium-first-admin' };
     said.push(await runCreateAdmin(options), await runCreateAdmin(options));
   });
-  after(() => account.stop());
 
   itIsGrantedJust(needed, () => account);
 

@@ -10,6 +10,7 @@ import { TestProvider } from '../../service/login/provider/provider.ts';
 import { cookieName, logout, refresh, session } from '../../service/sessions/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { administer, asker, askForSync, authorize, bind, changeOwnPassword, synchronise } from './administer.ts';
 import { textOf } from './call-recorder.ts';
 import { namespace } from './chart.ts';
@@ -132,9 +133,8 @@ const mergePatch = { 'content-type': 'application/merge-patch+json' };
 const userInfo = z.object({ ext: z.object({ token: z.object({ refresh_token: z.string() }) }) });
 
 describe('the rights of the service, with the embedded issuer', () => {
-  let service: RecordedService;
+  const service = forSuite(() => RecordedService.start({}));
   before(async () => {
-    service = await RecordedService.start({});
     await addJane(service);
     await service.replica({ isFirst: true });
     const visit = new Browser(service.url, [service.url]);
@@ -152,22 +152,21 @@ describe('the rights of the service, with the embedded issuer', () => {
     await service.sweep({ identityRecords: true });
     await completeKeys(service, ['identity.jwks']);
   });
-  after(() => service.stop());
 
   itIsGrantedJust(embedded, () => service.account);
 });
 
 describe('the rights of the service, with an issuer elsewhere, a directory and all that is off by default', () => {
-  let service: RecordedService;
-  let provider: TestProvider;
-  before(async () => {
-    provider = await TestProvider.start();
-    service = await RecordedService.start({
+  const provider = forSuite(() => TestProvider.start());
+  const service = forSuite(() =>
+    RecordedService.start({
       login: { issuer: provider.issuer },
       kubernetes: { credentials: 'impersonate' },
       users: { ldap: [unreachable], certificates: { enabled: true } },
       features: { accessTokens: true, userBindings: true },
-    });
+    }),
+  );
+  before(async () => {
     await service.replica({ isFirst: true });
     const { browser, handle, secret } = await session(service);
     await useConsole(service, (path) => browser.request(path).then(({ status }) => status));
@@ -188,10 +187,6 @@ describe('the rights of the service, with an issuer elsewhere, a directory and a
     await oddRequests(service);
     await service.sweep({ identityRecords: false });
     await completeKeys(service, ['seal.jwks']);
-  });
-  after(async () => {
-    await service.stop();
-    await provider.stop();
   });
 
   itIsGrantedJust(external, () => service.account);

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { bindingFinalizer, bindingLabel } from '../../../src/bindings/resource.ts';
-import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
+import { startControlPlane } from '../../cluster/control-plane.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { pages } from '../docs/page.ts';
 import { namespace } from './chart.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';
@@ -24,16 +25,14 @@ const binding = {
 };
 
 describe('removing everything, as docs/install.md tells', () => {
-  let plane: ControlPlane;
+  const plane = forSuite(() => startControlPlane({ people: ['admin'], controllers: ['deployment-controller', 'replicaset-controller'] }));
   let kubectl: Kubectl;
   before(async () => {
     // No pod runs, so that nobody is there to take a finalizer off: as where the service was uninstalled first.
-    plane = await startControlPlane({ people: ['admin'], controllers: ['deployment-controller', 'replicaset-controller'] });
     kubectl = kubectlFor(plane.kubeconfig);
     await kubectl(['apply', `--kustomize=${overlay}`]);
     await kubectl(['wait', '--for=condition=Established', 'crds', '--all']);
   });
-  after(() => plane.stop());
 
   it('does not wait for a UserBinding that nobody finishes, and takes what was made of it along', async () => {
     const made = JSON.parse(await kubectl(['create', '--filename=-', '--output=json'], JSON.stringify(binding)));
