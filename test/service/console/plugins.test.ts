@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { configMap, mayGetConfigMap, publicLabel } from './objects.ts';
 
 interface FileList {
@@ -20,12 +21,7 @@ const consolePlugin = (name: string, spec: Record<string, unknown>): Manifest =>
 });
 
 describe('HandleConsolePlugins', () => {
-  let server: TestServer;
-
-  before(async () => {
-    server = await startServer({ config: { console: { static: { directory: 'web/dist' } } } });
-  });
-  after(() => server.stop());
+  const server = forSuite(() => startServer({ config: { console: { static: { directory: 'web/dist' } } } }));
 
   const list = async (options = {}): Promise<FileList> => {
     const response = await server.request('/api/v1/console-plugins', options);

@@ -1,14 +1,12 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { startOfflineConsole } from './offline-console.ts';
 
 describe('the console before the API server was ever reached', () => {
-  let server: Awaited<ReturnType<typeof startOfflineConsole>>;
-
-  before(async () => {
-    server = await startOfflineConsole({ config: { console: { static: { directory: 'web/dist' }, envsConfigMap: 'environment' } } });
-  });
-  after(() => server.stop());
+  const server = forSuite(() =>
+    startOfflineConsole({ config: { console: { static: { directory: 'web/dist' }, envsConfigMap: 'environment' } } }),
+  );
 
   it('serves pages and languages', async () => {
     for (const path of ['/', '/api/v1/i18n/languages']) expect((await fetch(`${server.url}${path}`)).status, path).to.equal(200);

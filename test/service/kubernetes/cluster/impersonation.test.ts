@@ -9,6 +9,7 @@ import type { Connection } from '../../../../src/kubernetes/connection.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
 import { apiServer } from '../../../support/api-server.ts';
 import { ClusterAdmin, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { forSuite } from '../../../support/for-suite.ts';
 import { type Answer, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from '../fake-api-server.ts';
 
 const jane: Identity = { name: 'jane@example.com', uid: '', groups: [], extra: {} };
@@ -21,13 +22,12 @@ const call = () => ({ call: 'get configmaps', method: 'GET', path: '/api/v1/name
 const ok: Answer = (_request, response) => json(response, 200, {});
 
 describe('a call in the name of somebody', () => {
-  let server: FakeApiServer;
+  const server = forSuite(() => new FakeApiServer().start());
   let client: ApiServer;
   /** Our own credentials, one after the other. */
   let credentials: string[];
 
   before(async () => {
-    server = await new FakeApiServer().start();
     const connection: Connection = {
       server: server.url,
       tls: {},
@@ -44,7 +44,6 @@ describe('a call in the name of somebody', () => {
   });
   after(async () => {
     await client.close();
-    await server.stop();
   });
 
   const send = (identity: Partial<Identity>) => client.asCaller(acting(identity)).request(call());
@@ -163,13 +162,12 @@ describe('a call in the name of somebody', () => {
 });
 
 describe('a call in the name of somebody, on a cluster', () => {
-  let cluster: Awaited<ReturnType<typeof apiServer>>;
+  const cluster = forSuite(() => apiServer());
   let kubernetes: ClusterAdmin;
   let client: ApiServer;
   let identities: IdentityCache;
 
   before(async () => {
-    cluster = await apiServer();
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     const token = await kubernetes.serviceToken();
@@ -187,7 +185,6 @@ describe('a call in the name of somebody, on a cluster', () => {
     await kubernetes.remove('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/atrium-impersonation');
     await client.close();
     await kubernetes.close();
-    await cluster.stop();
   });
 
   it('is not possible with the rights that the service has by default', async () => {

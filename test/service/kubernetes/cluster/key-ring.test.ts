@@ -8,6 +8,7 @@ import { KeyRing } from '../../../../src/keys/key-ring.ts';
 import { ApiServer } from '../../../../src/kubernetes/api-server.ts';
 import { apiServer } from '../../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { forSuite } from '../../../support/for-suite.ts';
 
 const path = `/api/v1/namespaces/${serviceNamespace}/secrets`;
 const secretBody = z.object({
@@ -32,7 +33,7 @@ function mayUpdate(resourceNames: readonly string[]): Manifest[] {
 }
 
 describe('the key ring', () => {
-  let cluster: Awaited<ReturnType<typeof apiServer>>;
+  const cluster = forSuite(() => apiServer());
   let kubernetes: ClusterAdmin;
   let service: ApiServer;
   let metrics: Metrics;
@@ -73,7 +74,6 @@ describe('the key ring', () => {
   };
 
   before(async () => {
-    cluster = await apiServer();
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     await kubernetes.apply(...mayUpdate(['older', 'empty', 'rotated', 'spoilt', 'signing']));
@@ -95,7 +95,6 @@ describe('the key ring', () => {
     for (const one of rings) one.stop();
     await service.close();
     await kubernetes.close();
-    await cluster.stop();
   });
 
   it('has no key before it has read one, and says so', async () => {

@@ -7,8 +7,9 @@ import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
 import { resourcePath } from '../../../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../../../src/kubernetes/watch-cache.ts';
 import { RbacWatch } from '../../../../src/rbac/watch.ts';
-import { type ApiServer as Cluster, type Person, apiServer as startCluster } from '../../../support/api-server.ts';
+import { type Person, apiServer as startCluster } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/cluster-admin.ts';
+import { forSuite } from '../../../support/for-suite.ts';
 import { TcpProxy } from '../../../support/tcp-proxy.ts';
 import { failureOf, forever, silentLog } from '../fake-api-server.ts';
 
@@ -18,7 +19,7 @@ const rbac = (resource: string) => ({ group: 'rbac.authorization.k8s.io', versio
 const namespace = `kubernetes-${process.pid}`;
 
 describe('with a cluster', () => {
-  let cluster: Cluster;
+  const cluster = forSuite(() => startCluster());
   let relay: TcpProxy;
   let client: ApiServer;
   const metrics = new Metrics();
@@ -34,7 +35,6 @@ describe('with a cluster', () => {
     new WatchCache<unknown>(parts(), { name: 'configmaps', type: configMaps, namespace, pageSize: 2, keep: ({ data }) => data ?? 'none' });
 
   before(async () => {
-    cluster = await startCluster();
     relay = new TcpProxy(cluster.url);
     await relay.start();
     const token = await cluster.token('admin');
@@ -55,7 +55,6 @@ describe('with a cluster', () => {
     await remove(resourcePath(namespaces, { name: namespace }));
     await client.close();
     await relay.cut();
-    await cluster.stop();
   });
 
   it('a watch cache follows it, and loses nothing while the connection is cut', async () => {
