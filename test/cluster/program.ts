@@ -32,7 +32,9 @@ export class Program {
   async start(): Promise<void> {
     const log = openSync(this.#log, 'a');
     const args = Object.entries(this.#flags).map(([flag, value]) => `--${flag}=${value}`);
-    const child = spawn(this.#command, args, { cwd: this.#directory, stdio: ['ignore', log, log] });
+    // Memory is there, processors are what suites share: Go collects its garbage a quarter as often, for a tenth of the work.
+    const env = { ...process.env, GOGC: '400' };
+    const child = spawn(this.#command, args, { cwd: this.#directory, env, stdio: ['ignore', log, log] });
     this.#child = child;
     const deadline = Date.now() + deadlineMs;
     while (!(await this.#isReady())) {
