@@ -7,20 +7,15 @@ import { Socket } from 'node:net';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import Koa, { type Context } from 'koa';
 import { configSchema } from '../src/config/schema.ts';
-import { Audit } from '../src/http/audit.ts';
 import { createLog } from '../src/http/log.ts';
 import { Metrics } from '../src/http/metrics.ts';
-import { RateLimit } from '../src/http/rate-limit.ts';
-import { Issuer } from '../src/issuer/issuer.ts';
-import { IssuerKeys } from '../src/issuer/keys.ts';
-import { TokenVerifier } from '../src/issuer/token-verifier.ts';
-import { IssuerTokens } from '../src/issuer/tokens.ts';
+import { createIssuer } from '../src/issuer/issuer.ts';
 import { KeySeal } from '../src/keys/seal.ts';
-import { AccessReviews } from '../src/kubernetes/access.ts';
 import { ApiServer } from '../src/kubernetes/api-server.ts';
 import { newLogin } from '../src/sessions/login-facts.ts';
-import { createSessionSide } from '../src/sessions/session-side.ts';
+import { createSessions } from '../src/sessions/sessions.ts';
 import { ClusterAdmin, serviceNamespace as namespace } from '../test/support/cluster-admin.ts';
+import { servicesOf } from '../test/support/services.ts';
 
 const sessionCount = 10_000;
 const requestCount = 200_000;
@@ -33,39 +28,20 @@ await admin.install();
 
 const metrics = new Metrics();
 const log = createLog({ level: 'warn', format: 'json' });
-const { login } = configSchema.parse({});
 const now = () => new Date();
 const clock = () => performance.now();
 const connection = { server: url, tls: { ca }, namespace, authorization: async () => `Bearer ${token}`, discardAuthorization() {} };
 const apiServer = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics });
 const key = new KeySeal({ kid: 'bench', secret: crypto.getRandomValues(new Uint8Array(32)) }, 'session');
-const rules = { issuer: 'https://issuer.example', claims: login.claims, extClaims: login.extClaims };
-const issuer = new Issuer({ issuer: rules.issuer, clientID: 'atrium', clock });
-const verifier = new TokenVerifier({
-  keys: new IssuerKeys({ issuer, clock }),
-  clientID: 'atrium',
-  audiences: [],
-  rules,
-  refusals: { tell() {} },
-  metrics,
-  now,
-});
-const side = createSessionSide({
-  apiServer,
-  access: new AccessReviews({ apiServer, accessCacheMs: 5_000, metrics }),
-  namespace,
-  keyRing: { sealFor: () => ({ seal: (text) => key.seal(text), open: async (text) => key.open(text) }), settled: async () => undefined },
-  endAccess: () => Promise.reject(new Error('nobody ends')),
-  login,
-  idleDays: 90,
-  isImpersonated: true,
-  publicURL: 'https://console.example',
-  corsOrigins: [],
-  postLogoutRedirectURLs: [],
+const seal = { seal: (text: string) => key.seal(text), open: async (text: string) => key.open(text) };
+const config = configSchema.parse({ users: { idleDays: 90 }, kubernetes: { credentials: 'impersonate' }, login: { perMinute: 600 } });
+const services = servicesOf(apiServer, { log, metrics, now, clock, config, namespace });
+Object.assign(services.keyRing, { sealFor: () => seal, settled: async () => undefined });
+const issuerURL = 'https://issuer.example';
+const issuer = createIssuer(services, issuerURL);
+const sessions = createSessions(services, {
   issuer,
-  issuerTokens: new IssuerTokens({ issuer, verifier, rules, credential: 'auto', isForwarded: false, now }),
-  verifier,
-  rules,
+  publicURL: 'https://console.example',
   accounts: {
     get: () => undefined,
     find: () => undefined,
@@ -80,15 +56,11 @@ const side = createSessionSide({
     waitFor: async () => true,
     until: async () => true,
   },
-  identify: () => Promise.reject(new Error('nobody asks')),
-  limit: new RateLimit({ limit: 600 }),
-  audit: new Audit({ write() {}, log }),
-  log,
-  metrics,
-  now,
-  clock,
+  identify: () => Promise.reject(new Error('no call to the API server is expected')),
+  endAccess: () => Promise.reject(new Error('no end of access is expected')),
+  provenAgain: undefined,
 });
-side.start();
+sessions.start();
 
 const koa = new Koa();
 const { signal } = new AbortController();
@@ -107,7 +79,7 @@ for (let n = 0; n < sessionCount; n += 1) {
   const ctx = request();
   const bearer = `${n}.${'x'.repeat(1500)}`;
   const claims = {
-    iss: rules.issuer,
+    iss: issuerURL,
     sub: `${n}`,
     exp: seconds + 3600,
     iat: seconds,
@@ -117,7 +89,7 @@ for (let n = 0; n < sessionCount; n += 1) {
   const tokens = { idToken: bearer, refreshToken: 'r', issuedAt: seconds, bearer, bearerExpiresAt: claims.exp, claims };
   const who = { user: `user${n}`, userUID: undefined, subjectName: claims.email, claimedName: claims.email, claims };
   const login = newLogin(who, { now: now(), absoluteMs: 7 * 86_400_000 });
-  await side.sessions.create(ctx, { tokens, login }, signal);
+  await sessions.context?.sessions.create(ctx, { tokens, login }, signal);
   cookies.push(String(ctx.response.headers['set-cookie']).split(';', 1)[0] ?? '');
 }
 
@@ -133,7 +105,7 @@ const microseconds = async (work: (ctx: Context) => unknown, of: readonly string
   return ((performance.now() - begun) * 1000) / requestCount;
 };
 
-const check = (ctx: Context) => side.authenticator.read(ctx, false);
+const check = (ctx: Context) => sessions.authenticator.read(ctx, false);
 const before = await upstreamCalls();
 const results = {
   'loop alone': await microseconds(async () => undefined, cookies),
@@ -144,7 +116,7 @@ const results = {
 for (const [what, time] of Object.entries(results)) console.info(`${what}: ${time.toFixed(1)} µs`);
 console.info(`calls to the API server: ${(await upstreamCalls()) - before} (its watches aside)`);
 
-await side.stop();
+await sessions.stop();
 await issuer.stop();
 await apiServer.close();
 await admin.close();

@@ -15,6 +15,7 @@ import type { Check } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { Operation } from './http/operation.ts';
 import { createIdentity } from './identity/identity.ts';
+import { createIssuer } from './issuer/issuer.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import { ApiServer } from './kubernetes/api-server.ts';
@@ -27,6 +28,7 @@ import { createProxy } from './proxy/proxy.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import { createRoles } from './roles/roles.ts';
 import type { Services } from './services.ts';
+import { createSessions, withoutSessions } from './sessions/sessions.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
 import { KnownBrowsers } from './users/logins/known-browsers.ts';
 import { LoginRecorder } from './users/logins/recorder.ts';
@@ -83,11 +85,11 @@ export interface Features {
 export function createFeatures(options: FeaturesOptions): Features {
   const base = createBase(options);
   const { config, apiServer, access, audit, rbac, events } = base;
-  const { login, identity, accessTokens, authenticator, passwords } = createLogins(base);
+  const { login, sessions, issuer, identity, accessTokens, authenticator, passwords } = createLogins(base);
   const users = createUsers({
     ...base,
     ...passwords,
-    keepSession: login.keepSession,
+    keepSession: sessions.keepSession,
     again: (ctx) => authenticator.again(ctx),
     endAccessTokens: accessTokens?.endAll,
   });
@@ -95,6 +97,8 @@ export function createFeatures(options: FeaturesOptions): Features {
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
+    sessions,
+    issuer ?? {},
     base.directory,
     users,
     ...createTeams(base),
@@ -182,9 +186,9 @@ function createBase(options: FeaturesOptions) {
 
 type Base = ReturnType<typeof createBase>;
 
-/** Who is calling: the relying party, the embedded OpenID provider, access tokens. */
+/** Who is calling: the issuer, sessions and login, the embedded OpenID provider, access tokens. */
 function createLogins(base: Base) {
-  const { config, apiServer, metrics, directory, keyRing, now } = base;
+  const { services, config, apiServer, metrics, directory, keyRing, now, accounts } = base;
   const identities = new IdentityCache({ apiServer, metrics });
   const passwords = new Passwords();
   const ofAccounts = { ...base, passwords, directories: directory.passwords, config: config.users };
@@ -204,23 +208,31 @@ function createLogins(base: Base) {
           passwordChange,
           knownBrowsers,
         });
-  const login = createLogin({
-    ...base,
-    issuerURL: issuerOf(config),
-    identities,
-    recorder: new LoginRecorder({ ...base, config: config.users }),
-    knownBrowsers,
-    ...(identity && { provenAgain: identity.provenAgain }),
-    endAccess: (user) => passwordChange.endAccess(user),
-  });
-  const accessTokens = config.features.accessTokens
-    ? createAccessTokens({ ...base, identify: (bearer, signal) => identities.identify(bearer, signal) })
-    : undefined;
+  const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
+  const { publicURL } = config.server;
+  const issuerURL = issuerOf(config);
+  const issuer = issuerURL !== undefined && publicURL !== undefined ? createIssuer(services, issuerURL) : undefined;
+  const sessions =
+    issuer !== undefined && publicURL !== undefined
+      ? createSessions(services, {
+          issuer,
+          publicURL,
+          accounts,
+          identify,
+          endAccess: (user) => passwordChange.endAccess(user),
+          provenAgain: identity?.provenAgain,
+        })
+      : withoutSessions(services, identify);
+  const recorder = new LoginRecorder({ ...base, config: config.users });
+  const login = createLogin(services, { sessions: sessions.context, identify, recorder, knownBrowsers });
+  const accessTokens = config.features.accessTokens ? createAccessTokens({ ...base, identify }) : undefined;
   return {
     login,
+    sessions,
+    issuer,
     identity,
     accessTokens,
-    authenticator: withAccessTokens(login.authenticator, accessTokens?.judge),
+    authenticator: withAccessTokens(sessions.authenticator, accessTokens?.judge),
     passwords: { passwords, passwordCheck, passwordChange },
   };
 }

@@ -1,19 +1,11 @@
 import { z } from 'zod';
 import { type StatusError, unauthorized } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
 import type { Identity } from '../http/operation.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import type { Subject } from '../users/record/account.ts';
 import { isLocalGroupName } from '../users/record/local-groups.ts';
 import { recordName } from '../users/record/name.ts';
-import type { VerifiedClaims } from './types.ts';
-
-/** How claims become a user. */
-export interface ClaimRules extends Readonly<Pick<Config['login'], 'claims' | 'extClaims'>> {
-  readonly issuer: string;
-  /** Whether it is the embedded one, which alone knows who is in the groups that are kept here. Default: it is not. */
-  readonly isEmbedded?: boolean;
-}
+import type { ClaimRules, VerifiedClaims } from './types.ts';
 
 /** `status.subjectName` of a User and the members of `status.groups` are no longer. */
 const maxNameLength = 512;

@@ -1,7 +1,7 @@
 import * as client from 'openid-client';
 
 /** How the client secret is sent (OpenID Connect Core 9): in an HTTP Basic header, or in the body. */
-export type SecretTransport = 'basic' | 'post';
+type SecretTransport = 'basic' | 'post';
 
 interface ClientSecret {
   /** Undefined for a public client. */

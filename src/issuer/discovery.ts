@@ -3,6 +3,7 @@ import { isRecord } from '../kubernetes/resource.ts';
 import { faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import { differsBySlash } from './refusal-log.ts';
+import type { IssuerSettings } from './types.ts';
 
 /**
  * A failure is told again for so long before the issuer is asked again: requests cannot make us hammer one that is down. The first one is
@@ -15,26 +16,20 @@ const maxAgeMs = 3_600_000;
 
 export type IssuerMetadata = Readonly<client.ServerMetadata>;
 
-export interface IssuerDiscoveryOptions {
-  /** The issuer identifier. */
-  issuer: string;
-  clientID: string;
-  fetch: IssuerFetch;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
-}
-
 /** Where the issuer's endpoints are and what it can (OpenID Connect Discovery 1.0). */
 export class IssuerDiscovery {
-  readonly #options: IssuerDiscoveryOptions;
+  readonly #settings: Pick<IssuerSettings, 'issuer' | 'clientID'>;
+  readonly #fetch: IssuerFetch;
   readonly #clock: () => number;
   #known: { metadata: IssuerMetadata; at: number } | undefined;
   #failed: { error: unknown; until: number; memoryMs: number } | undefined;
   #asking: Promise<IssuerMetadata> | undefined;
 
-  constructor(options: IssuerDiscoveryOptions) {
-    this.#options = options;
-    this.#clock = options.clock ?? (() => performance.now());
+  /** @param clock milliseconds that only ever grow */
+  constructor(settings: Pick<IssuerSettings, 'issuer' | 'clientID'>, fetch: IssuerFetch, clock: () => number) {
+    this.#settings = settings;
+    this.#fetch = fetch;
+    this.#clock = clock;
   }
 
   /** Why the last attempt failed, in few words without names. Asks again when that is due, but does not wait. */
@@ -64,10 +59,10 @@ export class IssuerDiscovery {
 
   async #ask(): Promise<IssuerMetadata> {
     const at = this.#clock();
-    const { issuer, clientID, fetch } = this.#options;
+    const { issuer, clientID } = this.#settings;
     try {
       const found = await client.discovery(new URL(issuer), clientID, undefined, undefined, {
-        [client.customFetch]: customFetch(fetch, new AbortController().signal),
+        [client.customFetch]: customFetch(this.#fetch, new AbortController().signal),
         ...(isInsecure(issuer) && { execute: [client.allowInsecureRequests] }),
       });
       const metadata = found.serverMetadata();

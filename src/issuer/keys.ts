@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalJWKSet, errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { z } from 'zod';
+import type { IssuerClient } from './client.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
-import type { Issuer } from './issuer.ts';
 
 /** Between two readings that a bearer token of an unknown key has caused: any client can send one with a made-up name. */
 const coolDownMs = 30_000;
@@ -15,15 +15,9 @@ const retryAfterMs = 10_000;
 /** RFC 7517 section 5. Keys of a kind or for a use that we do not know are passed over when a token is matched. */
 const jwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
-export interface IssuerKeysOptions {
-  issuer: Pick<Issuer, 'fetchKeys'>;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
-}
-
 /** The public keys of the issuer, from its `jwks_uri` and from nowhere else: never a key that a token brings or names. */
 export class IssuerKeys {
-  readonly #issuer: Pick<Issuer, 'fetchKeys'>;
+  readonly #client: IssuerClient;
   readonly #clock: () => number;
   #keys: KeySet | undefined;
   #rereadAt = Number.NEGATIVE_INFINITY;
@@ -32,8 +26,9 @@ export class IssuerKeys {
   #beganAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<KeySet> | undefined;
 
-  constructor({ issuer, clock = () => performance.now() }: IssuerKeysOptions) {
-    this.#issuer = issuer;
+  /** @param clock milliseconds that only ever grow */
+  constructor(client: IssuerClient, clock: () => number) {
+    this.#client = client;
     this.#clock = clock;
   }
 
@@ -102,7 +97,7 @@ export class IssuerKeys {
   async #fetch(): Promise<KeySet> {
     this.#beganAt = this.#clock();
     this.#rereadAt = this.#beganAt + retryAfterMs;
-    const parsed = jwkSet.safeParse(await this.#issuer.fetchKeys());
+    const parsed = jwkSet.safeParse(await this.#client.fetchKeys());
     if (!parsed.success) throw issuerUnavailable(new IssuerFault('gave no set of keys'));
     this.#keys = createLocalJWKSet(parsed.data);
     this.#rereadAt = this.#clock() + maxAgeMs;

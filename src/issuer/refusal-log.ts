@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { ZodError } from 'zod';
 import { atMost } from '../http/bound.ts';
 import { isRecord } from '../kubernetes/resource.ts';
+import type { Services } from '../services.ts';
 
 /** Callers can send as many bad tokens as they like: of each kind and reason, one in this time is told of. */
 const quietMs = 60_000;
@@ -35,35 +36,29 @@ export class TokenRefusal extends Error {
   }
 }
 
-export interface RefusalLogOptions {
-  log: Logger;
-  /** `login.issuer` */
-  issuer: string;
-  /** Milliseconds that only ever grow. */
-  clock: () => number;
-}
-
 /** Tells operators why tokens are refused, and never what stands in them beside issuer, audience and algorithm. */
 export class RefusalLog {
-  readonly #options: RefusalLogOptions;
+  readonly #log: Logger;
+  readonly #issuer: string;
   readonly #told: LRUCache<string, true>;
 
-  constructor(options: RefusalLogOptions) {
-    this.#options = options;
-    this.#told = new LRUCache({ ...atMost(maxKinds), ttl: quietMs, ttlResolution: 0, perf: { now: options.clock } });
+  constructor({ log, clock }: Pick<Services, 'log' | 'clock'>, issuer: string) {
+    this.#log = log;
+    this.#issuer = issuer;
+    this.#told = new LRUCache({ ...atMost(maxKinds), ttl: quietMs, ttlResolution: 0, perf: { now: clock } });
   }
 
   /** @param token it is only looked at for its algorithm */
   tell(kind: RefusedToken, error: unknown, token?: string): void {
-    const { code, difference } = reasonOf(error, token, this.#options.issuer);
-    const isSlash = difference?.name === 'iss' && differsBySlash(String(difference.given), this.#options.issuer);
+    const { code, difference } = reasonOf(error, token, this.#issuer);
+    const isSlash = difference?.name === 'iss' && differsBySlash(String(difference.given), this.#issuer);
     const about = { kind, reason: code, ...(difference && shown(difference)) };
     const message = isSlash
       ? 'a token was refused: login.issuer differs from the issuer of the token by a slash at the end; write it as the issuer does'
       : 'a token was refused';
     // That tokens expire is everyday.
-    if (code === 'ERR_JWT_EXPIRED' || this.#wasTold(`${kind} ${code} ${difference?.name}`)) this.#options.log.debug(about, message);
-    else this.#options.log.info(about, message);
+    if (code === 'ERR_JWT_EXPIRED' || this.#wasTold(`${kind} ${code} ${difference?.name}`)) this.#log.debug(about, message);
+    else this.#log.info(about, message);
   }
 
   #wasTold(key: string): boolean {

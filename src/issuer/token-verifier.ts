@@ -4,24 +4,11 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
-import type { Metrics } from '../http/metrics.ts';
-import { type ClaimRules, loginOf, usedClaims } from './claims.ts';
+import type { Services } from '../services.ts';
+import { loginOf, usedClaims } from './claims.ts';
 import type { IssuerKeys } from './keys.ts';
 import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './refusal-log.ts';
-import type { VerifiedClaims, VerifiedToken } from './types.ts';
-
-export interface TokenVerifierOptions {
-  keys: IssuerKeys;
-  clientID: string;
-  /** `login.audiences`: further audiences whose bearer tokens are accepted. */
-  audiences: readonly string[];
-  rules: ClaimRules;
-  /** `login.idTokenAlgorithm`: the only one of ID tokens and logout tokens. Undefined: any that is asymmetric. */
-  idTokenAlgorithm?: string | undefined;
-  refusals: Pick<RefusalLog, 'tell'>;
-  metrics: Metrics;
-  now: () => Date;
-}
+import type { IssuerSettings, VerifiedClaims, VerifiedToken } from './types.ts';
 
 /** What an ID token must agree with beside the rules for all tokens. */
 export interface IdTokenChecks {
@@ -71,20 +58,26 @@ type Claims = z.output<typeof claimsSchema>;
 /** What the issuer has ended: the session `sid`, or without one all of `sub`. */
 export type LogoutClaims = z.output<typeof logoutSchema>;
 
-/** Judges the tokens of the issuer that people log in at (docs/contract/conventions.md; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
+/** Verifies tokens of one issuer (docs/contract/conventions.md; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
 export class TokenVerifier {
-  readonly #options: TokenVerifierOptions;
+  readonly #settings: IssuerSettings;
+  readonly #keys: IssuerKeys;
+  readonly #refusals: RefusalLog;
+  readonly #now: () => Date;
   readonly #verified = new LRUCache<string, VerifiedToken>(atMost(maxVerified));
   /** Tokens that do not name our issuer, and never will: to find that out, each has to be decoded. */
   readonly #foreign = new LRUCache<string, true>(atMost(maxVerified));
 
-  constructor(options: TokenVerifierOptions) {
-    this.#options = options;
-    options.metrics.cache(() => ({ name: 'verified_tokens', entries: this.#verified.size }));
+  constructor({ metrics, now }: Pick<Services, 'metrics' | 'now'>, settings: IssuerSettings, keys: IssuerKeys, refusals: RefusalLog) {
+    this.#settings = settings;
+    this.#keys = keys;
+    this.#refusals = refusals;
+    this.#now = now;
+    metrics.cache(() => ({ name: 'verified_tokens', entries: this.#verified.size }));
   }
 
   /**
-   * A bearer token: whose it is, or 'not ours' for what does not name our issuer and is for the API server to judge.
+   * A bearer token: whose it is, or 'not ours' for a token that names another issuer, which the API server verifies.
    *
    * @param isSent false for one that no caller has sent: then the log is not told why it is refused
    * @throws StatusError 401 (cause TokenExpired for one that held until then), 503 while the issuer's keys are not to be had
@@ -102,9 +95,17 @@ export class TokenVerifier {
   async #bearer(token: string): Promise<VerifiedToken> {
     const expected = { types: ['jwt', 'at+jwt'], algorithms, whenUnread: 'refuse', schema: claimsSchema } as const;
     const { claims, header } = await this.#verify(token, expected);
-    this.#checkAudience(claims, this.#options.audiences);
-    const used = usedClaims(claims, this.#options.rules);
-    return { claims: used, login: loginOf(used, this.#options.rules), isAccessToken: isAccessToken(claims, header) };
+    this.#checkAudience(claims, this.#settings.audiences);
+    const used = usedClaims(claims, this.#settings);
+    return { claims: used, login: loginOf(used, this.#settings), isAccessToken: isAccessToken(claims, header) };
+  }
+
+  /** Whether a token is an ID token for us, and no other JWT of the issuer. */
+  async isIdToken(token: string): Promise<boolean> {
+    return this.idToken(token, {}).then(
+      () => true,
+      () => false,
+    );
   }
 
   /**
@@ -142,7 +143,7 @@ export class TokenVerifier {
 
   /** Tokens that the issuer makes for us as its client. */
   get #ofClient() {
-    const { idTokenAlgorithm } = this.#options;
+    const { idTokenAlgorithm } = this.#settings;
     return { algorithms: idTokenAlgorithm === undefined ? algorithms : [idTokenAlgorithm], whenUnread: 'fail' } as const;
   }
 
@@ -151,27 +152,27 @@ export class TokenVerifier {
     try {
       return await verify();
     } catch (error) {
-      if (error instanceof StatusError && error.status.code === 401) this.#options.refusals.tell(kind, error.cause, token);
+      if (error instanceof StatusError && error.status.code === 401) this.#refusals.tell(kind, error.cause, token);
       throw error;
     }
   }
 
   #seconds(): number {
-    return this.#options.now().getTime() / 1000;
+    return this.#now().getTime() / 1000;
   }
 
-  /** By a claim that nothing has proved yet: it only decides who judges. */
+  /** By a claim that nothing has proved yet: it only decides who verifies. */
   #isOurs(token: string, key: string): boolean {
-    const { rules, refusals } = this.#options;
+    const { issuer } = this.#settings;
     try {
       const { iss } = decodeJwt(token);
-      if (iss !== undefined && differsBySlash(iss, rules.issuer))
-        refusals.tell(
+      if (iss !== undefined && differsBySlash(iss, issuer))
+        this.#refusals.tell(
           'bearer token',
-          new TokenRefusal('IssuerMismatch', 'iss is another', { name: 'iss', given: iss, expected: rules.issuer }),
+          new TokenRefusal('IssuerMismatch', 'iss is another', { name: 'iss', given: iss, expected: issuer }),
         );
-      else if (iss !== rules.issuer) this.#foreign.set(key, true);
-      return iss === rules.issuer;
+      else if (iss !== issuer) this.#foreign.set(key, true);
+      return iss === issuer;
     } catch {
       return false;
     }
@@ -181,9 +182,9 @@ export class TokenVerifier {
     token: string,
     { types, algorithms, whenUnread, schema }: Expected<C>,
   ): Promise<{ claims: C; header: JWTHeaderParameters }> {
-    const { keys, rules, now } = this.#options;
-    const verified = await keys
-      .verify(token, { algorithms: [...algorithms], issuer: rules.issuer, clockTolerance: leewaySeconds, currentDate: now(), whenUnread })
+    const { issuer } = this.#settings;
+    const verified = await this.#keys
+      .verify(token, { algorithms: [...algorithms], issuer, clockTolerance: leewaySeconds, currentDate: this.#now(), whenUnread })
       .catch((error: unknown) => {
         throw error instanceof StatusError ? error : refusalBecause(error);
       });
@@ -199,7 +200,7 @@ export class TokenVerifier {
 
   /** Another member of `aud` could pass the token on: then `azp` must say that it was made for us. */
   #checkAudience({ aud, azp }: Pick<Claims, 'aud' | 'azp'>, further: readonly string[]): void {
-    const { clientID } = this.#options;
+    const { clientID } = this.#settings;
     const given = [aud].flat();
     const isTrusted = (audience: string) => audience === clientID || further.includes(audience);
     if (!given.some(isTrusted)) throw refusal('aud is another', { name: 'aud', expected: [clientID, ...further], given });

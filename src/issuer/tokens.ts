@@ -1,20 +1,8 @@
 import { StatusError, unauthorized } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
-import { type ClaimRules, completed, isIncomplete, unfit, usedClaims } from './claims.ts';
-import type { IssuedTokens, Issuer } from './issuer.ts';
+import { completed, isIncomplete, unfit, usedClaims } from './claims.ts';
+import type { IssuedTokens, IssuerClient } from './client.ts';
 import type { TokenVerifier } from './token-verifier.ts';
-import { FatalRefresh, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
-
-export interface IssuerTokensOptions {
-  issuer: Issuer;
-  verifier: TokenVerifier;
-  rules: ClaimRules;
-  /** `login.bearer` */
-  credential: Config['login']['bearer'];
-  /** Whether the API server gets the credential itself, whose end then is the end. */
-  isForwarded: boolean;
-  now: () => Date;
-}
+import { FatalRefresh, type IssuerSettings, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
 
 /** A code that came back, and what it must agree with. */
 export interface CodeRedemption {
@@ -31,18 +19,24 @@ export type TokenOwner = Pick<VerifiedClaims, 'iss' | 'sub'>;
 
 /** From what the issuer gives to tokens that hold, with the one among them that is the credential. */
 export class IssuerTokens {
-  readonly #options: IssuerTokensOptions;
+  readonly #settings: IssuerSettings;
+  readonly #client: IssuerClient;
+  readonly #verifier: TokenVerifier;
+  readonly #now: () => Date;
 
-  constructor(options: IssuerTokensOptions) {
-    this.#options = options;
+  constructor(settings: IssuerSettings, client: IssuerClient, verifier: TokenVerifier, now: () => Date) {
+    this.#settings = settings;
+    this.#client = client;
+    this.#verifier = verifier;
+    this.#now = now;
   }
 
   /** @throws StatusError 401 with a cause `code` or `id_token`, 503 */
   async redeem({ code, verifier, redirectURL, nonce, frontChannel }: CodeRedemption, signal: AbortSignal): Promise<TokenSet> {
-    const issued = await this.#options.issuer.redeem({ code, verifier, redirectURL }, signal);
+    const issued = await this.#client.redeem({ code, verifier, redirectURL }, signal);
     const { idToken, accessToken } = issued;
     if (idToken === undefined) throw unauthorized({ tokenGiven: false });
-    const claims = await this.#options.verifier.idToken(idToken, { nonce, accessToken });
+    const claims = await this.#verifier.idToken(idToken, { nonce, accessToken });
     if (frontChannel !== undefined && frontChannel.sub !== claims.sub) throw unauthorized({ tokenGiven: false });
     const tokens = await this.#tokenSet(issued, { idToken, claims: await this.#completed(claims, accessToken, signal) });
     if (isTooLarge(tokens)) throw unfit('is too large to be kept');
@@ -51,7 +45,7 @@ export class IssuerTokens {
 
   /** Of a login that brought an ID token and no code. */
   fromIdToken(idToken: string, claims: VerifiedClaims): TokenSet {
-    const used = usedClaims(claims, this.#options.rules);
+    const used = usedClaims(claims, this.#settings);
     return { idToken, issuedAt: this.#seconds(), bearer: idToken, bearerExpiresAt: claims.exp, claims: used };
   }
 
@@ -73,11 +67,11 @@ export class IssuerTokens {
     if (refreshToken === undefined) throw new FatalRefresh('there is no refresh token');
     const issued = await this.#exchange(refreshToken, previous.claims, signal);
     const renewed = await this.#renewedClaims(issued, previous.claims, signal);
-    const claims = renewed && completed(renewed.claims, renewed.isWhole ? {} : previous.claims, this.#options.rules);
+    const claims = renewed && completed(renewed.claims, renewed.isWhole ? {} : previous.claims, this.#settings);
     const kept = { ...issued, refreshToken: issued.refreshToken ?? refreshToken };
     if (claims !== undefined && issued.idToken !== undefined) return this.#tokenSet(kept, { idToken: issued.idToken, claims });
     const tokens = await this.#tokenSet(kept, { idToken: previous.idToken, claims: previous.claims });
-    if (tokens.bearer !== previous.idToken || this.#options.isForwarded) return tokens;
+    if (tokens.bearer !== previous.idToken || this.#settings.isForwarded) return tokens;
     return { ...tokens, bearerExpiresAt: Math.max(tokens.bearerExpiresAt, tokens.issuedAt + (issued.expiresIn ?? 0)) };
   }
 
@@ -105,13 +99,12 @@ export class IssuerTokens {
 
   /** A login at another issuer, before the setting was changed, is none of the present one's business. @throws FatalRefresh, StatusError 503 */
   async #exchange(refreshToken: string, { iss }: TokenOwner, signal: AbortSignal): Promise<IssuedTokens> {
-    const { issuer, rules } = this.#options;
-    if (iss !== rules.issuer) throw new FatalRefresh('the login was at another issuer');
-    return issuer.refresh(refreshToken, signal);
+    if (iss !== this.#settings.issuer) throw new FatalRefresh('the login was at another issuer');
+    return this.#client.refresh(refreshToken, signal);
   }
 
   #seconds(): number {
-    return Math.floor(this.#options.now().getTime() / 1000);
+    return Math.floor(this.#now().getTime() / 1000);
   }
 
   /**
@@ -122,15 +115,15 @@ export class IssuerTokens {
    */
   async #renewedClaims(issued: IssuedTokens, owner: TokenOwner, signal: AbortSignal) {
     const { idToken, accessToken } = issued;
-    const { verifier, rules } = this.#options;
     if (idToken === undefined) return undefined;
     try {
-      const claims = await verifier.idToken(idToken, { accessToken });
+      const claims = await this.#verifier.idToken(idToken, { accessToken });
       if (claims.sub !== owner.sub || claims.iss !== owner.iss) throw otherPerson(issued);
       return await this.#completed(claims, accessToken, signal).then(
         (whole) => ({ claims: whole, isWhole: true }),
         (error: unknown) => {
-          if (error instanceof StatusError && error.status.code === 503) return { claims: usedClaims(claims, rules), isWhole: false };
+          if (error instanceof StatusError && error.status.code === 503)
+            return { claims: usedClaims(claims, this.#settings), isWhole: false };
           throw error;
         },
       );
@@ -142,9 +135,8 @@ export class IssuerTokens {
 
   /** @throws StatusError 401 if the userinfo endpoint tells of another subject, 503 if it fails where the user name is missing */
   async #completed(claims: VerifiedClaims, accessToken: string, signal: AbortSignal): Promise<VerifiedClaims> {
-    const { issuer, rules } = this.#options;
-    if (!isIncomplete(claims, rules)) return usedClaims(claims, rules);
-    return completed(claims, (await issuer.userInfo(accessToken, claims.sub, signal)) ?? {}, rules);
+    if (!isIncomplete(claims, this.#settings)) return usedClaims(claims, this.#settings);
+    return completed(claims, (await this.#client.userInfo(accessToken, claims.sub, signal)) ?? {}, this.#settings);
   }
 
   async #tokenSet(issued: IssuedTokens, { idToken, claims }: { idToken: string; claims: VerifiedClaims }): Promise<TokenSet> {
@@ -153,22 +145,22 @@ export class IssuerTokens {
     const shared = { accessToken, idToken, ...(refreshToken !== undefined && { refreshToken }), issuedAt, claims };
     const access = await this.#acceptedAccessToken(accessToken, claims);
     if (access !== undefined) return { ...shared, bearer: accessToken, bearerExpiresAt: access.exp };
-    if (this.#options.credential !== 'access_token') return { ...shared, bearer: idToken, bearerExpiresAt: claims.exp };
+    if (this.#settings.bearer !== 'access_token') return { ...shared, bearer: idToken, bearerExpiresAt: claims.exp };
     return { ...shared, bearer: accessToken, bearerExpiresAt: issuedAt + (issued.expiresIn ?? Math.max(0, claims.exp - issuedAt)) };
   }
 
   /** The claims of an access token that may be the credential: one that we accept, and that tells what the ID token tells of the user. */
   async #acceptedAccessToken(accessToken: string, idClaims?: VerifiedClaims): Promise<VerifiedClaims | undefined> {
-    const { credential, verifier, rules } = this.#options;
+    const { bearer: credential } = this.#settings;
     if (credential === 'id_token') return undefined;
-    const verified = await verifier.bearer(accessToken, { isSent: false }).catch((error: unknown) => {
+    const verified = await this.#verifier.bearer(accessToken, { isSent: false }).catch((error: unknown) => {
       if (error instanceof StatusError && error.status.code === 401) return 'not ours' as const;
       throw error;
     });
     if (verified === 'not ours') return undefined;
     const { claims } = verified;
     if (idClaims !== undefined && claims.sub !== idClaims.sub) return undefined;
-    const { username, groups } = rules.claims;
+    const { username, groups } = this.#settings.claims;
     const isPoorer = [username, groups].some((name) => claims[name] === undefined && idClaims?.[name] !== undefined);
     return isPoorer && credential === 'auto' ? undefined : claims;
   }

@@ -1,4 +1,25 @@
 /** What the parts of login hand to each other. */
+import type { Config } from '../config/schema.ts';
+
+/** How claims become a user. */
+export interface ClaimRules extends Readonly<Pick<Config['login'], 'claims' | 'extClaims'>> {
+  readonly issuer: string;
+  /** Whether it is the embedded one, which alone knows who is in the groups that are kept here. Default: it is not. */
+  readonly isEmbedded?: boolean;
+}
+
+/** What is set for one issuer. */
+export interface IssuerSettings
+  extends ClaimRules,
+    Readonly<
+      Pick<
+        Config['login'],
+        'clientID' | 'clientSecretFile' | 'clientAuthentication' | 'caFile' | 'idTokenAlgorithm' | 'audiences' | 'bearer' | 'logoutURL'
+      >
+    > {
+  /** Whether the API server gets the tokens themselves (`kubernetes.credentials: passthrough`); else calls are made in the user's name. */
+  readonly isForwarded: boolean;
+}
 
 /** Claims of a token whose signature, issuer, audience and times hold (OpenID Connect Core 2). Times are unix seconds. */
 export interface VerifiedClaims {

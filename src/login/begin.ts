@@ -2,51 +2,44 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.ts';
 import { stateOf } from '../http/router.ts';
-import type { Issuer } from '../issuer/issuer.ts';
+import { postLogoutURLsOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
+import type { SessionContext } from '../sessions/context.ts';
 import { newSecret } from '../sessions/cookie.ts';
 import type { Flow } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
 import type { LoginInfo, LoginQuery } from './schema.ts';
 
-export interface BeginOptions {
-  issuer: Issuer;
-  flows: FlowCookies;
-  login: Pick<Config['login'], 'scopes' | 'responseMode' | 'tokenStorage' | 'logoutURL'>;
-  /** The first is the default. */
-  redirectURLs: readonly string[];
-  /** Where the issuer sends browsers after a logout; the first. */
-  postLogoutRedirectURLs: readonly string[];
-  now: () => Date;
-}
-
 /** Begins a login (docs/contract/login.md): the browser gets the flow, the service keeps nothing. @throws StatusError 503 */
-export async function beginLogin(ctx: Context, query: LoginQuery, options: BeginOptions): Promise<LoginInfo> {
-  const { issuer, flows, login, postLogoutRedirectURLs } = options;
-  const [returnURL] = postLogoutRedirectURLs;
-  const flow = newFlow(query, options);
-  const authURL = await issuer.authorizationURL(authorizationParameters(flow, query, login), stateOf(ctx).signal);
-  const logoutURL =
-    (await issuer.endSessionURL({ ...(returnURL !== undefined && { post_logout_redirect_uri: returnURL }) })) ?? login.logoutURL;
+export async function beginLogin(
+  { config, now, issuer }: SessionContext,
+  flows: FlowCookies,
+  ctx: Context,
+  query: LoginQuery,
+): Promise<LoginInfo> {
+  const { publicURL = '' } = config.server;
+  const [redirectURL = ''] = redirectURLsOf(publicURL, config.login);
+  const [returnURL = ''] = postLogoutURLsOf(publicURL, config.login);
+  const [tokenStorage = 'cookie'] = config.login.tokenStorage;
+  const flow = newFlow({ redirectURL, tokenStorage, startedAt: Math.floor(now().getTime() / 1000) }, query);
+  const authURL = await issuer.client.authorizationURL(authorizationParameters(flow, query, config.login), stateOf(ctx).signal);
+  const logoutURL = await issuer.client.endSessionURL(returnURL === '' ? {} : { post_logout_redirect_uri: returnURL });
   flows.set(ctx, flow);
   return { auth_url: authURL, state: flow.state, ...(logoutURL !== undefined && { logout_url: logoutURL }) };
 }
 
-function newFlow(query: LoginQuery, { redirectURLs, login, now }: BeginOptions): Flow {
-  const [firstURL = ''] = redirectURLs;
-  const [firstStorage = 'cookie'] = login.tokenStorage;
-  return {
-    state: newSecret(),
-    nonce: newSecret(),
-    verifier: newSecret(),
-    redirectURL: query.redirect_uri ?? firstURL,
-    ...(query.return_to !== undefined && { returnTo: query.return_to }),
-    tokenStorage: query.token_storage ?? firstStorage,
-    startedAt: Math.floor(now().getTime() / 1000),
-  };
-}
+/** @param defaults what the query need not name */
+const newFlow = (defaults: Pick<Flow, 'redirectURL' | 'tokenStorage' | 'startedAt'>, query: LoginQuery): Flow => ({
+  ...defaults,
+  state: newSecret(),
+  nonce: newSecret(),
+  verifier: newSecret(),
+  ...(query.redirect_uri !== undefined && { redirectURL: query.redirect_uri }),
+  ...(query.return_to !== undefined && { returnTo: query.return_to }),
+  ...(query.token_storage !== undefined && { tokenStorage: query.token_storage }),
+});
 
 /** OpenID Connect Core 3.1.2.1 and 3.2.2.1; PKCE with S256 wherever a code is asked for (RFC 7636 section 4.3). */
-function authorizationParameters(flow: Flow, query: LoginQuery, { scopes, responseMode }: BeginOptions['login']): Record<string, string> {
+function authorizationParameters(flow: Flow, query: LoginQuery, { scopes, responseMode }: Config['login']): Record<string, string> {
   const { connector_id, prompt, login_hint, ui_locales } = query;
   const passedOn = Object.entries({ connector_id, prompt, login_hint, ui_locales }).filter(
     (hint): hint is [string, string] => hint[1] !== undefined,

@@ -48,7 +48,7 @@ export function idTokenRefused(error: unknown): unknown {
 }
 
 /** The person is known, and may not log in. */
-export const nobodyToLogIn = () => {
+export const noSuchUser = () => {
   const message = 'there is no user of this name who may log in';
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'FieldValueInvalid', message, field: 'id_token' }] });
 };

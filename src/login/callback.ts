@@ -1,23 +1,18 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
 import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
-import type { Authenticator } from '../http/authenticator.ts';
 import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
-import { type ClaimRules, identityOf, loginOf, mayLink, plainGroupsOf, subjectOf, unusableGroupsOf } from '../issuer/claims.ts';
-import { type ConnectorRules, connectorOf } from '../issuer/connector.ts';
+import { identityOf, loginOf, mayLink, plainGroupsOf, subjectOf, unusableGroupsOf } from '../issuer/claims.ts';
+import { connectorOf } from '../issuer/connector.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
-import type { Issuer } from '../issuer/issuer.ts';
-import type { TokenVerifier } from '../issuer/token-verifier.ts';
-import type { IssuerTokens } from '../issuer/tokens.ts';
 import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
-import type { RevokedTokens } from '../sessions/revoked-tokens.ts';
+import { abortable } from '../kubernetes/abortable.ts';
+import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import { type Account, isOf, type LinkingSubject } from '../users/record/account.ts';
-import type { AccountLookup } from '../users/record/lookup.ts';
 import { recordName } from '../users/record/name.ts';
 import { phaseOf } from '../users/record/phase.ts';
 import {
@@ -25,7 +20,7 @@ import {
   idTokenRefused,
   invalidSession,
   isRegisteredCode,
-  nobodyToLogIn,
+  noSuchUser,
   notAcceptedByCluster,
   otherSubject,
   phaseRefused,
@@ -34,27 +29,6 @@ import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
 import type { CallbackQuery } from './schema.ts';
 import { displayNameOf } from './user-info.ts';
-
-export interface CallbackOptions {
-  flows: FlowCookies;
-  issuer: Issuer;
-  verifier: TokenVerifier;
-  issuerTokens: IssuerTokens;
-  /** `login.requireIss` */
-  requireIss: boolean;
-  rules: ClaimRules;
-  revokedTokens: RevokedTokens;
-  accounts: AccountLookup;
-  recorder: LoginRecorder;
-  /** Asks the API server whose a token is. Undefined if it never gets to see tokens, but acts on our word. */
-  identify: Authenticator['identify'] | undefined;
-  /** Where people come from who log in. */
-  source: ConnectorRules;
-  /** `users.idleDays` */
-  idleDays: number;
-  log: Logger;
-  now: () => Date;
-}
 
 /** Who has come back, with what. */
 export interface LoggedIn {
@@ -75,11 +49,15 @@ const maxToldLength = 64;
 
 /** The end of a login (docs/contract/login.md): twelve checks in their order, of which each may be the last. */
 export class Callback {
-  readonly #options: CallbackOptions;
+  readonly #context: SessionContext;
+  readonly #flows: FlowCookies;
+  readonly #recorder: LoginRecorder;
   readonly #used = new LRUCache<string, true>({ ...atMost(maxUsed), ttl: flowSeconds * 1000 });
 
-  constructor(options: CallbackOptions) {
-    this.#options = options;
+  constructor(context: SessionContext, flows: FlowCookies, recorder: LoginRecorder) {
+    this.#context = context;
+    this.#flows = flows;
+    this.#recorder = recorder;
   }
 
   /** @throws StatusError 400, 401, 503 */
@@ -100,11 +78,10 @@ export class Callback {
 
   /** Steps 2 and 3: the flow that this browser began. Its cookie is gone from here on, whatever follows. */
   async #takeFlow(ctx: Context, state: string): Promise<Flow> {
-    const { flows, revokedTokens } = this.#options;
-    const flow = await flows.find(ctx, state);
+    const flow = await this.#flows.find(ctx, state);
     if (flow === undefined) throw invalidSession();
-    flows.expire(ctx, state);
-    if (this.#used.has(state) || revokedTokens.isUsed(state)) throw invalidSession();
+    this.#flows.expire(ctx, state);
+    if (this.#used.has(state) || this.#context.revokedTokens.isUsed(state)) throw invalidSession();
     return flow;
   }
 
@@ -112,21 +89,16 @@ export class Callback {
   #checkError({ error, error_description: description }: CallbackQuery): void {
     if (error === undefined) return;
     const code = isRegisteredCode(error) ? error : 'another';
-    this.#options.log.info({ error: code, description: description?.slice(0, 256) }, 'the identity provider sent an error back');
+    this.#context.log.info({ error: code, description: description?.slice(0, 256) }, 'the identity provider sent an error back');
     throw authorizationRefused(error);
   }
 
   /** Steps 6 to 9 in the time that the issuer has in all. @throws StatusError 503 when it is over */
   async #inTime<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const leave = () => reject(issuerUnavailable(new IssuerFault('did not answer in time')));
-    deadline.addEventListener('abort', leave);
-    try {
-      return await Promise.race([work(deadline), late]);
-    } finally {
-      deadline.removeEventListener('abort', leave);
-    }
+    return abortable(work(deadline), deadline).catch((error: unknown) => {
+      throw error === deadline.reason ? issuerUnavailable(new IssuerFault('did not answer in time')) : error;
+    });
   }
 
   /**
@@ -134,10 +106,10 @@ export class Callback {
    * PKCE, and is redeemed nowhere else.
    */
   async #checkIssuer({ iss, id_token: idToken }: CallbackQuery): Promise<void> {
-    const { issuer, requireIss } = this.#options;
-    if (iss !== undefined && iss !== issuer.identifier) throw badParameter('iss', 'must be the issuer that the login began at');
-    if (iss !== undefined || idToken !== undefined || !requireIss) return;
-    const metadata = await issuer.metadata();
+    const { issuer, config } = this.#context;
+    if (iss !== undefined && iss !== issuer.settings.issuer) throw badParameter('iss', 'must be the issuer that the login began at');
+    if (iss !== undefined || idToken !== undefined || !config.login.requireIss) return;
+    const metadata = await issuer.client.metadata();
     if (metadata.authorization_response_iss_parameter_supported === true)
       throw badParameter('iss', 'is required: pass on the `iss` parameter that the issuer sent', 'FieldValueRequired');
   }
@@ -146,7 +118,7 @@ export class Callback {
   async #checkIdToken({ id_token: idToken }: CallbackQuery, { code, flow }: { code: string | undefined; flow: Flow }) {
     if (idToken === undefined) return undefined;
     try {
-      return await this.#options.verifier.idToken(idToken, { nonce: flow.nonce, ...(code !== undefined && { code }) });
+      return await this.#context.issuer.verifier.idToken(idToken, { nonce: flow.nonce, ...(code !== undefined && { code }) });
     } catch (error) {
       throw idTokenRefused(error);
     }
@@ -154,54 +126,55 @@ export class Callback {
 
   /** Steps 8 and 9. */
   async #tokens({ code, flow, idToken, frontChannel }: FromBrowser, deadline: AbortSignal): Promise<TokenSet> {
-    const { issuerTokens } = this.#options;
+    const { tokens } = this.#context.issuer;
     const { verifier, redirectURL, nonce } = flow;
     try {
-      if (code !== undefined) return await issuerTokens.redeem({ code, verifier, redirectURL, nonce, frontChannel }, deadline);
+      if (code !== undefined) return await tokens.redeem({ code, verifier, redirectURL, nonce, frontChannel }, deadline);
     } catch (error) {
       throw idTokenRefused(error);
     }
     // `codeOf` refuses a callback without both.
     if (idToken === undefined || frontChannel === undefined) throw badParameter('code', 'is required', 'FieldValueRequired');
-    return issuerTokens.fromIdToken(idToken, frontChannel);
+    return tokens.fromIdToken(idToken, frontChannel);
   }
 
   /** Step 10: the login string of a user who may log in, as far as this replica knows; `#record` asks the cluster. */
   #loginOf(claims: VerifiedClaims): string {
-    const { accounts, idleDays, now } = this.#options;
+    const { accounts, config, now } = this.#context;
     const login = this.#nameIn(claims);
     const account = accounts.find(login);
     const subject = this.#subjectOf(claims);
     if (account && subject && !isOf(account, subject)) throw otherSubject();
-    const phase = account && phaseOf(account, now(), idleDays);
+    const phase = account && phaseOf(account, now(), config.users.idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
     return login;
   }
 
   #nameIn(claims: VerifiedClaims): string {
-    const { rules } = this.#options;
+    const { settings } = this.#context.issuer;
     try {
-      identityOf(claims, rules);
-      return loginOf(claims, rules);
+      identityOf(claims, settings);
+      return loginOf(claims, settings);
     } catch (error) {
       throw idTokenRefused(error);
     }
   }
 
   #subjectOf(claims: VerifiedClaims): LinkingSubject | undefined {
-    const { rules } = this.#options;
-    const subject = subjectOf(claims, rules);
-    return subject && { ...subject, mayLink: mayLink(claims, rules) };
+    const { settings } = this.#context.issuer;
+    const subject = subjectOf(claims, settings);
+    return subject && { ...subject, mayLink: mayLink(claims, settings) };
   }
 
   /** Step 11. */
   async #identityOf({ bearer, claims }: TokenSet, signal: AbortSignal): Promise<Identity> {
-    const { identify, rules } = this.#options;
-    if (identify === undefined) return identityOf(claims, rules);
+    const { identify, issuer } = this.#context;
+    // The API server never gets to see the tokens, but acts on our word.
+    if (!issuer.settings.isForwarded) return identityOf(claims, issuer.settings);
     try {
       const { identity } = await identify({ token: bearer, hash: hash('sha256', bearer) }, signal);
       // A person is none of the cluster's own accounts, whatever a claim is called.
-      if (identity.name.startsWith('system:')) throw nobodyToLogIn();
+      if (identity.name.startsWith('system:')) throw noSuchUser();
       return identity;
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
@@ -213,25 +186,26 @@ export class Callback {
   /** Step 12: of all who come with this state, on whatever replica, one goes on. */
   async #useState(flow: Flow, signal: AbortSignal): Promise<void> {
     this.#used.set(flow.state, true);
-    if (!(await this.#options.revokedTokens.useState(flow.state, endOfFlow(flow), signal))) throw invalidSession();
+    if (!(await this.#context.revokedTokens.useState(flow.state, endOfFlow(flow), signal))) throw invalidSession();
   }
 
   /** The user's record, made or updated. @throws StatusError 401 if they may not log in after all, 503 */
   async #record({ login, identity, claims }: Arrival, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
-    const { recorder, rules, source, now } = this.#options;
-    const recorded = await recorder.record(
+    const { issuer, config, now } = this.#context;
+    const { settings } = issuer;
+    const recorded = await this.#recorder.record(
       {
         login,
         displayName: displayNameOf(claims),
-        ...connectorOf(claims, source),
-        groups: plainGroupsOf(claims, rules),
+        ...connectorOf(claims, { isEmbedded: settings.isEmbedded === true, directories: config.users.ldap }),
+        groups: plainGroupsOf(claims, settings),
         subjectName: identity.name,
         subject: this.#subjectOf(claims),
       },
       signal,
     );
     if (recorded.outcome === 'refused' && recorded.reason === 'SubjectDiffers') throw otherSubject();
-    if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : nobodyToLogIn();
+    if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : noSuchUser();
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
     const user = account?.name ?? recordName(login) ?? '';
     this.#tellOfUnusableGroups(user, claims);
@@ -239,8 +213,8 @@ export class Callback {
   }
 
   #tellOfUnusableGroups(user: string, claims: VerifiedClaims): void {
-    const { log, rules } = this.#options;
-    const unusable = unusableGroupsOf(claims, rules);
+    const { log, issuer } = this.#context;
+    const unusable = unusableGroupsOf(claims, issuer.settings);
     if (unusable.length === 0) return;
     const groups = unusable.slice(0, maxTold).map((group) => group.slice(0, maxToldLength).toWellFormed());
     log.warn(

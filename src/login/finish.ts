@@ -1,38 +1,28 @@
 import type { Context } from 'koa';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
-import { type Audit, type AuditEvent, auditOrigin } from '../http/audit.ts';
-import type { VerifiedClaims } from '../issuer/types.ts';
+import { type AuditEvent, auditOrigin } from '../http/audit.ts';
+import { stateOf } from '../http/router.ts';
+import { identityOf } from '../issuer/claims.ts';
+import { beginSession } from '../sessions/bound.ts';
+import type { SessionContext } from '../sessions/context.ts';
 import { newLogin } from '../sessions/login-facts.ts';
-import type { RefreshSeals } from '../sessions/refresh-seal.ts';
 import { localPayload, sessionPayload } from '../sessions/renew-payload.ts';
-import type { Sessions } from '../sessions/sessions.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Callback, LoggedIn } from './callback.ts';
 import type { CallbackQuery } from './schema.ts';
 import type { Person } from './user-info.ts';
 
-export interface FinishOptions {
-  callback: Callback;
-  sessions: Sessions;
-  seals: RefreshSeals;
-  /** The user name by the claims alone. */
-  nameOf: (claims: VerifiedClaims) => string;
-  /** `login.session.absolute` */
-  absoluteMs: number;
-  knownBrowsers: Pick<KnownBrowsers, 'remember'>;
-  audit: Audit;
-  now: () => Date;
-}
-
-/** Ends a login: a person who has passed the callback gets the tokens, or a session that keeps them. @throws StatusError 400, 401, 503 */
+/** Ends a login: a user who has passed the callback gets the tokens, or a session that keeps them. @throws StatusError 400, 401, 503 */
 export async function finishLogin(
+  context: SessionContext,
+  { callback, knownBrowsers }: { callback: Callback; knownBrowsers: KnownBrowsers },
   ctx: Context,
   query: CallbackQuery,
-  { callback, knownBrowsers, audit, ...options }: FinishOptions & { signal: AbortSignal },
 ): Promise<Person> {
+  const { audit } = context;
   try {
-    const loggedIn = await callback.finish(ctx, query, options.signal);
-    const person = await handOver(ctx, loggedIn, options);
+    const loggedIn = await callback.finish(ctx, query, stateOf(ctx).signal);
+    const person = await handOver(context, ctx, loggedIn);
     if (loggedIn.account !== undefined) await knownBrowsers.remember(ctx, loggedIn.account.uid);
     audit.record(succeeded(ctx, loggedIn));
     return person;
@@ -42,29 +32,21 @@ export async function finishLogin(
   }
 }
 
-async function handOver(
-  ctx: Context,
-  { flow, tokens, identity, user, account }: LoggedIn,
-  {
-    sessions,
-    seals,
-    nameOf,
-    absoluteMs,
-    now,
-    signal,
-  }: Omit<FinishOptions, 'callback' | 'knownBrowsers' | 'audit'> & { signal: AbortSignal },
-): Promise<Person> {
-  const { tokenStorage, returnTo } = flow;
-  const person: Person = { identity, claims: tokens.claims, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
+async function handOver(context: SessionContext, ctx: Context, { flow, tokens, identity, user, account }: LoggedIn): Promise<Person> {
+  const { sessions, seals, issuer, config, now } = context;
+  const { signal } = stateOf(ctx);
   const { claims } = tokens;
-  const arrival = { user, userUID: account?.uid, subjectName: identity.name, claimedName: nameOf(claims), claims };
-  const login = newLogin(arrival, { now: now(), absoluteMs });
+  const { tokenStorage, returnTo } = flow;
+  const person: Person = { identity, claims, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
+  const claimedName = identityOf(claims, issuer.settings).name;
+  const arrival = { user, userUID: account?.uid, subjectName: identity.name, claimedName, claims };
+  const login = newLogin(arrival, { now: now(), absoluteMs: config.login.session.absolute });
   if (tokenStorage === 'local') {
     // Refresh and logout go by the cookie: an older session of this browser would take the new tokens' place.
     await sessions.leave(ctx, signal);
     return { ...person, token: localPayload(tokens, await seals.write(login, tokens)) };
   }
-  const session = await sessions.create(ctx, { tokens, login }, signal).catch(unwritten);
+  const session = await beginSession(context, ctx, { tokens, login }, signal).catch(unwritten);
   if (session === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the new session cannot be opened') });
   return { ...person, token: sessionPayload(session.secrets) };
 }

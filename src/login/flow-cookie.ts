@@ -1,28 +1,24 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import type { Seal } from '../keys/seal.ts';
+import type { Services } from '../services.ts';
 import { type Flow, flowSeconds, isCurrent, readFlow, writeFlow } from './flow.ts';
 
 /** More logins at once than a person has tabs for, and less than what makes a request too large. */
 const maxFlows = 5;
 const maxBytes = 6 * 1024;
 
-export interface FlowCookieOptions {
-  /** Whether the public URL is https. */
-  isSecure: boolean;
-  seal: Seal;
-  now: () => Date;
-}
-
 /** The cookies that hold the flows of one browser: one for each, named by its state, so that tabs do not disturb each other. */
 export class FlowCookies {
-  readonly #options: FlowCookieOptions;
+  readonly #seal: Seal;
+  readonly #now: () => Date;
   readonly #prefix: string;
   readonly #attributes: string;
 
-  constructor(options: FlowCookieOptions) {
-    const { isSecure } = options;
-    this.#options = options;
+  constructor({ config, keyRing, now }: Pick<Services, 'config' | 'keyRing' | 'now'>) {
+    const isSecure = config.server.publicURL?.startsWith('https:') === true;
+    this.#seal = keyRing.sealFor('flow');
+    this.#now = now;
     // No other host of the domain can plant a cookie of this prefix, which asks for the path `/` (RFC 6265bis, 4.1.3.2).
     this.#prefix = `${isSecure ? '__Host-' : ''}atrium_flow_`;
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
@@ -30,7 +26,7 @@ export class FlowCookies {
 
   /** Gives the browser a flow; its oldest ones are expired where they are too many. @throws StatusError 503 while there is no key */
   set(ctx: Context, flow: Flow): void {
-    const value = this.#options.seal.seal(writeFlow(flow));
+    const value = this.#seal.seal(writeFlow(flow));
     const name = this.#nameOf(flow.state);
     let bytes = name.length + value.length;
     // Browsers send the oldest first (RFC 6265 section 5.4).
@@ -47,9 +43,9 @@ export class FlowCookies {
   async find(ctx: Context, state: string): Promise<Flow | undefined> {
     const name = this.#nameOf(state);
     for (const cookie of this.#sent(ctx).slice(0, 2 * maxFlows)) {
-      const text = cookie.name === name ? await this.#options.seal.open(cookie.value) : undefined;
+      const text = cookie.name === name ? await this.#seal.open(cookie.value) : undefined;
       const flow = text === undefined ? undefined : readFlow(text);
-      if (flow !== undefined && isEqual(flow.state, state) && isCurrent(flow, this.#options.now())) return flow;
+      if (flow !== undefined && isEqual(flow.state, state) && isCurrent(flow, this.#now())) return flow;
     }
     return undefined;
   }

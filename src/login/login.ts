@@ -1,116 +1,65 @@
-import type { Logger } from 'pino';
+import type { Context } from 'koa';
 import { badRequest } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
-import type { Audit } from '../http/audit.ts';
-import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
-import type { Check } from '../http/health.ts';
-import type { Metrics } from '../http/metrics.ts';
-import type { Bearer, Operation } from '../http/operation.ts';
-import { homeOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
-import type { IdentityCache } from '../kubernetes/identity.ts';
-import { backchannelOperation, type ReceiveLogout } from '../sessions/backchannel-routes.ts';
-import { sessionListOperations } from '../sessions/list-routes.ts';
-import { type SessionHandlers, sessionOperations } from '../sessions/routes.ts';
-import type { EndAccess } from '../sessions/service.ts';
-import type { KeepSession, SessionSideOptions } from '../sessions/session-side.ts';
+import type { Authenticator } from '../http/authenticator.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Services } from '../services.ts';
+import type { SessionContext } from '../sessions/context.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
-import type { AccountLookup } from '../users/record/lookup.ts';
+import { beginLogin } from './begin.ts';
+import { Callback } from './callback.ts';
+import { finishLogin } from './finish.ts';
+import { FlowCookies } from './flow-cookie.ts';
 import { Info } from './info.ts';
-import { createRelyingParty } from './relying-party.ts';
-import { type LoginHandlers, type LoginOperationsOptions, loginOperations } from './routes.ts';
-import { userInfoOf } from './user-info.ts';
+import { type LoginHandlers, loginOperations } from './routes.ts';
+import { type Person, userInfoOf } from './user-info.ts';
 
-export interface LoginOptions {
-  config: Config;
-  /** The issuer that people log in at; undefined if there is none. */
-  issuerURL: string | undefined;
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
-  apiServer: ApiServer;
-  identities: IdentityCache;
-  keyRing: KeyRing;
-  accounts: AccountLookup;
+interface LoginNeeds {
+  /** Undefined where no login is configured: then the API server verifies all tokens. */
+  sessions: SessionContext | undefined;
+  /** Asks the API server whose a token is. */
+  identify: Authenticator['identify'];
   recorder: LoginRecorder;
   knownBrowsers: KnownBrowsers;
-  access: AccessReviews;
-  /** Ends all sessions and tokens of a user. */
-  endAccess: EndAccess;
-  /** Told when the holder of a refresh token has given the password again; undefined for an issuer that is not ours. */
-  provenAgain?: SessionSideOptions['provenAgain'];
-  audit: Audit;
-  log: Logger;
-  metrics: Metrics;
-  /** Of the Session objects. */
-  namespace: string;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
 }
 
-/** The feature: its operations, who is calling, and what it watches. */
-export interface Login {
-  operations: Operation[];
-  authenticator: Authenticator;
-  keepSession: KeepSession;
-  checks: Check[];
-  start(): void;
-  stop(): Promise<void>;
+/** The feature: login at the issuer, and who a caller is. */
+export function createLogin(services: Services, { sessions, identify, ...needs }: LoginNeeds): { operations: Operation[] } {
+  const info = new Info(identify, sessions);
+  const shown = (person: Person) => userInfoOf(person, services, sessions?.issuer.settings);
+  const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, needs, shown);
+  const handleInfo: LoginHandlers['info'] = async (caller, signal) => shown(await info.of(caller, signal));
+  return { operations: loginOperations(services, { ...handlers, info: handleInfo }) };
 }
 
-/** Login at the issuer; without one, or without a public URL to come back to, every token is for the API server to judge. */
-export function createLogin(options: LoginOptions): Login {
-  const { config, issuerURL, identities, basePath, now = () => new Date(), clock = () => performance.now() } = options;
-  const { publicURL } = config.server;
-  const { externalURL, tokenStorage } = config.login;
-  const home = publicURL === undefined ? [] : [homeOf(publicURL)];
-  const { postLogoutRedirectURLs = home } = config.login;
-  const redirectURLs = publicURL === undefined ? [] : redirectURLsOf(publicURL, config.login);
-  const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
-  const routes = { allowed: { redirectURLs, tokenStorage }, externalURL, basePath };
-  if (issuerURL === undefined || publicURL === undefined) return withoutLogin(routes, { ...options, identify });
-  const party = createRelyingParty({ ...options, issuerURL, publicURL, redirectURLs, postLogoutRedirectURLs, identify, now, clock });
-  const { handlers, sessionService, ...rest } = party;
-  const ofSessions = config.features.sessions ? sessionListOperations(sessionService) : [];
-  return { operations: [...operationsOf(config, { ...routes, ...handlers }), ...ofSessions], ...rest };
-}
+type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'>;
 
-/** All, but for the extensions that are turned off. */
-const operationsOf = (
-  { features }: Config,
-  handlers: LoginOperationsOptions & SessionHandlers & { receiveLogout: ReceiveLogout },
-): Operation[] => [
-  ...loginOperations(handlers),
-  ...sessionOperations(handlers),
-  ...(features.backchannelLogout ? [backchannelOperation(handlers.receiveLogout)] : []),
-];
-
-function withoutLogin(
-  routes: Omit<LoginOperationsOptions, keyof LoginHandlers>,
-  { config, identify, now = () => new Date() }: LoginOptions & Pick<Authenticator, 'identify'>,
-): Login {
-  const unconfigured = async (): Promise<never> => {
-    throw badRequest('login is not configured');
-  };
-  const info = new Info({ identify });
-  const handlers = {
-    begin: unconfigured,
-    finish: unconfigured,
-    info: async (caller: Bearer, signal: AbortSignal) =>
-      userInfoOf(await info.of(caller, signal), { idleDays: config.users.idleDays, now: now() }),
-    refresh: unconfigured,
-    logout: unconfigured,
-    receiveLogout: unconfigured,
+function loginHandlers(
+  context: SessionContext,
+  { recorder, knownBrowsers }: Pick<LoginNeeds, 'recorder' | 'knownBrowsers'>,
+  shown: (person: Person) => ReturnType<typeof userInfoOf>,
+): FlowHandlers {
+  const { limit, keyRing } = context;
+  const flows = new FlowCookies(context);
+  const callback = new Callback(context, flows, recorder);
+  const count = async (ctx: Context) => {
+    const taken = await knownBrowsers.take(ctx, limit);
+    if ('retryAfterSeconds' in taken) limit.refuse(taken);
   };
   return {
-    operations: operationsOf(config, { ...routes, ...handlers }),
-    authenticator: tokensOnly(identify),
-    async keepSession() {},
-    checks: [],
-    start() {},
-    async stop() {},
+    async begin(ctx, query) {
+      await count(ctx);
+      await keyRing.settled();
+      return beginLogin(context, flows, ctx, query);
+    },
+    async finish(ctx, query) {
+      await count(ctx);
+      return shown(await finishLogin(context, { callback, knownBrowsers }, ctx, query));
+    },
   };
 }
+
+const refuse = async (): Promise<never> => {
+  throw badRequest('login is not configured');
+};
+const unconfigured: FlowHandlers = { begin: refuse, finish: refuse };

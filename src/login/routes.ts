@@ -4,9 +4,10 @@
  * are the issuer's business.
  */
 import type { Context } from 'koa';
-import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
+import { redirectURLsOf } from '../issuer/redirect-urls.ts';
+import type { Services } from '../services.ts';
 import {
   type CallbackQuery,
   callbackQuery,
@@ -20,33 +21,33 @@ import {
   userInfo,
 } from './schema.ts';
 
+/** What the operations do. @throws StatusError */
 export interface LoginHandlers {
   begin(ctx: Context, query: LoginQuery): Promise<LoginInfo>;
-  finish(ctx: Context, query: CallbackQuery, signal: AbortSignal): Promise<UserInfo>;
+  finish(ctx: Context, query: CallbackQuery): Promise<UserInfo>;
   info(caller: Bearer, signal: AbortSignal): Promise<UserInfo>;
 }
 
-export interface LoginOperationsOptions extends LoginHandlers {
-  /** What the query may name. */
-  allowed: { redirectURLs: readonly string[] } & Pick<Config['login'], 'tokenStorage'>;
-  /** `login.externalURL`: where the redirect operation jumps instead of the issuer. */
-  externalURL: string | undefined;
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
-}
+type LoginQuerySchema = ReturnType<typeof loginQuery>;
+type Settings = Pick<Services, 'config' | 'basePath'>;
 
 const json = 'application/json';
 const tag = 'login';
 const badParameters: AnswerDescription = { description: 'A parameter is not allowed, or login is not configured.' };
 
-export const loginOperations = (options: LoginOperationsOptions): Operation[] => [
-  ...beginOperations(options),
-  redirectOperation(options),
-  ...callbackOperations(options),
-  ...infoOperations(options),
-];
+export function loginOperations(services: Settings, { begin, finish, info }: LoginHandlers): Operation[] {
+  const { server, login } = services.config;
+  const redirectURLs = server.publicURL === undefined ? [] : redirectURLsOf(server.publicURL, login);
+  const query = loginQuery({ redirectURLs, tokenStorage: login.tokenStorage });
+  return [
+    ...beginOperations(begin, query),
+    redirectOperation(begin, query, login.externalURL),
+    ...callbackOperations(finish, services.basePath),
+    ...infoOperations(info),
+  ];
+}
 
-function beginOperations({ begin, allowed }: LoginOperationsOptions): Operation[] {
+function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema): Operation[] {
   const shared = {
     method: 'GET',
     tag,
@@ -54,7 +55,7 @@ function beginOperations({ begin, allowed }: LoginOperationsOptions): Operation[
     description: 'Gives the address of the issuer to go to, and a cookie that binds the flow to this browser for ten minutes.',
     credential: 'none',
     answersHead: false,
-    query: loginQuery(allowed),
+    query,
     answers: { 200: { description: 'Where to go.', content: { [json]: loginInfo } }, 400: badParameters },
     async handle({ ctx, query }: { ctx: Context; query: LoginQuery }) {
       ctx.body = await begin(ctx, query);
@@ -66,7 +67,8 @@ function beginOperations({ begin, allowed }: LoginOperationsOptions): Operation[
   ];
 }
 
-function redirectOperation({ begin, allowed, externalURL }: LoginOperationsOptions): Operation {
+/** @param externalURL `login.externalURL`: where the browser goes instead of the issuer */
+function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchema, externalURL: string | undefined): Operation {
   return operation({
     id: 'HandleRedirect',
     method: 'GET',
@@ -75,7 +77,7 @@ function redirectOperation({ begin, allowed, externalURL }: LoginOperationsOptio
     summary: 'Begins a login and sends a browser there',
     credential: 'none',
     answersHead: false,
-    query: loginQuery(allowed),
+    query,
     answers: {
       200: { description: 'The authorization URL, for clients that do not follow redirects.', content: { [json]: loginInfo } },
       302: { description: 'The same, for a browser.', headers: { Location: 'The issuer, or `login.externalURL`.' } },
@@ -93,7 +95,7 @@ function redirectOperation({ begin, allowed, externalURL }: LoginOperationsOptio
   });
 }
 
-function callbackOperations({ finish, basePath }: LoginOperationsOptions): Operation[] {
+function callbackOperations(finish: LoginHandlers['finish'], basePath: string): Operation[] {
   const shared = {
     method: 'GET',
     tag,
@@ -108,8 +110,8 @@ function callbackOperations({ finish, basePath }: LoginOperationsOptions): Opera
       400: { description: 'The flow is unknown, over or of another browser, or a parameter is missing.' },
       401: { description: 'Code or token are not accepted, or the user may not log in.' },
     },
-    async handle({ ctx, query, signal }: { ctx: Context; query: CallbackQuery; signal: AbortSignal }) {
-      const info = await finish(ctx, query, signal);
+    async handle({ ctx, query }: { ctx: Context; query: CallbackQuery }) {
+      const info = await finish(ctx, query);
       // A person whose browser was sent here itself is not left with JSON.
       const isLeft = isNavigation(ctx) && info.ext.token_storage === 'cookie';
       if (isLeft) ctx.set('Refresh', `0; url=${info.ext.return_to ?? `${basePath}/`}`);
@@ -122,7 +124,7 @@ function callbackOperations({ finish, basePath }: LoginOperationsOptions): Opera
   ];
 }
 
-function infoOperations({ info }: LoginOperationsOptions): Operation[] {
+function infoOperations(info: LoginHandlers['info']): Operation[] {
   const shared = {
     method: 'GET',
     tag,

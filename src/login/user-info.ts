@@ -1,6 +1,7 @@
 import type { Identity } from '../http/operation.ts';
-import { type ClaimRules, emailOf, loginOf } from '../issuer/claims.ts';
-import type { VerifiedClaims } from '../issuer/types.ts';
+import { emailOf, loginOf } from '../issuer/claims.ts';
+import type { ClaimRules, VerifiedClaims } from '../issuer/types.ts';
+import type { Services } from '../services.ts';
 import { type RenewPayload, timeText } from '../sessions/renew-payload.ts';
 import type { Account } from '../users/record/account.ts';
 import { recordName } from '../users/record/name.ts';
@@ -21,16 +22,8 @@ export interface Person {
   token?: RenewPayload | undefined;
 }
 
-export interface UserInfoRules {
-  /** Undefined without a login. */
-  rules?: ClaimRules;
-  /** `users.idleDays` */
-  idleDays: number;
-  now: Date;
-}
-
-/** UserInfo (docs/contract/login.md). What is not known is left out. */
-export function userInfoOf(person: Person, { rules, idleDays, now }: UserInfoRules): UserInfo {
+/** UserInfo (docs/contract/login.md). What is not known is left out. @param rules undefined without a login */
+export function userInfoOf(person: Person, { config, now }: Pick<Services, 'config' | 'now'>, rules: ClaimRules | undefined): UserInfo {
   const { identity, claims, account, tokenStorage, expiresAt, returnTo, token } = person;
   const email = claims && emailOf(claims);
   const hasExtra = Object.keys(identity.extra).length > 0;
@@ -41,7 +34,7 @@ export function userInfoOf(person: Person, { rules, idleDays, now }: UserInfoRul
     ...(email !== undefined && { email }),
     ext: {
       ...(claims && rules && claimsInfo(claims, rules)),
-      ...(account && accountInfo(account, { now, idleDays })),
+      ...(account && accountInfo(account, now(), config.users.idleDays)),
       ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
       ...(tokenStorage && { token_storage: tokenStorage }),
       ...(hasExtra && { extra: Object.fromEntries(Object.entries(identity.extra).map(([key, values]) => [key, [...values]])) }),
@@ -63,7 +56,7 @@ function claimsInfo(claims: VerifiedClaims, rules: ClaimRules): UserInfo['ext'] 
   };
 }
 
-const accountInfo = (account: Account, { now, idleDays }: { now: Date; idleDays: number }): UserInfo['ext'] => ({
+const accountInfo = (account: Account, now: Date, idleDays: number): UserInfo['ext'] => ({
   user: account.name,
   ...(account.username !== '' && { display_name: account.username }),
   connector_id: account.connectorID,

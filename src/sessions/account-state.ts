@@ -1,16 +1,17 @@
 import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
-import type { ClaimRules } from '../issuer/claims.ts';
+import type { Issuer } from '../issuer/issuer.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import { type Account, belongsToAnother } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
+import type { Session } from './browser-sessions.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { SessionRow } from './record.ts';
 import type { RevokedTokens } from './revoked-tokens.ts';
-import type { Session } from './sessions.ts';
 
 /** What a replica has heard of no longer hides what was ended since (docs/contract/conventions.md). */
 const maxSilenceSeconds = 60;
@@ -19,16 +20,6 @@ const youngMs = 30_000;
 
 /** What a watch follows. */
 type Followed = Pick<WatchCache<unknown>, 'state' | 'ageSeconds'>;
-
-export interface AccountStateOptions {
-  accounts: AccountLookup;
-  revokedTokens: RevokedTokens;
-  sessions: Followed;
-  rules: Pick<ClaimRules, 'isEmbedded'>;
-  /** `users.idleDays` */
-  idleDays: number;
-  now: () => Date;
-}
 
 /** A token that verified: whose it is, and since when. */
 interface TokenOwner {
@@ -51,18 +42,32 @@ interface Begun extends Pick<LoginFacts, 'user' | 'subjectName' | 'at'> {
 
 /** Whether users may go on with the tokens and sessions that they have (docs/contract/conventions.md), by what this replica has seen of the cluster. */
 export class AccountState {
-  readonly #options: AccountStateOptions;
+  readonly #now: () => Date;
+  readonly #idleDays: number;
+  readonly #isEmbedded: boolean;
+  readonly #accounts: AccountLookup;
+  readonly #revokedTokens: RevokedTokens;
+  readonly #sessions: Followed;
 
-  constructor(options: AccountStateOptions) {
-    this.#options = options;
+  constructor(
+    { now, config }: Pick<Services, 'now' | 'config'>,
+    { settings }: Pick<Issuer, 'settings'>,
+    { accounts, revokedTokens, sessions }: { accounts: AccountLookup; revokedTokens: RevokedTokens; sessions: Followed },
+  ) {
+    this.#now = now;
+    this.#idleDays = config.users.idleDays;
+    this.#isEmbedded = settings.isEmbedded === true;
+    this.#accounts = accounts;
+    this.#revokedTokens = revokedTokens;
+    this.#sessions = sessions;
   }
 
-  /** To be awaited before anything is judged. @throws StatusError 503 while it is not known who there is and what has ended */
+  /** To be awaited before anything is verified. @throws StatusError 503 while it is not known who there is and what has ended */
   async whenKnown(signal: AbortSignal): Promise<void> {
-    const { accounts, revokedTokens, sessions } = this.#options;
-    if ([revokedTokens, accounts, sessions].some(isSilent))
+    const accounts = this.#accounts;
+    if ([this.#revokedTokens, accounts, this.#sessions].some(isSilent))
       throw serviceUnavailable('kubernetes', { cause: new Error('nothing was heard of users, sessions or revocations for a minute') });
-    await revokedTokens.whenKnown(signal);
+    await this.#revokedTokens.whenKnown(signal);
     // Where the resource is not installed, login works without records.
     const isKnown = () => accounts.state !== 'pending';
     if (await accounts.until(isKnown, listedWithinMs, signal)) return;
@@ -72,18 +77,17 @@ export class AccountState {
 
   /** Waits for the record of the user of a session or login that began a moment ago. @throws the signal's reason when it aborts */
   async whenCaughtUp({ user, userUID, createdAt }: YoungSession, signal: AbortSignal): Promise<void> {
-    const { accounts, now } = this.#options;
-    const isThere = () => userUID === undefined || accounts.get(user)?.uid === userUID;
-    if (now().getTime() - createdAt < youngMs) await this.#until(isThere, signal);
+    const isThere = () => userUID === undefined || this.#accounts.get(user)?.uid === userUID;
+    if (this.#now().getTime() - createdAt < youngMs) await this.#until(isThere, signal);
   }
 
   /** The user's record, as far as there is one. */
   accountOf(user: string): Account | undefined {
-    return this.#options.accounts.get(user);
+    return this.#accounts.get(user);
   }
 
   find(login: string | undefined): Account | undefined {
-    return login === undefined ? undefined : this.#options.accounts.find(login);
+    return login === undefined ? undefined : this.#accounts.find(login);
   }
 
   /** Why the user of a session may not go on with it, as the 401 to throw; undefined if they may. */
@@ -98,7 +102,7 @@ export class AccountState {
 
   /** The same of a login whose tokens are to be renewed. */
   refusalOfLogin(login: LoginFacts): StatusError | undefined {
-    if (this.#options.revokedTokens.hasLogin(login.id)) return noLongerCounts(revoked);
+    if (this.#revokedTokens.hasLogin(login.id)) return noLongerCounts(revoked);
     const account = this.accountOf(login.user);
     if (account && belongsToAnother(account, { issuer: login.iss, sub: login.sub })) return noLongerCounts(subjectDiffers);
     return this.#refusalOf(login);
@@ -106,27 +110,25 @@ export class AccountState {
 
   /** Whether a login is over for good: neither time nor an administrator brings it back. */
   isOver(login: LoginFacts): boolean {
-    const { revokedTokens, now } = this.#options;
-    if (revokedTokens.hasLogin(login.id) || now().getTime() / 1000 >= login.expiresAt) return true;
+    if (this.#revokedTokens.hasLogin(login.id) || this.#now().getTime() / 1000 >= login.expiresAt) return true;
     return this.#isEnded(login) || login.at < (this.accountOf(login.user)?.sessionsNotBefore ?? 0);
   }
 
   /** The same of a token in the hands of the user. */
   refusalOfToken({ subjectName, issuedAt, login, claims }: TokenOwner): StatusError | undefined {
-    if (this.#options.revokedTokens.hasEndedBearers(claims, issuedAt * 1000)) return noLongerCounts(revoked);
-    if (this.#options.revokedTokens.hasSubject(subjectName, issuedAt * 1000)) return noLongerCounts(revoked);
+    if (this.#revokedTokens.hasEndedBearers(claims, issuedAt * 1000)) return noLongerCounts(revoked);
+    if (this.#revokedTokens.hasSubject(subjectName, issuedAt * 1000)) return noLongerCounts(revoked);
     const account = this.find(login);
     // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
-    if (this.#options.rules.isEmbedded && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
+    if (this.#isEmbedded && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
     if (account && belongsToAnother(account, { issuer: claims.iss, sub: claims.sub })) return noLongerCounts(subjectDiffers);
     return account && this.#refusal(account, issuedAt);
   }
 
   /** Waits for the record of a token that the embedded issuer gave out a moment ago. @throws the signal's reason when it aborts */
   async whenTokenCaughtUp({ issuedAt, login, claims }: TokenOwner, signal: AbortSignal): Promise<void> {
-    const { accounts, rules, now } = this.#options;
-    const isYoung = now().getTime() - issuedAt * 1000 < youngMs;
-    if (rules.isEmbedded && isYoung && accounts.isSynced) await this.#until(() => isSubjectOf(this.find(login), claims), signal);
+    const isYoung = this.#now().getTime() - issuedAt * 1000 < youngMs;
+    if (this.#isEmbedded && isYoung && this.#accounts.isSynced) await this.#until(() => isSubjectOf(this.find(login), claims), signal);
   }
 
   #refusalOf(login: Begun): StatusError | undefined {
@@ -136,7 +138,7 @@ export class AccountState {
   }
 
   #isEnded({ user, userUID, subjectName, at, issuerLogin }: Begun): boolean {
-    const { revokedTokens } = this.#options;
+    const revokedTokens = this.#revokedTokens;
     if (issuerLogin !== undefined && revokedTokens.hasEndedLogin(issuerLogin, at * 1000)) return true;
     if (subjectName !== '' && revokedTokens.hasSubject(subjectName, at * 1000)) return true;
     // A new record under the name of a deleted one does not inherit its logins.
@@ -145,14 +147,13 @@ export class AccountState {
 
   /** Resolves when something is true of the users, at the latest after the time that the watch may be behind. */
   async #until(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
-    await this.#options.accounts.until(isTrue, seenWithinMs, signal);
+    await this.#accounts.until(isTrue, seenWithinMs, signal);
     signal.throwIfAborted();
   }
 
   #refusal(account: Account, since: number): StatusError | undefined {
     if (account.sessionsNotBefore !== undefined && since < account.sessionsNotBefore) return noLongerCounts(revoked);
-    const { now, idleDays } = this.#options;
-    const cause = phaseCause(account, now(), idleDays);
+    const cause = phaseCause(account, this.#now(), this.#idleDays);
     return cause && noLongerCounts(cause);
   }
 }

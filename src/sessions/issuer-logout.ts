@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { stateOf } from '../http/router.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
+import type { Issuer } from '../issuer/issuer.ts';
 import { FatalRefresh } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { newSecret } from './cookie.ts';
@@ -16,18 +17,6 @@ const pausesMs = [5_000, 30_000, 120_000, 600_000];
 /** Tokens that are to be tried again; further ones end by themselves. */
 const maxWaiting = 200;
 
-export interface IssuerFarewellOptions {
-  /** Ends a token at the issuer. @throws FatalRefresh if it does not know the token, StatusError 503 */
-  endToken: (refreshToken: string, signal: AbortSignal) => Promise<void>;
-  /** Where the issuer ends its own session; undefined if it has no such place. @throws StatusError 503 */
-  endSessionURL: (parameters: Record<string, string>) => Promise<string | undefined>;
-  /** `login.postLogoutRedirectURLs`; the first is where the issuer sends the browser. */
-  postLogoutRedirectURLs: readonly string[];
-  log: Logger;
-  /** Resolves after so many milliseconds, or rejects when the signal aborts. */
-  pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
-}
-
 /** What the issuer knows of a login that has ended here. */
 interface AtIssuer {
   refreshToken: string | undefined;
@@ -36,12 +25,17 @@ interface AtIssuer {
 
 /** Tells the issuer of logouts, and callers where the issuer ends its own session. Never throws: what counts has happened before. */
 export class IssuerFarewell {
-  readonly #options: IssuerFarewellOptions;
+  readonly #log: Logger;
+  readonly #issuer: Issuer;
+  readonly #returnURL: string | undefined;
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<Promise<void>>();
 
-  constructor(options: IssuerFarewellOptions) {
-    this.#options = options;
+  /** @param returnURL where the issuer sends the browser afterwards */
+  constructor(log: Logger, issuer: Issuer, returnURL: string | undefined) {
+    this.#log = log;
+    this.#issuer = issuer;
+    this.#returnURL = returnURL;
   }
 
   async stop(): Promise<void> {
@@ -55,7 +49,7 @@ export class IssuerFarewell {
     const calls = [refreshToken === undefined ? undefined : this.end(refreshToken, deadline), this.#link(ctx, idToken)];
     for (const error of await Promise.all(calls.map((call) => failureOf(call, deadline)))) {
       if (error === undefined) continue;
-      this.#options.log.warn({ requestId: stateOf(ctx).requestId, err: error }, 'the identity provider was not reached at a logout');
+      this.#log.warn({ requestId: stateOf(ctx).requestId, err: error }, 'the identity provider was not reached at a logout');
       ctx.set('Warning', '199 - "identity provider not reached"');
     }
   }
@@ -67,7 +61,7 @@ export class IssuerFarewell {
    */
   async end(refreshToken: string, deadline: AbortSignal): Promise<void> {
     try {
-      await abortable(this.#options.endToken(refreshToken, deadline), deadline);
+      await abortable(this.#issuer.client.revoke(refreshToken, 'refresh_token', deadline), deadline);
     } catch (error) {
       if (error instanceof FatalRefresh) return;
       this.#endLater(refreshToken);
@@ -82,35 +76,30 @@ export class IssuerFarewell {
   }
 
   async #tryAgain(refreshToken: string, stopping: AbortSignal): Promise<void> {
-    const { endToken, pause = pauseFor, log } = this.#options;
     for (const ms of pausesMs) {
-      await pause(ms, stopping).catch(() => undefined);
+      await sleep(ms, undefined, { signal: stopping, ref: false }).catch(() => undefined);
       if (stopping.aborted) return;
       try {
-        await endToken(refreshToken, AbortSignal.any([stopping, AbortSignal.timeout(issuerTimeoutMs)]));
+        const deadline = AbortSignal.any([stopping, AbortSignal.timeout(issuerTimeoutMs)]);
+        await this.#issuer.client.revoke(refreshToken, 'refresh_token', deadline);
         return;
       } catch (error) {
         if (error instanceof FatalRefresh) return;
       }
     }
-    log.warn('a refresh token of a login that has ended could not be revoked at the identity provider');
+    this.#log.warn('a refresh token of a login that has ended could not be revoked at the identity provider');
   }
 
   /** Where the page goes next, to end the issuer's own session (OpenID Connect RP-Initiated Logout 1.0). */
   async #link(ctx: Context, idToken: string | undefined): Promise<void> {
-    const { endSessionURL, postLogoutRedirectURLs } = this.#options;
-    const [returnURL] = postLogoutRedirectURLs;
-    const url = await endSessionURL({
-      ...(returnURL !== undefined && { post_logout_redirect_uri: returnURL }),
+    const url = await this.#issuer.client.endSessionURL({
+      ...(this.#returnURL !== undefined && { post_logout_redirect_uri: this.#returnURL }),
       state: newSecret(),
       ...(idToken !== undefined && idToken.length < maxHintLength && { id_token_hint: idToken }),
     });
     if (url !== undefined) ctx.set('Link', `<${url}>; rel="logout"`);
   }
 }
-
-/** A wait that holds up no shutdown. */
-const pauseFor = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal, ref: false });
 
 /** What a call failed with; the deadline's reason if it took longer. */
 async function failureOf(call: Promise<void> | undefined, deadline: AbortSignal): Promise<unknown> {

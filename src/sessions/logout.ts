@@ -1,30 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/bearer.ts';
+import { stateOf } from '../http/router.ts';
+import { ownSession } from '../issuer/login.ts';
 import type { VerifiedToken } from '../issuer/types.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
-import { type AccountState, whoseLogin } from './account-state.ts';
-import type { IssuerFarewell } from './issuer-logout.ts';
-import type { LoginEnds } from './login-ends.ts';
+import { whoseLogin } from './account-state.ts';
+import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
-import { type LoginProofOptions, type ProvenSession, proofOf } from './login-proof.ts';
+import { type ProvenSession, proofOf } from './proof.ts';
 import type { SealedLogin } from './refresh-seal.ts';
 import { endedPayload, type RenewPayload } from './renew-payload.ts';
-import { bearerRevocation, type RevokedTokens } from './revoked-tokens.ts';
+import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
 
-export interface LogoutOptions extends LoginProofOptions {
-  accountState: AccountState;
-  revokedTokens: RevokedTokens;
-  ends: LoginEnds;
-  farewell: IssuerFarewell;
-  /** @throws StatusError 401, 503 */
-  verify: (token: string) => Promise<VerifiedToken | 'not ours'>;
-  /** Whether a token is an ID token, and no other JWT of the issuer. */
-  isIdToken: (token: string) => Promise<boolean>;
-  audit: Audit;
-}
+/** Bearer tokens are accepted that much longer than they say. */
+const leewaySeconds = 60;
+/** After so long a token that is issued next bears a later second than all before it, also by the clock of the issuer. */
+const longestWaitMs = 1_000;
 
 /** What has been ended here, and what is left to be ended at the issuer. */
 interface Ended {
@@ -38,69 +32,108 @@ interface Ended {
   waitMs: number;
 }
 
-/** Logout (docs/contract/login.md). What is ours ends first; whatever the issuer says, or does not say, changes nothing about that. */
-export class Logout {
-  readonly #options: LogoutOptions;
-
-  constructor(options: LogoutOptions) {
-    this.#options = options;
+/**
+ * Logout (docs/contract/login.md). What is ours ends first; the issuer's answer, or silence, changes nothing about that.
+ *
+ * @throws StatusError 400, 401, 403, 429, 503
+ */
+export async function logout(context: SessionContext, ctx: Context, refreshToken: string): Promise<RenewPayload> {
+  const { cookie, farewell, audit, now } = context;
+  const { signal } = stateOf(ctx);
+  const secret = cookie.read(ctx);
+  try {
+    const proof = await proofOf(context, ctx, { secret, refreshToken });
+    const { storage, login, issuedAt, waitMs, ...atIssuer } =
+      'sealed' in proof ? await endSealed(context, ctx, proof.sealed) : await endSession(context, ctx, proof);
+    audit.record({ ...auditOrigin(ctx), ...whoseLogin(login), audit: 'LoggedOut', outcome: 'success' });
+    if (secret !== undefined) cookie.expire(ctx);
+    await Promise.all([farewell.say(ctx, atIssuer), sleep(waitMs, undefined, { signal })]);
+    const seconds = now().getTime() / 1000;
+    return endedPayload(storage, { issuedAt: Math.min(issuedAt, seconds), now: now() });
+  } catch (error) {
+    if (secret !== undefined && error instanceof StatusError && error.status.code === 401) cookie.expire(ctx);
+    throw error;
   }
+}
 
-  /** @throws StatusError 400, 401, 403, 429, 503 */
-  async answer(ctx: Context, refreshToken: string, signal: AbortSignal): Promise<RenewPayload> {
-    const { cookie, farewell, audit, now } = this.#options;
-    const secret = cookie.read(ctx);
-    try {
-      const proof = await proofOf(ctx, { secret, refreshToken }, this.#options);
-      const { storage, login, issuedAt, waitMs, ...atIssuer } =
-        'sealed' in proof ? await this.#endSealed(ctx, proof.sealed, signal) : await this.#endSession(ctx, proof, signal);
-      audit.record({ ...auditOrigin(ctx), ...whoseLogin(login), audit: 'LoggedOut', outcome: 'success' });
-      if (secret !== undefined) cookie.expire(ctx);
-      await Promise.all([farewell.say(ctx, atIssuer), sleep(waitMs, undefined, { signal })]);
-      const seconds = now().getTime() / 1000;
-      return endedPayload(storage, { issuedAt: Math.min(issuedAt, seconds), now: now() });
-    } catch (error) {
-      if (secret !== undefined && error instanceof StatusError && error.status.code === 401) cookie.expire(ctx);
-      throw error;
-    }
-  }
+/** None of its tokens has left the service, so that its end ends them. */
+async function endSession(context: SessionContext, ctx: Context, { session }: ProvenSession): Promise<Ended> {
+  const { login, tokens } = session.secrets;
+  const { signal } = stateOf(ctx);
+  await context.sessions.end(session, signal);
+  const bearer = await verifiedBearer(context, ctx);
+  if (bearer !== undefined) await endBearer(context, bearer, login, signal);
+  const { issuedAt, refreshToken, idToken } = tokens;
+  return { storage: 'cookie', login, issuedAt, refreshToken, idToken, waitMs: 0 };
+}
 
-  /** None of its tokens has left the service, so that its end ends them. */
-  async #endSession(ctx: Context, { session }: ProvenSession, signal: AbortSignal): Promise<Ended> {
-    const { sessions } = this.#options;
-    const { login, tokens } = session.secrets;
-    await sessions.end(session, signal);
-    const bearer = await this.#bearer(ctx);
-    if (bearer !== undefined) await this.#endBearer(bearer, login, signal);
-    const { issuedAt, refreshToken, idToken } = tokens;
-    return { storage: 'cookie', login, issuedAt, refreshToken, idToken, waitMs: 0 };
-  }
+async function endSealed(context: SessionContext, ctx: Context, { login, refreshToken, bearers }: SealedLogin): Promise<Ended> {
+  const { accountState, issuer } = context;
+  const { signal } = stateOf(ctx);
+  await accountState.whenKnown(signal);
+  if (accountState.isOver(login)) throw noLongerCounts(revoked);
+  const waitMs = await endLogin(context, login, bearers, signal);
+  const bearer = await verifiedBearer(context, ctx);
+  if (bearer !== undefined) await endBearer(context, bearer, login, signal);
+  const issuedAt = Math.max(login.at, ...bearers.map(({ iat }) => iat));
+  const idToken = bearer !== undefined && (await issuer.verifier.isIdToken(bearer.token)) ? bearer.token : undefined;
+  return { storage: 'local', login, issuedAt, refreshToken, idToken, waitMs };
+}
 
-  async #endSealed(ctx: Context, { login, refreshToken, bearers }: SealedLogin, signal: AbortSignal): Promise<Ended> {
-    const { accountState, ends, isIdToken } = this.#options;
-    await accountState.whenKnown(signal);
-    if (accountState.isOver(login)) throw noLongerCounts(revoked);
-    const waitMs = await ends.end(login, bearers, signal);
-    const bearer = await this.#bearer(ctx);
-    if (bearer !== undefined) await this.#endBearer(bearer, login, signal);
-    const issuedAt = Math.max(login.at, ...bearers.map(({ iat }) => iat));
-    const idToken = bearer !== undefined && (await isIdToken(bearer.token)) ? bearer.token : undefined;
-    return { storage: 'local', login, issuedAt, refreshToken, idToken, waitMs };
-  }
+/**
+ * Ends a login whose tokens the caller keeps, and nothing of the next login of the same user. Bearer tokens first: if that fails, the same
+ * request can come again and ends everything. Last what covers the bearer tokens that another seal of the login names, now that no other
+ * can come.
+ *
+ * @param bearers handed out last
+ * @returns after how many milliseconds tokens of the next login through the same session of the issuer count
+ * @throws StatusError 401 if another request was faster; 503, 504
+ */
+async function endLogin(context: SessionContext, login: LoginFacts, bearers: readonly HandedOut[], signal: AbortSignal): Promise<number> {
+  const { revokedTokens, now } = context;
+  const { id, user } = login;
+  const seconds = now().getTime() / 1000;
+  const counting = bearers.filter(({ exp }) => exp + leewaySeconds > seconds);
+  await Promise.all(counting.map((bearer) => revokedTokens.endBearer(bearer, { user }, signal)));
+  const isFirst = await revokedTokens.endLogin({ id, user, expiresAt: new Date(login.expiresAt * 1000) }, signal);
+  if (!isFirst) throw noLongerCounts(revoked);
+  return endOtherBearers(context, login, bearers, signal);
+}
 
-  /** The token that was sent along, if it is one of our issuer and verifies; whatever else is sent is not looked at (docs/contract/conventions.md). */
-  async #bearer(ctx: Context): Promise<(VerifiedToken & { token: string }) | undefined> {
-    try {
-      const token = readBearer(ctx.req)?.token;
-      const verified = token === undefined ? 'not ours' : await this.#options.verify(token);
-      return token === undefined || verified === 'not ours' ? undefined : { ...verified, token };
-    } catch {
-      return undefined;
-    }
-  }
+/** Without a name of the login at the issuer nothing tells them from those of other logins: they run out. */
+async function endOtherBearers(
+  { revokedTokens, now }: SessionContext,
+  { issuerLogin, user }: LoginFacts,
+  bearers: readonly HandedOut[],
+  signal: AbortSignal,
+): Promise<number> {
+  const session = ownSession(issuerLogin);
+  if (session === undefined) return 0;
+  const newest = Math.max(now().getTime() / 1000, ...bearers.map(({ iat }) => iat));
+  const notBefore = new Date((Math.floor(newest) + 1) * 1000);
+  const longestLifeMs = 1000 * Math.max(0, ...bearers.map(({ iat, exp }) => exp - iat));
+  await revokedTokens.endBearers({ session, notBefore, longestLifeMs, user }, signal);
+  return Math.min(longestWaitMs, Math.max(0, notBefore.getTime() - now().getTime()));
+}
 
-  async #endBearer({ token, claims }: VerifiedToken & { token: string }, { user }: LoginFacts, signal: AbortSignal): Promise<void> {
-    const { iat, exp } = claims;
-    await this.#options.revokedTokens.endBearer({ name: bearerRevocation(token), iat, exp }, { user }, signal);
+type SentBearer = VerifiedToken & { token: string };
+
+/** The token that was sent along, if it is one of our issuer and verifies; any other is not looked at (docs/contract/conventions.md). */
+async function verifiedBearer({ issuer }: SessionContext, ctx: Context): Promise<SentBearer | undefined> {
+  try {
+    const token = readBearer(ctx.req)?.token;
+    const verified = token === undefined ? 'not ours' : await issuer.verifier.bearer(token);
+    return token === undefined || verified === 'not ours' ? undefined : { ...verified, token };
+  } catch {
+    return undefined;
   }
+}
+
+async function endBearer(
+  { revokedTokens }: SessionContext,
+  { token, claims: { iat, exp } }: SentBearer,
+  { user }: LoginFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  await revokedTokens.endBearer({ name: bearerRevocation(token), iat, exp }, { user }, signal);
 }

@@ -1,26 +1,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
-import { badParameter } from '../api/status.ts';
-import type { RateLimit } from '../http/rate-limit.ts';
+import { badParameter, StatusError } from '../api/status.ts';
 import { stateOf } from '../http/router.ts';
 import { sessionEnded } from './account-state.ts';
-import type { CrossSiteRule } from './cross-site.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { Session } from './browser-sessions.ts';
+import type { SessionContext } from './context.ts';
+import type { SealedLogin } from './refresh-seal.ts';
 
 /** A handle that was replaced counts so much longer: requests under way still carry it. */
 const previousHandleMs = 10_000;
 /** Replicas may disagree so much about the time. */
 const leewayMs = 60_000;
-
-export interface SessionProofOptions {
-  sessions: Sessions;
-  crossSite: CrossSiteRule;
-  /** Counts those who come with a session that is none. */
-  limit: RateLimit;
-  now: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock: () => number;
-}
 
 export interface ProvenSession {
   session: Session;
@@ -28,10 +18,38 @@ export interface ProvenSession {
   isCurrent: boolean;
 }
 
-/** What came with a request: the secret of the cookie, and what the interface calls `refresh_token`. */
-export interface SessionPair {
-  secret: string;
-  handle: string;
+/** What came with a request: the secret of the cookie, if it has one, and what the interface calls `refresh_token`. */
+export interface GivenProof {
+  secret: string | undefined;
+  refreshToken: string;
+}
+
+/**
+ * What a request that renews or ends a login proves to hold: the session of its cookie with the handle, or else a seal. What is neither
+ * costs no call upstream. Only such requests count in `login.perMinute`.
+ *
+ * @throws StatusError 400, 401, 403, 429, 503
+ */
+export async function proofOf(
+  context: SessionContext,
+  ctx: Context,
+  { secret, refreshToken }: GivenProof,
+): Promise<ProvenSession | { sealed: SealedLogin }> {
+  const { config, seals, cookie, limit } = context;
+  const isLocalOffered = config.login.tokenStorage.includes('local');
+  if (secret !== undefined) {
+    try {
+      return await provenSession(context, ctx, secret, refreshToken);
+    } catch (error) {
+      if (!isLocalOffered || !(error instanceof StatusError) || error.status.code !== 401) throw error;
+      // The cookie is one of a session that has ended; it says nothing about tokens that the caller keeps.
+      cookie.expire(ctx);
+    }
+  } else if (!isLocalOffered) throw badParameter('refresh_token', 'is the handle of a session, and its cookie was not sent');
+  const sealed = await seals.open(refreshToken);
+  if (sealed !== undefined) return { sealed };
+  if (secret === undefined) limit.require(stateOf(ctx).source);
+  throw sessionEnded();
 }
 
 /**
@@ -39,8 +57,8 @@ export interface SessionPair {
  *
  * @throws StatusError 401 without such a session, 400 for a handle that is not its, which ends nothing; 403, 429, 503
  */
-export async function provenSession(ctx: Context, { secret, handle }: SessionPair, options: SessionProofOptions): Promise<ProvenSession> {
-  const { sessions, crossSite, limit } = options;
+async function provenSession(context: SessionContext, ctx: Context, secret: string, handle: string): Promise<ProvenSession> {
+  const { sessions, crossSite, limit } = context;
   const { source, signal } = stateOf(ctx);
   crossSite.checkProven(ctx);
   const session = await sessions.find(secret, source, signal, true);
@@ -49,7 +67,7 @@ export async function provenSession(ctx: Context, { secret, handle }: SessionPai
     throw sessionEnded();
   }
   if (isEqual(handle, session.secrets.handle)) return { session, isCurrent: true };
-  if (isPrevious(handle, session, options)) return { session, isCurrent: false };
+  if (isPrevious(handle, session, context)) return { session, isCurrent: false };
   throw badParameter('refresh_token', 'is not that of this session');
 }
 
@@ -60,7 +78,7 @@ function isEqual(given: string, wanted: string): boolean {
 }
 
 /** By when it was seen here, as clocks differ; by when it was written too, or it would count again after each restart. */
-function isPrevious(handle: string, { row, secrets: { previous } }: Session, { now, clock }: SessionProofOptions): boolean {
+function isPrevious(handle: string, { row, secrets: { previous } }: Session, { now, clock }: SessionContext): boolean {
   if (previous === undefined || clock() - row.sealedSeenAt >= previousHandleMs) return false;
   return now().getTime() - previous.replacedAt < previousHandleMs + leewayMs && isEqual(handle, previous.handle);
 }

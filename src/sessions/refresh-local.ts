@@ -1,52 +1,36 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
 import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
-import type { Audit, AuditOrigin } from '../http/audit.ts';
+import type { AuditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
-import type { TokenOwner } from '../issuer/tokens.ts';
 import { FatalRefresh, type RenewedTokens } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
-import { type AccountState, whoseLogin } from './account-state.ts';
+import { whoseLogin } from './account-state.ts';
+import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
-import type { RefreshSeals, SealedLogin } from './refresh-seal.ts';
+import type { SealedLogin } from './refresh-seal.ts';
 import { localPayload, type RenewPayload } from './renew-payload.ts';
-import type { RenewedLogins } from './renewed-logins.ts';
-import type { RevokedTokens } from './revoked-tokens.ts';
+import { renewedTokensRefusal } from './renewed-tokens.ts';
 
 /** Requests with the same token share one exchange for so long: a page with many requests under way sends them all at once. */
 const shareMs = 10_000;
 const maxShared = 10_000;
 const writeMs = 5_000;
 
-export interface LocalRenewalOptions {
-  seals: RefreshSeals;
-  /** @throws FatalRefresh, StatusError 503 */
-  exchange: (refreshToken: string, owner: TokenOwner, signal: AbortSignal) => Promise<RenewedTokens>;
-  renewedLogins: RenewedLogins;
-  accountState: AccountState;
-  revokedTokens: RevokedTokens;
-  /** Ends tokens at the issuer; never throws. */
-  discard: (refreshToken: string) => Promise<void>;
-  audit: Audit;
-  log: Logger;
-  now: () => Date;
-}
-
 /** Renews tokens for callers who keep them: by a seal, which tells whose login it is before the issuer is asked. */
 export class LocalRenewal {
-  readonly #options: LocalRenewalOptions;
+  readonly #context: SessionContext;
   readonly #shared = new LRUCache<string, Promise<RenewPayload>>({ ...atMost(maxShared), ttl: shareMs });
 
-  constructor(options: LocalRenewalOptions) {
-    this.#options = options;
+  constructor(context: SessionContext) {
+    this.#context = context;
   }
 
   /** @throws StatusError 401 if the login does not count any more, 503 if the issuer was not reached */
   async renew(text: string, sealed: SealedLogin, origin: AuditOrigin, signal: AbortSignal): Promise<RenewPayload> {
-    const { accountState } = this.#options;
+    const { accountState } = this.#context;
     await accountState.whenKnown(signal);
     const key = hash('sha256', text);
     const shared = this.#shared.get(key);
@@ -68,7 +52,7 @@ export class LocalRenewal {
 
   /** Goes on when the caller goes away, or the tokens that the issuer has given would be lost to all who share them. */
   async #renew({ login, refreshToken, bearers }: SealedLogin): Promise<RenewPayload> {
-    const { seals, exchange, renewedLogins, accountState, revokedTokens, now } = this.#options;
+    const { seals, issuer, accountState, revokedTokens, now } = this.#context;
     const deadline = AbortSignal.timeout(issuerTimeoutMs);
     await accountState.whenCaughtUp({ ...login, createdAt: login.at * 1000 }, deadline);
     const seconds = now().getTime() / 1000;
@@ -79,12 +63,12 @@ export class LocalRenewal {
     if (refreshToken === undefined) throw notRenewable();
     let tokens: RenewedTokens;
     try {
-      tokens = await abortable(exchange(refreshToken, login, deadline), deadline);
+      tokens = await abortable(issuer.tokens.renew(refreshToken, login, deadline), deadline);
     } catch (error) {
       if (error instanceof FatalRefresh) return this.#end(login, error.refreshToken, refusedBy(error));
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
     }
-    const late = accountState.refusalOfLogin(login) ?? (await renewedLogins.refusal(login, tokens, deadline));
+    const late = accountState.refusalOfLogin(login) ?? (await renewedTokensRefusal(this.#context, login, tokens, deadline));
     if (late !== undefined) return this.#end(login, tokens.refreshToken, late);
     const end = tokens.bearerExpiresAt ?? Math.max(0, ...bearers.map(({ exp }) => exp));
     if (end <= seconds) return this.#end(login, tokens.refreshToken, nothingUsable());
@@ -94,17 +78,17 @@ export class LocalRenewal {
 
   /** Never returns. The login is over, with all seals of it: the next request with one asks the issuer nothing. */
   async #end(login: LoginFacts, refreshToken: string | undefined, error: StatusError): Promise<never> {
-    const { revokedTokens, discard, log } = this.#options;
+    const { revokedTokens, issuer, log } = this.#context;
     const ended = { ...login, expiresAt: new Date(login.expiresAt * 1000) };
     await revokedTokens.endLogin(ended, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
       log.warn({ err: failure }, 'the end of a login could not be recorded');
     });
-    if (refreshToken !== undefined) await discard(refreshToken);
+    if (refreshToken !== undefined) await issuer.discard(refreshToken);
     throw error;
   }
 
   async #audited(login: LoginFacts, origin: AuditOrigin, renewing: Promise<RenewPayload>): Promise<RenewPayload> {
-    const { audit } = this.#options;
+    const { audit } = this.#context;
     const who = { ...origin, ...whoseLogin(login) };
     try {
       const payload = await renewing;

@@ -1,8 +1,9 @@
 import { decodeJwt } from 'jose';
-import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { Issuer } from '../issuer/issuer.ts';
 import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
+import type { Services } from '../services.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
 
@@ -28,26 +29,22 @@ const sealedLogin = z.object({
   bearers: z.array(z.object({ name: z.string(), iat: z.number(), exp: z.number() })),
 });
 
-export interface RefreshSealsOptions {
-  /** Of the key ring, for this purpose, issuer and client alone. */
-  seal: Seal;
-  /** Ends a token at the issuer; never throws. */
-  discard: (refreshToken: string) => Promise<void>;
-  log: Logger;
-  now: () => Date;
-}
-
 /** The refresh tokens that leave this service: seals that open here and nowhere else. */
 export class RefreshSeals {
-  readonly #options: RefreshSealsOptions;
+  readonly #services: Pick<Services, 'log' | 'now'>;
+  readonly #issuer: Issuer;
+  readonly #seal: Seal;
 
-  constructor(options: RefreshSealsOptions) {
-    this.#options = options;
+  constructor(services: Pick<Services, 'keyRing' | 'log' | 'now'>, issuer: Issuer) {
+    this.#services = services;
+    this.#issuer = issuer;
+    // Of another issuer or client it opens nothing: whose login it is would not be known.
+    this.#seal = services.keyRing.sealFor(JSON.stringify(['refresh token', issuer.settings.issuer, issuer.settings.clientID]));
   }
 
   /** Undefined for whatever is none of ours. @throws StatusError 503 while there are no keys */
   async open(text: string): Promise<SealedLogin | undefined> {
-    const opened = form.test(text) ? await this.#options.seal.open(text) : undefined;
+    const opened = form.test(text) ? await this.#seal.open(text) : undefined;
     return opened === undefined ? undefined : sealedLogin.safeParse(JSON.parse(opened)).data;
   }
 
@@ -60,25 +57,25 @@ export class RefreshSeals {
   async write(login: LoginFacts, tokens: TokenSet | RenewedTokens, before: readonly HandedOut[] = []): Promise<string> {
     const bearers = this.#remembered(tokens, before);
     const { refreshToken } = tokens;
-    const whole = this.#seal({ login, bearers, ...(refreshToken !== undefined && { refreshToken }) });
+    const whole = this.#write({ login, bearers, ...(refreshToken !== undefined && { refreshToken }) });
     if (refreshToken === undefined || whole.length <= maxSealLength) return whole;
     // Logout works without it, renewal does not: then it is of no use to anyone.
-    this.#options.log.warn(
+    this.#services.log.warn(
       { length: refreshToken.length },
       'the refresh token of the identity provider is too long to be kept by the caller: such tokens want token_storage=cookie',
     );
-    await this.#options.discard(refreshToken);
-    return this.#seal({ login, bearers });
+    await this.#issuer.discard(refreshToken);
+    return this.#write({ login, bearers });
   }
 
-  #seal(content: SealedLogin): string {
-    return this.#options.seal.seal(JSON.stringify(content));
+  #write(content: SealedLogin): string {
+    return this.#seal.seal(JSON.stringify(content));
   }
 
   #remembered({ bearer, idToken, issuedAt, bearerExpiresAt }: TokenSet | RenewedTokens, before: readonly HandedOut[]): HandedOut[] {
     const times = { issuedAt, expiresAt: bearerExpiresAt ?? issuedAt };
     const given = [...new Set([bearer, idToken])].flatMap((token) => (token === undefined ? [] : handedOut(token, times)));
-    const now = this.#options.now().getTime() / 1000;
+    const now = this.#services.now().getTime() / 1000;
     const known = new Set(given.map(({ name }) => name));
     return [...given, ...before.filter(({ name, exp }) => exp > now && !known.has(name))].slice(0, maxRemembered);
   }

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
-import type { Audit, AuditOrigin } from '../http/audit.ts';
+import type { AuditOrigin } from '../http/audit.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import { FatalRefresh, type TokenSet } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { sessionEnded } from './account-state.ts';
+import type { Session } from './browser-sessions.ts';
+import type { SessionContext } from './context.ts';
 import { newSecret } from './cookie.ts';
 import { failedRenewal, type Renewal, renewalAnnotation, type SessionRow, whoseSession } from './record.ts';
-import type { RenewedLogins } from './renewed-logins.ts';
-import type { Session, Sessions } from './sessions.ts';
-import type { SessionStore } from './store.ts';
+import { renewedTokensRefusal } from './renewed-tokens.ts';
 
 /** So long the others leave a session to the replica that renews it; by then it has an answer, or it is no more. */
 const claimMs = 15_000;
@@ -24,34 +23,17 @@ const saveMs = 60_000;
 const savePauseMs = 500;
 const waitMs = 25_000;
 
-export interface SessionRenewalOptions {
-  sessions: Sessions;
-  store: SessionStore;
-  /** @throws FatalRefresh, StatusError 503 */
-  exchange: (tokens: TokenSet, signal: AbortSignal) => Promise<TokenSet>;
-  /** Why the user of a session may not go on, as an error to throw. */
-  refusal: (session: Session) => StatusError | undefined;
-  renewedLogins: RenewedLogins;
-  /** Ends tokens at the issuer; never throws. */
-  discard: (refreshToken: string) => Promise<void>;
-  audit: Audit;
-  log: Logger;
-  now: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock: () => number;
-}
-
 /**
  * Renews the tokens of sessions, one exchange at a time for each, however many replicas are asked by however many requests: the one that
  * writes its name into the Session first (compare-and-swap) goes to the issuer, all others wait for what comes of it.
  */
 export class SessionRenewal {
-  readonly #options: SessionRenewalOptions;
+  readonly #context: SessionContext;
   readonly #running = new Map<string, Promise<Session>>();
   readonly #stopping = new AbortController();
 
-  constructor(options: SessionRenewalOptions) {
-    this.#options = options;
+  constructor(context: SessionContext) {
+    this.#context = context;
   }
 
   /** What has begun is brought to its end: tokens that the issuer has given must not be lost. */
@@ -83,12 +65,12 @@ export class SessionRenewal {
     const { renewal } = session.row;
     if (this.#running.has(session.row.name) || (renewal !== undefined && this.#holds(renewal))) return;
     this.renew(session, this.#stopping.signal).catch((error: unknown) => {
-      if (!this.#stopping.signal.aborted) this.#options.log.info({ err: error }, 'a session was not renewed ahead');
+      if (!this.#stopping.signal.aborted) this.#context.log.info({ err: error }, 'a session was not renewed ahead');
     });
   }
 
   async #renew(session: Session, origin: AuditOrigin | undefined): Promise<Session> {
-    const { sessions, store, clock } = this.#options;
+    const { sessions, store, clock } = this.#context;
     const { name } = session.row;
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(waitMs)]);
     while (!signal.aborted) {
@@ -117,47 +99,47 @@ export class SessionRenewal {
     const who = { ...origin, ...whoseSession(row) };
     try {
       const session = await exchange;
-      this.#options.audit.record({ ...who, audit: 'TokenRefreshed', outcome: 'success' });
+      this.#context.audit.record({ ...who, audit: 'TokenRefreshed', outcome: 'success' });
       return session;
     } catch (error) {
       const { code, reason } = error instanceof StatusError ? error.status : {};
-      this.#options.audit.record({ ...who, audit: 'RefreshFailed', outcome: 'failure', ...(code && { code }), ...(reason && { reason }) });
+      this.#context.audit.record({ ...who, audit: 'RefreshFailed', outcome: 'failure', ...(code && { code }), ...(reason && { reason }) });
       throw error;
     }
   }
 
   #holds({ hasFailed, seenAt }: Renewal): boolean {
-    return this.#options.clock() - seenAt < (hasFailed ? failureMs : claimMs);
+    return this.#context.clock() - seenAt < (hasFailed ? failureMs : claimMs);
   }
 
   async #exchange(session: Session, id: string, takesNewHandle: boolean): Promise<Session> {
-    const { exchange, discard, refusal, renewedLogins } = this.#options;
+    const { issuer, accountState, now, sessions } = this.#context;
     const { row, secrets } = session;
     const deadline = AbortSignal.timeout(issuerTimeoutMs);
     let tokens: TokenSet;
     try {
-      tokens = await abortable(exchange(secrets.tokens, deadline), deadline);
+      tokens = await abortable(issuer.tokens.refresh(secrets.tokens, deadline), deadline);
     } catch (error) {
       if (error instanceof FatalRefresh) return this.#end(row, [error.refreshToken], sessionEnded(error));
       await this.#giveUp(row, id);
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
     }
-    const refused = refusal(session) ?? (await renewedLogins.refusal(secrets.login, tokens, deadline));
+    const refused = accountState.refusalOfSession(session) ?? (await renewedTokensRefusal(this.#context, secrets.login, tokens, deadline));
     if (refused !== undefined) return this.#end(row, [tokens.refreshToken], refused);
     const renewed = {
       ...secrets,
       tokens,
-      ...(takesNewHandle && { handle: newSecret(), previous: { handle: secrets.handle, replacedAt: this.#options.now().getTime() } }),
+      ...(takesNewHandle && { handle: newSecret(), previous: { handle: secrets.handle, replacedAt: now().getTime() } }),
     };
-    const saved = await this.#save(row, id, this.#options.sessions.seal(row.name, renewed));
+    const saved = await this.#save(row, id, sessions.seal(row.name, renewed));
     if (saved !== undefined) return saved;
-    if (tokens.refreshToken !== undefined) await discard(tokens.refreshToken);
+    if (tokens.refreshToken !== undefined) await issuer.discard(tokens.refreshToken);
     throw sessionEnded();
   }
 
   /** Undefined if the session is gone, or another user's by now. @throws StatusError 503 */
   async #save(row: SessionRow, id: string, sealed: string): Promise<Session | undefined> {
-    const { sessions, store, clock, log } = this.#options;
+    const { sessions, store, clock, log } = this.#context;
     const until = clock() + saveMs;
     for (;;) {
       try {
@@ -174,7 +156,7 @@ export class SessionRenewal {
 
   /** Changes a session for as long as it is claimed by that id, whatever else changes in it. Undefined if it is not. */
   async #write(claimed: SessionRow, id: string, change: Record<string, unknown>): Promise<SessionRow | undefined> {
-    const { store } = this.#options;
+    const { store } = this.#context;
     const signal = AbortSignal.timeout(writeMs);
     for (let row: SessionRow | undefined = claimed; row?.renewal?.id === id; row = await store.read(claimed.name, signal)) {
       const written = await store.patch(row, change, signal);
@@ -186,18 +168,18 @@ export class SessionRenewal {
 
   /** Never returns. */
   async #end(row: SessionRow, refreshTokens: (string | undefined)[], error: Error): Promise<never> {
-    const { store, discard, log } = this.#options;
+    const { store, issuer, log } = this.#context;
     await store.remove(row, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
       log.error({ err: failure }, 'a session that is over could not be deleted');
     });
-    for (const token of refreshTokens) if (token !== undefined) await discard(token);
+    for (const token of refreshTokens) if (token !== undefined) await issuer.discard(token);
     throw error;
   }
 
   /** Tells the other replicas not to try at once what has just failed. */
   async #giveUp(row: SessionRow, id: string): Promise<void> {
     await this.#write(row, id, annotated(failedRenewal(id))).catch((error: unknown) => {
-      this.#options.log.warn({ err: error }, 'a renewal that failed could not be given back');
+      this.#context.log.warn({ err: error }, 'a renewal that failed could not be given back');
     });
   }
 }

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
 import { z } from 'zod';
 import { serviceUnavailable } from '../api/status.ts';
-import type { Metrics } from '../http/metrics.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../users/record/revoked-subject.ts';
 
 /** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (docs/contract/resources.md). */
@@ -36,13 +34,6 @@ export interface RevokedTokenRow {
   readonly session: string | undefined;
   /** Whether logins end, and not bearer tokens alone. */
   readonly endsLogins: boolean;
-}
-
-export interface RevokedTokensOptions {
-  client: ServiceClient;
-  log: Logger;
-  metrics: Metrics;
-  now?: () => Date;
 }
 
 /** A bearer token that was handed out, by the name of the RevokedToken that ends it. Times are unix seconds. */
@@ -97,7 +88,7 @@ export class RevokedTokens {
   /** Those of them that have ended altogether, as the issuer has said so. */
   readonly #endedLogins = new EndedLogins();
 
-  constructor({ client, log, metrics, now = () => new Date() }: RevokedTokensOptions) {
+  constructor({ client, log, metrics, now }: Pick<Services, 'client' | 'log' | 'metrics' | 'now'>) {
     this.#objects = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
     this.#now = now;
     this.#cache = new WatchCache<RevokedTokenRow>(

@@ -8,8 +8,8 @@ import { endedPayloadSchema, type RenewPayload, renewPayload } from './renew-pay
 
 /** What the operations do. @throws StatusError 400, 401, 403, 429, 503 */
 export interface SessionHandlers {
-  refresh(ctx: Context, refreshToken: string, signal: AbortSignal): Promise<RenewPayload>;
-  logout(ctx: Context, refreshToken: string, signal: AbortSignal): Promise<RenewPayload>;
+  refresh(ctx: Context, refreshToken: string): Promise<RenewPayload>;
+  logout(ctx: Context, refreshToken: string): Promise<RenewPayload>;
 }
 
 /** RFC 6749 appendix A.17: visible ASCII. */
@@ -86,8 +86,8 @@ const get = ({ path, handle, ...rest }: Route): Operation =>
     credential: 'none',
     answersHead: false,
     query: input,
-    async handle({ ctx, query, signal }) {
-      ctx.body = await handle(ctx, query.refresh_token, signal);
+    async handle({ ctx, query }) {
+      ctx.body = await handle(ctx, query.refresh_token);
     },
   });
 
@@ -100,8 +100,8 @@ const post = ({ path, handle, ...rest }: Route): Operation =>
     description: 'As GET, with the token as field `refresh_token` of a form, which keeps it out of addresses.',
     credential: 'none',
     describedBody: { 'application/x-www-form-urlencoded': input },
-    async handle({ ctx, signal }) {
+    async handle({ ctx }) {
       const { refresh_token: refreshToken } = input.parse(parseQuery(input, new Set(), await readForm(ctx)));
-      ctx.body = await handle(ctx, refreshToken, signal);
+      ctx.body = await handle(ctx, refreshToken);
     },
   });

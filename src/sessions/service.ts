@@ -5,41 +5,20 @@ import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
-import type { AccountLookup } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
-import type { AccountState } from './account-state.ts';
-import type { SessionCookie } from './cookie.ts';
-import type { IssuerRevocation } from './issuer-revocation.ts';
+import type { SessionContext } from './context.ts';
+import { revokeAtIssuer } from './issuer-revocation.ts';
 import { withCurrent } from './list.ts';
 import { type SessionRow, sessionResource } from './record.ts';
-import type { SessionStore } from './store.ts';
 
 const deletionsAtOnce = 10;
 
 /** Ends all sessions and tokens of a user; resolves when new ones count. @throws StatusError 409 if the user is gone, 503, 504 */
 export type EndAccess = (user: { name: string; uid: string }) => Promise<KubernetesObject>;
-
-export interface SessionServiceOptions {
-  store: SessionStore;
-  lister: Lister<SessionRow>;
-  /** Of the Session objects. */
-  namespace: string;
-  apiServer: ApiServer;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  accountState: AccountState;
-  cookie: SessionCookie;
-  endAccess: EndAccess;
-  revocation: IssuerRevocation;
-  audit: Audit;
-  now: () => Date;
-}
 
 export interface SessionDeletion {
   name: string;
@@ -48,14 +27,18 @@ export interface SessionDeletion {
 }
 
 /**
- * Sessions as people see and end them: each their own, and those of others as far as the API server lets them. One's own end with the
+ * BrowserSessions as people see and end them: each their own, and those of others as far as the API server lets them. One's own end with the
  * service's account, as RBAC need not know of them; those of others with the caller's.
  */
 export class SessionService {
-  readonly #options: SessionServiceOptions;
+  readonly #context: SessionContext;
+  readonly #lister: Lister<SessionRow>;
+  readonly #endAccess: EndAccess;
 
-  constructor(options: SessionServiceOptions) {
-    this.#options = options;
+  constructor(context: SessionContext, lister: Lister<SessionRow>, endAccess: EndAccess) {
+    this.#context = context;
+    this.#lister = lister;
+    this.#endAccess = endAccess;
   }
 
   /**
@@ -65,14 +48,14 @@ export class SessionService {
    * @throws StatusError 400, 403, 410, 503, 504
    */
   async list({ user, ...parameters }: ListParameters & { user?: string | undefined }, caller: Caller, signal: AbortSignal): Promise<Page> {
-    const { lister, store, accountState } = this.#options;
+    const { store, accountState } = this.#context;
     await accountState.whenKnown(signal);
     const scope = this.#scope(caller, user);
     if (!scope.isOwn) await this.#require('list', caller, signal);
     const { session } = caller;
     // A user who has just logged in finds that session, too.
     if (session !== undefined && store.cache.isSynced) await store.whenTold(() => store.cache.get(session) !== undefined, signal);
-    return withCurrent(await lister.list(parameters, signal, scope), session);
+    return withCurrent(await this.#lister.list(parameters, signal, scope), session);
   }
 
   /**
@@ -81,7 +64,7 @@ export class SessionService {
    * @throws StatusError 403 for another's, whether or not there is one, and who may not delete sessions; 404, 409, 503, 504
    */
   async end(ctx: Context, { name, preconditions, isDryRun }: SessionDeletion, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { store, apiServer } = this.#options;
+    const { store, apiServer } = this.#context;
     const row = await store.find(name, auditOrigin(ctx).source, signal);
     const isOwn = row !== undefined && isOf(row, caller);
     if (!isOwn) await this.#require('delete', caller, signal, name);
@@ -100,24 +83,24 @@ export class SessionService {
    * @throws StatusError 403, 404, 503, 504
    */
   async endAll(ctx: Context, user: string | undefined, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { store, accounts, accountState, apiServer } = this.#options;
+    const { store, accounts, accountState, apiServer } = this.#context;
     await accountState.whenKnown(signal);
     const { isOwn, belongs } = this.#scope(caller, user);
     if (!isOwn) await this.#require('delete', caller, signal);
     const account = isOwn ? accounts.ofSubject(caller.identity.name) : accounts.get(user ?? '');
     const rows = [...store.values()].filter(belongs);
     if (!isOwn && account === undefined && rows.length === 0) throw notFound(userResource, user ?? '');
-    if (account !== undefined) await this.#endAccess(account, signal);
+    if (account !== undefined) await this.#endAccessOf(account, signal);
     const client = isOwn ? {} : { client: apiServer.asCaller(caller) };
     await mapLimit(deletionsAtOnce, rows, (row) => store.delete(row, client, signal).catch(ignoreGone));
     await this.#ended(ctx, rows, { caller, isOwn }, signal);
   }
 
   /** From here on nothing counts on any replica, whatever becomes of the rest. */
-  async #endAccess({ name, uid }: { name: string; uid: string }, signal: AbortSignal): Promise<void> {
-    const { accounts, endAccess } = this.#options;
+  async #endAccessOf({ name, uid }: { name: string; uid: string }, signal: AbortSignal): Promise<void> {
+    const { accounts } = this.#context;
     try {
-      const { metadata } = await endAccess({ name, uid });
+      const { metadata } = await this.#endAccess({ name, uid });
       await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
     } catch (error) {
       // Nothing of a user who was deleted meanwhile counts either.
@@ -126,15 +109,15 @@ export class SessionService {
   }
 
   async #ended(ctx: Context, rows: readonly SessionRow[], by: { caller: Caller; isOwn: boolean }, signal: AbortSignal): Promise<void> {
-    const { store, cookie, revocation } = this.#options;
+    const { store, cookie } = this.#context;
     for (const row of rows) this.#record(ctx, row, by);
     if (rows.some(({ name }) => name === by.caller.session)) cookie.expire(ctx);
     await store.whenTold(() => rows.every(({ name, uid }) => store.cache.get(name)?.uid !== uid), signal);
-    await revocation.revoke(ctx, rows);
+    await revokeAtIssuer(this.#context, ctx, rows);
   }
 
   #record(ctx: Context, { user, userUID = '' }: SessionRow, { caller: { identity }, isOwn }: { caller: Caller; isOwn: boolean }): void {
-    this.#options.audit.record({
+    this.#context.audit.record({
       ...auditOrigin(ctx),
       audit: isOwn ? 'LoggedOut' : 'SessionDeleted',
       actor: { name: identity.name, uid: identity.uid },
@@ -146,7 +129,7 @@ export class SessionService {
 
   /** Which sessions a request is about: the caller's own go by the name that Kubernetes sees, so that no record is needed for it. */
   #scope(caller: Caller, user: string | undefined): Scope<SessionRow> & { isOwn: boolean; belongs: (row: SessionRow) => boolean } {
-    const { accounts, accountState, now } = this.#options;
+    const { accounts, accountState, now } = this.#context;
     const isOwn = user === undefined || accounts.get(user)?.subjectName === caller.identity.name;
     const belongs = isOwn ? (row: SessionRow) => isOf(row, caller) : (row: SessionRow) => row.user === user;
     const moment = Math.floor(now().getTime() / 1000);
@@ -160,7 +143,7 @@ export class SessionService {
   }
 
   #require(verb: 'list' | 'delete', caller: Caller, signal: AbortSignal, name?: string): Promise<void> {
-    const { access, namespace } = this.#options;
+    const { access, namespace } = this.#context;
     return access.require(caller, { ...sessionResource, verb, namespace, ...(name !== undefined && { name }) }, signal);
   }
 }

@@ -1,8 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
-import type { Metrics } from '../http/metrics.ts';
 import { RateLimit } from '../http/rate-limit.ts';
 import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/api-server.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
@@ -10,6 +8,7 @@ import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { listedWithinMs, madeWithinMs, seenWithinMs, until } from '../kubernetes/until.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';
 
 const maxNames = 10_000;
@@ -20,15 +19,7 @@ const readsInAll = 1_200;
 /** Beyond these, no request waits for the watch instead. */
 const maxWaiting = 100;
 
-export interface SessionStoreOptions {
-  client: ServiceClient;
-  namespace: string;
-  log: Logger;
-  metrics: Metrics;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock: () => number;
-}
+type StoreServices = Pick<Services, 'client' | 'namespace' | 'log' | 'metrics' | 'now' | 'clock'>;
 
 interface Deletion {
   client?: Pick<CallerClient, 'request'>;
@@ -58,7 +49,7 @@ export class SessionStore {
   readonly #reads = new RateLimit({ limit: readsInAll });
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  constructor({ client, namespace, log, metrics, now = () => new Date(), clock }: SessionStoreOptions) {
+  constructor({ client, namespace, log, metrics, now, clock }: StoreServices) {
     this.#client = client;
     this.#namespace = namespace;
     this.#moment = () => ({ now: now().getTime(), clock: clock() });

@@ -48,7 +48,7 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   'kubectl-atrium': { values: [] },
 };
 
-const wiring = ['app.ts', 'features.ts', 'login/login.ts', 'login/relying-party.ts'];
+const wiring = ['app.ts', 'features.ts'];
 
 /** By a path, or by the name of one of our packages. */
 const importLine = /^(import|export)(\s+type)?\s[^;]*?from\s+'((?:\.|@atrium\/|kubectl-atrium\/)[^']+)'/gms;

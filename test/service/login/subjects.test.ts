@@ -152,7 +152,11 @@ describe('a user record, where another claim than the email names people', () =>
     const { provider, service } = party();
     provider.person = jane;
     expectOK((await logIn(service)).callback);
-    const before = await recordOf(party(), jane.email);
+    // The controller writes conditions a moment after the login.
+    const before = await eventually(
+      () => recordOf(party(), jane.email),
+      (record) => record?.status.conditions !== undefined,
+    );
     for (const email_verified of [false, undefined, 'true']) {
       provider.person = { ...jane, sub: 'mallory-1', preferred_username: 'mallory', email_verified };
       const { callback } = await logIn(service);

@@ -9,7 +9,7 @@ describe('an issuer that fails', () => {
     const provider = await TestProvider.start();
     const fetch = new IssuerFetch({});
     let seconds = 0;
-    const discovery = new IssuerDiscovery({ issuer: provider.issuer, clientID: 'atrium', fetch, clock: () => seconds * 1000 });
+    const discovery = new IssuerDiscovery({ issuer: provider.issuer, clientID: 'atrium' }, fetch, () => seconds * 1000);
     try {
       provider.misbehave({ answer: { discovery: json(503, {}) } });
       const askedAt: number[] = [];

@@ -72,7 +72,14 @@ describe('what has expired', () => {
       revokedToken('new', { kind: 'Refresh', expiration: time(now + 600_000) }),
     );
     const log = createLog({ level: 'silent', format: 'json' });
-    const parts = { client: apiServer.asService, namespace: serviceNamespace, log, metrics: new Metrics(), clock: () => performance.now() };
+    const parts = {
+      client: apiServer.asService,
+      namespace: serviceNamespace,
+      log,
+      metrics: new Metrics(),
+      clock: () => performance.now(),
+      now: () => new Date(),
+    };
     const replicas = [0, 1].map(() => {
       const store = new SessionStore(parts);
       const revokedTokens = new RevokedTokens(parts);
@@ -99,7 +106,14 @@ describe('what has expired', () => {
     const days = 3 * 86_400_000;
     const lines: string[] = [];
     const log = createLog({ level: 'info', format: 'json' }, { write: (line) => lines.push(line) });
-    const parts = { client: apiServer.asService, namespace: serviceNamespace, log, metrics: new Metrics(), clock: () => performance.now() };
+    const parts = {
+      client: apiServer.asService,
+      namespace: serviceNamespace,
+      log,
+      metrics: new Metrics(),
+      clock: () => performance.now(),
+      now: () => new Date(),
+    };
     await kubernetes.apply(revokedToken('kept', { kind: 'Bearer', expiration: time(Date.now() + 600_000) }));
     const kinds = async () => (await objects(kubernetes, 'revokedtokens')).map(({ spec }) => String(spec.kind));
     const store = new SessionStore(parts);

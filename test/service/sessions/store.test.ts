@@ -17,7 +17,14 @@ describe('a session that the watch has not told of', () => {
   let readsBefore: number;
   beforeEach(async () => {
     const { apiServer, metrics } = cluster;
-    store = new SessionStore({ client: apiServer.asService, namespace: 'atrium-system', log, metrics, clock: () => performance.now() });
+    store = new SessionStore({
+      client: apiServer.asService,
+      namespace: 'atrium-system',
+      log,
+      metrics,
+      clock: () => performance.now(),
+      now: () => new Date(),
+    });
     store.start();
     await eventually(
       () => store.failure(),
@@ -95,7 +102,7 @@ describe('a renewal that is claimed', () => {
       looks += 1;
       return looks;
     };
-    store = new SessionStore({ client: apiServer.asService, namespace: 'atrium-system', log, metrics, clock });
+    store = new SessionStore({ client: apiServer.asService, namespace: 'atrium-system', log, metrics, clock, now: () => new Date() });
     store.start();
   });
   after(async () => {

@@ -78,7 +78,7 @@ export class RecordedService {
 }
 
 async function sweepSessions(client: ServiceClient, now: () => Date): Promise<void> {
-  const parts = { client, log, metrics: new Metrics() };
+  const parts = { client, log, metrics: new Metrics(), now };
   const store = new SessionStore({ ...parts, namespace, clock: () => performance.now() });
   const revokedTokens = new RevokedTokens(parts);
   store.start();

@@ -1,0 +1,223 @@
+import { readFile } from 'node:fs/promises';
+import * as client from 'openid-client';
+import { z } from 'zod';
+import { StatusError, unauthorized } from '../api/status.ts';
+import { clientAuthentication } from './client-authentication.ts';
+import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
+import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './errors.ts';
+import { customFetch, type FetchedAnswer, IssuerFetch, isInsecure } from './fetch.ts';
+import type { RefusalLog } from './refusal-log.ts';
+import { FatalRefresh, type IssuerSettings } from './types.ts';
+
+/** What the issuer gave for a code or a refresh token, not yet verified. */
+export interface IssuedTokens {
+  readonly accessToken: string;
+  readonly idToken: string | undefined;
+  readonly refreshToken: string | undefined;
+  /** Seconds; undefined if it does not say. */
+  readonly expiresIn: number | undefined;
+}
+
+/** RFC 6749 section 5.1 and OpenID Connect Core 3.1.3.3, as far as it must hold for the tokens in it to be looked at. */
+const tokenAnswer = z.object({
+  access_token: z.string().min(1),
+  token_type: z.string(),
+  id_token: z.string(),
+  refresh_token: z.string().optional(),
+});
+
+/**
+ * The OpenID provider that people log in at: its metadata and the calls to it. It is asked when a user
+ * needs it, never at the start. What it says in words stays here.
+ */
+export class IssuerClient {
+  readonly #settings: IssuerSettings;
+  readonly #refusals: RefusalLog;
+  readonly #fetch: IssuerFetch;
+  readonly #discovery: IssuerDiscovery;
+
+  constructor(settings: IssuerSettings, refusals: RefusalLog, clock: () => number) {
+    this.#settings = settings;
+    this.#refusals = refusals;
+    this.#fetch = new IssuerFetch(settings);
+    this.#discovery = new IssuerDiscovery(settings, this.#fetch, clock);
+  }
+
+  async stop(): Promise<void> {
+    await this.#fetch.stop();
+  }
+
+  /** Why the issuer cannot be used, in few words without names. */
+  failure(): string | undefined {
+    return this.#discovery.failure();
+  }
+
+  /** @throws StatusError 503 */
+  metadata(): Promise<IssuerMetadata> {
+    return this.#discovery.metadata();
+  }
+
+  /** The parameters are pushed to an issuer that demands it (RFC 9126); the address then holds a reference to them. @throws StatusError 503 */
+  async authorizationURL(parameters: Record<string, string>, signal: AbortSignal): Promise<string> {
+    const configuration = await this.#configuration(signal);
+    const isPushed = configuration.serverMetadata().require_pushed_authorization_requests === true;
+    if (!isPushed) return attempt(() => client.buildAuthorizationUrl(configuration, parameters).href);
+    try {
+      return (await client.buildAuthorizationUrlWithPAR(configuration, parameters)).href;
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** Where the issuer ends its own session; `login.logoutURL` if it announces no such endpoint. @throws StatusError 503 */
+  async endSessionURL(parameters: Record<string, string>): Promise<string | undefined> {
+    const configuration = await this.#configuration();
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return this.#settings.logoutURL;
+    return attempt(() => client.buildEndSessionUrl(configuration, parameters).href);
+  }
+
+  /** @throws StatusError 401 cause `code` for a code it does not know, 401 cause `id_token`, 503 */
+  async redeem({ code, verifier, redirectURL }: { code: string; verifier: string; redirectURL: string }, signal: AbortSignal) {
+    try {
+      return await this.#grant('authorization_code', { code, code_verifier: verifier, redirect_uri: redirectURL }, signal);
+    } catch (error) {
+      if (error instanceof UntrustedTokens) throw callbackRefused('id_token');
+      if (isInvalidGrant(error)) throw callbackRefused('code');
+      throw unavailable(error);
+    }
+  }
+
+  /** @throws FatalRefresh if the issuer says no or answers for another; StatusError 503 for whatever passes */
+  async refresh(refreshToken: string, signal: AbortSignal): Promise<IssuedTokens> {
+    try {
+      return await this.#grant('refresh_token', { refresh_token: refreshToken }, signal);
+    } catch (error) {
+      if (error instanceof UntrustedTokens) {
+        throw new FatalRefresh('the new ID token does not verify', { refreshToken: error.refreshToken });
+      }
+      if (isFinal(error)) throw new FatalRefresh('the issuer refuses the refresh token');
+      throw unavailable(error);
+    }
+  }
+
+  async #grant(grantType: string, parameters: Record<string, string>, signal: AbortSignal): Promise<IssuedTokens> {
+    let received: unknown;
+    const configuration = await this.#configuration(signal, ({ text }) => {
+      received = text;
+    });
+    try {
+      const tokens = await client.genericGrantRequest(configuration, grantType, parameters);
+      return {
+        accessToken: tokens.access_token,
+        idToken: tokens.id_token,
+        refreshToken: tokens.refresh_token,
+        expiresIn: tokens.expiresIn(),
+      };
+    } catch (error) {
+      // What openid-client refuses although the answer has the right form, it refuses for the ID token in it.
+      const answer = error instanceof client.ResponseBodyError ? undefined : tokenAnswer.safeParse(parseJson(received));
+      if (!answer?.success) throw error;
+      this.#refusals.tell('ID token', error, answer.data.id_token);
+      throw new UntrustedTokens(answer.data.refresh_token);
+    }
+  }
+
+  /**
+   * Ends a token at the issuer (RFC 7009). Without a revocation endpoint a refresh token is redeemed and the result thrown away, which
+   * ends it where refresh tokens rotate.
+   *
+   * @throws FatalRefresh if the issuer does not know the token; StatusError 503 if it was not reached
+   */
+  async revoke(token: string, hint: 'refresh_token' | 'access_token', signal: AbortSignal): Promise<void> {
+    const configuration = await this.#configuration(signal);
+    if (configuration.serverMetadata().revocation_endpoint === undefined) {
+      if (hint === 'refresh_token') await this.refresh(token, signal);
+      return;
+    }
+    try {
+      await client.tokenRevocation(configuration, token, { token_type_hint: hint });
+    } catch (error) {
+      const isUnknown = error instanceof client.ResponseBodyError && ['invalid_grant', 'invalid_token'].includes(error.error);
+      throw isUnknown ? new FatalRefresh('the issuer does not know the token') : unavailable(error);
+    }
+  }
+
+  /**
+   * What the issuer tells of the person behind an access token (OpenID Connect Core 5.3). Undefined without such an endpoint, and for a
+   * token that it does not take there.
+   *
+   * @throws StatusError 401 if the answer is about another subject; 503
+   */
+  async userInfo(accessToken: string, subject: string, signal: AbortSignal): Promise<Record<string, unknown> | undefined> {
+    const configuration = await this.#configuration(signal, ({ headers }) => {
+      // A signed answer was not asked for, and openid-client would believe one whose signature was not checked.
+      if (/^application\/jwt\b/i.test(headers['content-type'] ?? '')) throw new IssuerFault('gave signed userinfo');
+    });
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return undefined;
+    try {
+      return await client.fetchUserInfo(configuration, accessToken, subject);
+    } catch (error) {
+      if (error instanceof client.WWWAuthenticateChallengeError && error.status < 500) return undefined;
+      const isOther = error instanceof client.ClientError && error.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED';
+      if (isOther) throw unauthorized({ tokenGiven: true });
+      throw unavailable(error);
+    }
+  }
+
+  /** The published keys, as they came. @throws StatusError 503 */
+  async fetchKeys(): Promise<unknown> {
+    const { jwks_uri: url } = await this.metadata();
+    try {
+      if (url === undefined || (isInsecure(url) && !isInsecure(this.#settings.issuer)))
+        throw new IssuerFault('names no safe place of its keys');
+      const { status, text } = await this.#fetch.send(url, {
+        headers: { accept: 'application/json, application/jwk-set+json' },
+        signal: new AbortController().signal,
+      });
+      if (status !== 200) throw new IssuerFault(`answered ${status} instead of its keys`);
+      return JSON.parse(text);
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** openid-client's view of issuer and client, for the calls of one request. The secret is read each time, so that it can be rotated. */
+  async #configuration(signal = new AbortController().signal, onAnswer?: (answer: FetchedAnswer) => void): Promise<client.Configuration> {
+    const { issuer, clientID, clientSecretFile, clientAuthentication: transport, idTokenAlgorithm } = this.#settings;
+    const metadata = await this.metadata();
+    const { token_endpoint_auth_methods_supported: offered } = metadata;
+    try {
+      const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();
+      const configuration = new client.Configuration(
+        metadata,
+        clientID,
+        { [client.clockTolerance]: 60, ...(idTokenAlgorithm !== undefined && { id_token_signed_response_alg: idTokenAlgorithm }) },
+        clientAuthentication({ secret, transport, offered }),
+      );
+      if (isInsecure(issuer)) client.allowInsecureRequests(configuration);
+      configuration[client.customFetch] = customFetch(this.#fetch, signal, onAnswer);
+      return configuration;
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+}
+
+/** 503, unless it is a Status already. */
+const unavailable = (error: unknown): StatusError => (error instanceof StatusError ? error : issuerUnavailable(error));
+
+function attempt<T>(build: () => T): T {
+  try {
+    return build();
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+function parseJson(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}

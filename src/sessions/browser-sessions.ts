@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../config/schema.ts';
+import { auditOrigin } from '../http/audit.ts';
+import { atMost } from '../http/bound.ts';
+import type { TokenSet } from '../issuer/types.ts';
+import type { Seal } from '../keys/seal.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
+import type { Services } from '../services.ts';
+import { userApiVersion } from '../users/record/resource.ts';
+import { isSecret, newSecret, type SessionCookie } from './cookie.ts';
+import type { LoginFacts } from './login-facts.ts';
+import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './record.ts';
+import type { SessionStore } from './store.ts';
+
+/** How many sessions are kept opened; their tokens are in memory in the clear for that long. */
+const maxOpen = 5_000;
+/** The idle end is moved when it has come nearer by this part of the idle time. */
+const idleParts = 20;
+/** Pause after an idle end could not be moved. */
+const idleRetryMs = 5_000;
+
+/** A session with what is sealed in it. */
+export interface Session {
+  readonly row: SessionRow;
+  readonly secrets: SessionSecrets;
+  /** SHA-256 of the credential in it. */
+  readonly bearerHash: string;
+}
+
+/** A login, and the tokens that came with it. */
+export interface NewSession {
+  tokens: TokenSet;
+  login: LoginFacts;
+}
+
+/** The sessions of browsers: a random secret in a cookie, whose hash names a Session object that holds the tokens. */
+export class BrowserSessions {
+  readonly #services: Pick<Services, 'log' | 'now' | 'clock'>;
+  readonly #times: Config['login']['session'];
+  readonly #seal: Seal;
+  readonly #store: SessionStore;
+  readonly #cookie: SessionCookie;
+  readonly #open = new LRUCache<string, Session>(atMost(maxOpen));
+  readonly #prolonged = new LRUCache<string, number>(atMost(maxOpen));
+
+  constructor(services: Pick<Services, 'config' | 'keyRing' | 'log' | 'now' | 'clock'>, store: SessionStore, cookie: SessionCookie) {
+    this.#services = services;
+    this.#times = services.config.login.session;
+    this.#seal = services.keyRing.sealFor('session');
+    this.#store = store;
+    this.#cookie = cookie;
+  }
+
+  /**
+   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end, if this is one. Makes no call,
+   * unless the session is so new that the watch has not told of it yet.
+   *
+   * @throws StatusError 503 if that is not known
+   */
+  async find(secret: string, source: string, signal: AbortSignal, isUse: boolean): Promise<Session | undefined> {
+    if (!isSecret(secret)) return undefined;
+    const row = await this.#store.find(sessionName(secret), source, signal);
+    if (row === undefined) return undefined;
+    const now = this.#services.now().getTime();
+    if (now >= row.idleExpiresAt || this.#services.clock() >= row.idleEndsAt) return undefined;
+    if (isUse) this.#prolong(row, now);
+    return this.open(row);
+  }
+
+  /** As it is now, by name. @throws StatusError 503 while there are no keys */
+  async current(name: string): Promise<Session | undefined> {
+    const row = this.#store.get(name);
+    return row && this.open(row);
+  }
+
+  /** Undefined if what is sealed in it was not sealed by us, for it. @throws StatusError 503 while there are no keys */
+  async open(row: SessionRow): Promise<Session | undefined> {
+    const known = this.#open.get(row.name);
+    if (known?.row === row) return known;
+    const session = known?.row.sealed === row.sealed ? { ...known, row } : await this.unseal(row);
+    if (session !== undefined) this.#open.set(row.name, session);
+    return session;
+  }
+
+  /**
+   * Creates a session under a new secret, and gives the browser its cookie. The session that this browser had before ends.
+   *
+   * @throws StatusError 503, 504
+   */
+  async create(ctx: Context, { tokens, login }: NewSession, signal: AbortSignal): Promise<SessionRow> {
+    const { user, userUID, subjectName, issuerLogin } = login;
+    const secret = newSecret();
+    const name = sessionName(secret);
+    const [createdAt, expiresAt] = [login.at * 1000, login.expiresAt * 1000];
+    const { source, userAgent } = auditOrigin(ctx);
+    const owner = { apiVersion: userApiVersion, kind: 'User', name: user, uid: userUID };
+    const row = await this.#store.create(
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'Session',
+        metadata: {
+          name,
+          labels: loginLabels(issuerLogin),
+          ...(userUID !== undefined && { ownerReferences: [owner] }),
+        },
+        spec: {
+          user,
+          ...(userUID !== undefined && { userUID }),
+          subjectName,
+          createdAt: timeText(createdAt),
+          expiration: timeText(expiresAt),
+          idleExpiration: timeText(Math.min(createdAt + this.#times.idle, expiresAt)),
+          source: source.slice(0, 64),
+          userAgent,
+          sealed: this.seal(name, { tokens, login, handle: newSecret() }),
+        },
+      },
+      signal,
+    );
+    await this.leave(ctx, signal);
+    this.#cookie.set(ctx, secret);
+    return row;
+  }
+
+  /** Ends the session that this browser has, if any. Never throws: what cannot be deleted ends by itself. */
+  async leave(ctx: Context, signal: AbortSignal): Promise<void> {
+    const secret = this.#cookie.read(ctx);
+    if (secret === undefined) return;
+    this.#cookie.expire(ctx);
+    if (!isSecret(secret)) return;
+    try {
+      const row = await this.#store.find(sessionName(secret), auditOrigin(ctx).source, signal);
+      if (row !== undefined) await this.#store.remove(row, signal);
+    } catch (error) {
+      this.#services.log.warn({ err: error }, 'the older session of a browser could not be ended');
+    }
+  }
+
+  /** @throws StatusError 503, 504 */
+  async end({ row }: Session, signal: AbortSignal): Promise<void> {
+    this.#open.delete(row.name);
+    await this.#store.remove(row, signal);
+  }
+
+  /** What is to be written as `spec.sealed` of that session. @throws StatusError 503 while there is no key */
+  seal(name: string, secrets: SessionSecrets): string {
+    return this.#seal.seal(writeSecrets(name, secrets));
+  }
+
+  /** As `open`, for a look: it is not kept. @throws StatusError 503 while there are no keys */
+  async unseal(row: SessionRow): Promise<Session | undefined> {
+    const text = await this.#seal.open(row.sealed);
+    const secrets = text === undefined ? undefined : readSecrets(row.name, text);
+    return secrets && { row, secrets, bearerHash: hash('sha256', secrets.tokens.bearer) };
+  }
+
+  /** In the background: no request waits for it, and the session lives on without it until the end that is written. */
+  #prolong(row: SessionRow, now: number): void {
+    const { clock, log } = this.#services;
+    const times = this.#times;
+    const leftMs = Math.min(times.idle, row.endsAt - clock());
+    const triedAt = this.#prolonged.get(row.name) ?? Number.NEGATIVE_INFINITY;
+    if (clock() + leftMs - row.idleEndsAt < times.idle / idleParts || clock() - triedAt < idleRetryMs) return;
+    this.#prolonged.set(row.name, clock());
+    this.#store.prolong(row, timeText(now + leftMs), AbortSignal.timeout(idleRetryMs)).catch((error: unknown) => {
+      log.warn({ err: error }, 'the idle end of a session could not be moved');
+    });
+  }
+}
+
+/** RFC 3339 in whole seconds. */
+const timeText = (milliseconds: number) => timestamp(new Date(milliseconds));

@@ -1,0 +1,31 @@
+import type { Authenticator } from '../http/authenticator.ts';
+import type { RateLimit } from '../http/rate-limit.ts';
+import type { Issuer } from '../issuer/issuer.ts';
+import type { Services } from '../services.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import type { AccountState } from './account-state.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
+import type { SessionCookie } from './cookie.ts';
+import type { CrossSiteRule } from './cross-site.ts';
+import type { IssuerFarewell } from './issuer-logout.ts';
+import type { RefreshSeals } from './refresh-seal.ts';
+import type { RevokedTokens } from './revoked-tokens.ts';
+import type { SessionStore } from './store.ts';
+
+/** What `createSessions` puts together, and the functions of this folder take. */
+export interface SessionContext extends Services {
+  readonly issuer: Issuer;
+  readonly accounts: AccountLookup;
+  /** Asks the API server whose a token is. */
+  readonly identify: Authenticator['identify'];
+  /** Counts login requests, and requests with a session that does not exist. */
+  readonly limit: RateLimit;
+  readonly cookie: SessionCookie;
+  readonly crossSite: CrossSiteRule;
+  readonly store: SessionStore;
+  readonly sessions: BrowserSessions;
+  readonly revokedTokens: RevokedTokens;
+  readonly accountState: AccountState;
+  readonly seals: RefreshSeals;
+  readonly farewell: IssuerFarewell;
+}
