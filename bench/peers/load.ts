@@ -65,6 +65,8 @@ export async function load(
     `${connections}`,
     '--duration',
     `${seconds}`,
+    '--timeout',
+    '30s',
     '--script',
     file,
     base,

@@ -201,7 +201,7 @@ function versions(): string[] {
   };
   return [
     `- ${cpus().length} x ${cpus()[0]?.model.trim()}; Node.js ${process.version}`,
-    `- ${of('dpkg-query', '--show', 'wrk', 'nginx-light').replaceAll('\t', ' ')} ${of('dpkg-query', '--show', 'nginx-light').replaceAll('\t', ' ')}`,
+    `- ${of('dpkg-query', '--show', 'wrk').replaceAll('\t', ' ')} ${of('dpkg-query', '--show', 'nginx-light').replaceAll('\t', ' ')}`,
     `- kubectl ${of('kubectl', 'version', '--client')}`,
   ];
 }

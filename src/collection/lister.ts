@@ -53,7 +53,12 @@ export class Lister<Row extends ListRow> {
   readonly #index: ListIndex<Row>;
   readonly #continueTokens: ContinueTokens;
   /** Answered again while nothing has changed. Not for long, as the continue token in it grows old. */
-  readonly #pages = new LRUCache<string, Page>({ maxSize: 32 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length, ttl: 60_000 });
+  readonly #pages = new LRUCache<string, Page>({
+    maxSize: 32 * 1024 * 1024,
+    sizeCalculation: ({ bytes }) => bytes.length,
+    ttl: 60_000,
+    ttlResolution: 0,
+  });
 
   constructor(options: ListerOptions<Row>) {
     const { cache, properties, seal, metrics, name, now = () => new Date() } = options;

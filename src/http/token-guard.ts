@@ -16,7 +16,7 @@ const maxAccepted = 20_000;
 export class TokenGuard {
   readonly #refusals = new RateLimit({ limit: refusalsPerMinute, what: 'refused tokens' });
   /** Hashes of tokens that were accepted: their owners share a network with the guesser, not his lot. */
-  readonly #accepted = new LRUCache<string, true>({ ...atMost(maxAccepted), ttl: acceptedMs });
+  readonly #accepted = new LRUCache<string, true>({ ...atMost(maxAccepted), ttl: acceptedMs, ttlResolution: 0 });
 
   /**
    * Asks the API server about a token.

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { Deadlines, type Due } from './deadlines.ts';
 import { networkOf } from './network.ts';
 
 const cutAfterMs = 10_000;
@@ -24,7 +25,8 @@ export interface UnfinishedBody {
  */
 export class UnfinishedBodies {
   readonly #max: number;
-  readonly #all = new Map<UnfinishedBody, NodeJS.Timeout>();
+  readonly #deadlines = new Deadlines();
+  readonly #all = new Map<UnfinishedBody, Due>();
   readonly #byNetwork = new Map<string, Set<UnfinishedBody>>();
 
   constructor(max: number) {
@@ -44,9 +46,9 @@ export class UnfinishedBodies {
 
   /** The request has ended, whatever became of its body. */
   remove(body: UnfinishedBody): boolean {
-    const timer = this.#all.get(body);
-    if (timer === undefined) return false;
-    clearInterval(timer);
+    const look = this.#all.get(body);
+    if (look === undefined) return false;
+    this.#deadlines.clear(look);
     this.#all.delete(body);
     const key = networkOf(body.source);
     const ofNetwork = this.#byNetwork.get(key);
@@ -69,16 +71,21 @@ export class UnfinishedBodies {
     }
   }
 
-  #watch(body: UnfinishedBody): NodeJS.Timeout {
+  #watch(body: UnfinishedBody): Due {
     const { request } = body;
     let seen = request.socket.bytesRead;
-    return setInterval(() => {
-      if (request.complete) return this.#settle(body);
-      const { bytesRead } = request.socket;
-      // What has come and is not read yet is waiting for us, not for the caller.
-      const goesOn = body.isStreamed() && (bytesRead - seen >= minBytes || request.readableLength > 0);
-      seen = bytesRead;
-      if (!goesOn && this.remove(body)) body.cut('slow');
-    }, cutAfterMs).unref();
+    const look: Due = {
+      due: () => {
+        if (request.complete) return this.#settle(body);
+        const { bytesRead } = request.socket;
+        // What has come and is not read yet is waiting for us, not for the caller.
+        const goesOn = body.isStreamed() && (bytesRead - seen >= minBytes || request.readableLength > 0);
+        seen = bytesRead;
+        if (goesOn) this.#deadlines.set(look, cutAfterMs);
+        else if (this.remove(body)) body.cut('slow');
+      },
+    };
+    this.#deadlines.set(look, cutAfterMs);
+    return look;
   }
 }
