@@ -4,13 +4,13 @@ import { useLoad } from '../api/load';
 import { t } from '../text/text';
 import { CheckField } from './form';
 
-interface ClusterRole {
+export interface ClusterRole {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
   rules?: { verbs?: string[]; apiGroups?: string[]; resources?: string[]; resourceNames?: string[]; nonResourceURLs?: string[] }[] | null;
 }
 
 /** The Kubernetes API, as the caller. @returns undefined where the caller may not, or it is switched off */
-async function fromCluster<T>(path: string, signal?: AbortSignal): Promise<T | undefined> {
+export async function fromCluster<T>(path: string, signal?: AbortSignal): Promise<T | undefined> {
   const response = await fetch(new URL(`api/kubernetes${path}`, base), {
     headers: { Accept: 'application/json' },
     ...(signal && { signal }),
@@ -29,6 +29,17 @@ export async function roleNames(signal: AbortSignal): Promise<string[]> {
     : undefined;
   const names = list?.items.map(({ metadata }) => metadata.name).filter((name) => !name.startsWith('system:'));
   return names ?? ['admin', 'edit', 'view'];
+}
+
+/** A new UserBinding; in no namespaces means everywhere. */
+export function bindingBody(subject: { kind: 'User' | 'Group'; name: string }, role: string, namespaces: readonly string[]) {
+  const generateName = `${role
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, '-')
+    .slice(0, 40)}-`;
+  const constraint = namespaces.map((namespace) => ({ namespace }));
+  const where = constraint.length > 0 ? { scope: 'namespace' as const, constraint } : { scope: 'platform' as const };
+  return { metadata: { generateName }, spec: { subjects: [subject], roleRef: role, ...where } };
 }
 
 /** Where a role holds: everywhere, or in chosen namespaces. */

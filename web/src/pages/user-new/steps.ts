@@ -1,6 +1,7 @@
 /** A user, then groups, then a role: each step can fail, and be repeated without the ones before it. */
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { sealed } from '../../api/password';
+import { bindingBody } from '../../ui/role-choice';
 
 export interface NewUser {
   email: string;
@@ -42,20 +43,6 @@ export function stepsOf(wish: NewUser, onMade: (user: Schemas['User']) => void):
   ];
 }
 
-/** In no namespaces: everywhere. */
 async function bind(subject: { kind: 'User' | 'Group'; name: string }, role: string, namespaces: readonly string[]): Promise<void> {
-  const where =
-    namespaces.length > 0
-      ? { scope: 'namespace' as const, constraint: namespaces.map((namespace) => ({ namespace })) }
-      : { scope: 'platform' as const };
-  const body = {
-    metadata: {
-      generateName: `${role
-        .toLowerCase()
-        .replaceAll(/[^a-z0-9-]/g, '-')
-        .slice(0, 40)}-`,
-    },
-    spec: { subjects: [subject], roleRef: role, ...where },
-  };
-  await api.POST('/auth/v2/userbindings', { body });
+  await api.POST('/auth/v2/userbindings', { body: bindingBody(subject, role, namespaces) });
 }

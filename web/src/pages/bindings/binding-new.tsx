@@ -1,0 +1,98 @@
+import { useSignal } from '@preact/signals';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { useLoad } from '../../api/load';
+import { Guarded } from '../../app/guarded';
+import { useRights } from '../../app/rights';
+import { href, navigate } from '../../app/router';
+import { t } from '../../text/text';
+import { CheckField, Field, Form } from '../../ui/form';
+import { bindingBody, NamespaceChoice, roleNames } from '../../ui/role-choice';
+import { RulesOf } from '../../ui/rules';
+
+const createRight = { verb: 'create', resource: 'userbindings' };
+
+export function Page() {
+  useRights([createRight]);
+  return (
+    <Guarded right={createRight} title={t('bindings.new')}>
+      <NewBinding />
+    </Guarded>
+  );
+}
+
+/** Who gets what where, and the same in a sentence before it is made. */
+function NewBinding() {
+  const kind = useSignal<'User' | 'Group'>('User');
+  const [who, role] = [useSignal(''), useSignal('')];
+  const namespaces = useSignal<readonly string[]>([]);
+  const roles = useLoad('roles', roleNames);
+  const found = useLoad(`subjects/${kind.value}/${who.value}`, (signal) => suggestionsFor(kind.value, who.value, signal));
+  async function create(): Promise<void> {
+    const binding = (await bodyOf(
+      api.POST('/auth/v2/userbindings', {
+        body: bindingBody({ kind: kind.value, name: await subjectOf(kind.value, who.value) }, role.value, namespaces.value),
+      }),
+    )) as Schemas['UserBinding'];
+    navigate(`/bindings/${binding.metadata.name}`);
+  }
+  const where = namespaces.value.length > 0 ? namespaces.value.join(', ') : t('roles.everywhere');
+  return (
+    <section class="page narrow">
+      <p class="crumb">
+        <a href={href('/bindings')}>{t('bindings.title')}</a>
+      </p>
+      <header class="page-head">
+        <h1 tabIndex={-1}>{t('bindings.new')}</h1>
+      </header>
+      <Form action={t('bindings.create')} onSubmit={create} onCancel={() => navigate('/bindings')}>
+        <fieldset>
+          <legend>{t('bindings.who')}</legend>
+          <div class="row">
+            {(['User', 'Group'] as const).map((choice) => (
+              <CheckField
+                key={choice}
+                type="radio"
+                name="kind"
+                label={t(`bindings.kind${choice}`)}
+                isChecked={kind.value === choice}
+                onChange={() => {
+                  kind.value = choice;
+                  who.value = '';
+                }}
+              />
+            ))}
+          </div>
+        </fieldset>
+        <Field
+          label={kind.value === 'User' ? t('users.email') : t('bindings.groupName')}
+          name="spec.subjects[0].name"
+          value={who}
+          isRequired
+          suggestions={found.data.value ?? []}
+          {...(kind.value === 'Group' && { hint: t('bindings.groupHint') })}
+        />
+        <Field label={t('roles.role')} name="spec.roleRef" value={role} isRequired suggestions={roles.data.value ?? []} />
+        <RulesOf role={roles.data.value?.includes(role.value) ? role.value : ''} />
+        <NamespaceChoice chosen={namespaces} />
+        {who.value && role.value && <p class="notice info">{t('bindings.sentence', { who: who.value, role: role.value, where })}</p>}
+      </Form>
+    </section>
+  );
+}
+
+async function suggestionsFor(kind: 'User' | 'Group', text: string, signal: AbortSignal): Promise<string[]> {
+  if (kind === 'Group') {
+    const { items } = await bodyOf(api.GET('/auth/v1/groups', { params: { query: { limit: 200 } }, signal }));
+    return items.map(({ metadata, spec }) => (spec.refConnector ? metadata.name : `local:${metadata.name}`));
+  }
+  if (text.length < 2) return [];
+  const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: text, limit: 10 } }, signal }));
+  return items.map(({ spec }) => spec.email);
+}
+
+/** A user of ours by the record, so that the binding goes with it; any other name as Kubernetes sees it. */
+async function subjectOf(kind: 'User' | 'Group', name: string): Promise<string> {
+  if (kind === 'Group') return name;
+  const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: name, limit: 10 } } }));
+  return items.find(({ spec }) => spec.email.toLowerCase() === name.toLowerCase())?.metadata.name ?? name;
+}

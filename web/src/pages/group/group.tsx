@@ -1,0 +1,187 @@
+import { useSignal } from '@preact/signals';
+import { Trash2, UserPlus } from 'lucide';
+import { useEffect } from 'preact/hooks';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { refetch, useLoad } from '../../api/load';
+import { Guarded } from '../../app/guarded';
+import type { PageProps } from '../../app/pages';
+import { may, useRights } from '../../app/rights';
+import { href, navigate } from '../../app/router';
+import { t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
+import { Field, Form } from '../../ui/form';
+import { Loaded } from '../../ui/loaded';
+import { PlainTable } from '../../ui/plain-table';
+import { Empty, Notice } from '../../ui/state';
+import { toast } from '../../ui/toast';
+
+type Open = 'add' | 'delete' | { name: string; email: string } | undefined;
+
+const rightsOf = (name: string) => ({
+  get: { verb: 'get', resource: 'groups', name },
+  patch: { verb: 'patch', resource: 'groups', name },
+  remove: { verb: 'delete', resource: 'groups', name },
+  /** Members get what the group has. */
+  members: { verb: 'impersonate', group: '', resource: 'groups', name: `local:${name}` },
+});
+
+export function Page({ params: { name = '' } }: PageProps) {
+  const rights = rightsOf(name);
+  useRights(Object.values(rights));
+  return (
+    <Guarded right={rights.get} title={name}>
+      <OneGroup name={name} />
+    </Guarded>
+  );
+}
+
+function OneGroup({ name }: { name: string }) {
+  const rights = rightsOf(name);
+  const open = useSignal<Open>(undefined);
+  const close = () => {
+    open.value = undefined;
+  };
+  const show = (what: Open) => () => {
+    open.value = what;
+  };
+  const load = useLoad(`groups/${name}`, (signal) => bodyOf(api.GET('/auth/v1/groups/{name}', { params: { path: { name } }, signal })));
+  const isUnfinished = load.data.value !== undefined && membersOf(load.data.value).some(({ email }) => email === '');
+  useEffect(() => {
+    if (!isUnfinished) return;
+    const timer = setTimeout(() => void load.reload(), 1000);
+    return () => clearTimeout(timer);
+  }, [load.data.value]);
+  const isLocal = load.data.value?.spec.refConnector === undefined;
+  const mayChange = isLocal && may(rights.patch) === true && may(rights.members) === true;
+  return (
+    <section class="page">
+      <p class="crumb">
+        <a href={href('/groups')}>{t('groups.title')}</a>
+      </p>
+      <header class="page-head">
+        <h1 tabIndex={-1}>{load.data.value?.spec.displayName || name}</h1>
+        <code>{isLocal ? `local:${name}` : name}</code>
+        <div class="buttons">
+          {mayChange && (
+            <Button kind="main" icon={UserPlus} onClick={show('add')}>
+              {t('groups.add')}
+            </Button>
+          )}
+          {may(rights.remove) && (
+            <Button kind="danger" icon={Trash2} onClick={show('delete')}>
+              {t('user.delete')}
+            </Button>
+          )}
+        </div>
+      </header>
+      {load.data.value?.spec.description && <p class="measure">{load.data.value.spec.description}</p>}
+      {!isLocal && <Notice kind="info">{t('groups.ofIssuer')}</Notice>}
+      {isLocal && may(rights.patch) === true && may(rights.members) === false && (
+        <Notice kind="info">{t('groups.mayNot', { name })}</Notice>
+      )}
+      <Loaded load={load}>
+        {(group: Schemas['Group']) =>
+          membersOf(group).length === 0 ? (
+            <Empty text={t('groups.noMembers')} />
+          ) : (
+            <PlainTable
+              label={t('groups.members')}
+              rows={membersOf(group)}
+              idOf={(member) => member.name}
+              columns={[
+                { title: t('users.email'), cell: (member) => <a href={href(`/users/${member.name}`)}>{member.email || member.name}</a> },
+                ...(mayChange
+                  ? [
+                      {
+                        title: '',
+                        cell: (member: { name: string; email: string }) => (
+                          <Button kind="quiet" onClick={show(member)}>
+                            {t('groups.remove')}
+                          </Button>
+                        ),
+                      },
+                    ]
+                  : []),
+              ]}
+            />
+          )
+        }
+      </Loaded>
+      {open.value === 'add' && <AddMember group={name} onClose={close} />}
+      {open.value === 'delete' && (
+        <Confirm
+          title={t('groups.delete', { name })}
+          onClose={close}
+          onConfirm={async () => {
+            await api.DELETE('/auth/v1/groups/{name}', { params: { path: { name } } });
+            toast('ok', t('groups.deleted', { name }));
+            navigate('/groups');
+          }}
+        >
+          <p>{t('groups.deleteWhat')}</p>
+        </Confirm>
+      )}
+      {typeof open.value === 'object' && <RemoveMember group={name} member={open.value} onClose={close} />}
+    </section>
+  );
+}
+
+/** Who is a member stands in the spec at once; the controller adds how they are called. */
+const membersOf = ({ spec, status }: Schemas['Group']): { name: string; email: string }[] =>
+  spec.refConnector
+    ? (status?.members ?? [])
+    : (spec.users ?? []).map(({ name }) => ({ name, email: status?.members?.find((member) => member.name === name)?.email ?? '' }));
+
+/** @throws Error with what stands in the way of the one name */
+function check({ items }: Schemas['GroupMembersResult']): void {
+  const failed = items.find(({ status }) => status === 'Failure');
+  if (failed) throw new Error(failed.message ?? failed.reason);
+}
+
+function RemoveMember({ group, member, onClose }: { group: string; member: { name: string; email: string }; onClose: () => void }) {
+  async function remove(): Promise<void> {
+    const parameters = { params: { path: { name: group } }, body: { names: [member.name] } };
+    check(await bodyOf(api.DELETE('/auth/v1/groups/{name}/members', parameters)));
+    await refetch('groups');
+    onClose();
+  }
+  return (
+    <Confirm title={t('groups.removeOf', { name: member.email || member.name })} onConfirm={remove} onClose={onClose}>
+      <p>{t('groups.removeWhat')}</p>
+    </Confirm>
+  );
+}
+
+function AddMember({ group, onClose }: { group: string; onClose: () => void }) {
+  const email = useSignal('');
+  const found = useLoad(`users/find/${email.value}`, (signal) =>
+    email.value.length < 2
+      ? Promise.resolve([])
+      : bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } }, signal })).then(({ items }) => items),
+  );
+  async function add(): Promise<void> {
+    const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } } }));
+    const user = items.find(({ spec }) => spec.email.toLowerCase() === email.value.trim().toLowerCase());
+    if (user === undefined) throw new Error(t('groups.noSuchUser'));
+    const parameters = { params: { path: { name: group } }, body: { names: [user.metadata.name] } };
+    check(await bodyOf(api.POST('/auth/v1/groups/{name}/members', parameters)));
+    await refetch('groups');
+    toast('ok', t('groups.added', { name: user.spec.email }));
+    onClose();
+  }
+  return (
+    <Dialog title={t('groups.add')} onClose={onClose}>
+      <Form action={t('groups.add')} onSubmit={add} onCancel={onClose}>
+        <Field
+          label={t('users.email')}
+          name="names[0]"
+          value={email}
+          isRequired
+          suggestions={found.data.value?.map(({ spec }) => spec.email) ?? []}
+        />
+      </Form>
+    </Dialog>
+  );
+}
