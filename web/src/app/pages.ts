@@ -1,4 +1,16 @@
-import { House, type IconNode, UserRound } from 'lucide';
+import {
+  House,
+  type IconNode,
+  Info,
+  KeyRound,
+  Link2,
+  MonitorSmartphone,
+  Puzzle,
+  ShieldQuestionMark,
+  SquareTerminal,
+  UserRound,
+  UsersRound,
+} from 'lucide';
 import type { ComponentType } from 'preact';
 import type { Key } from '../text/text';
 import { match } from './router';
@@ -18,6 +30,18 @@ const routes: readonly Route[] = [
   { pattern: '/users', title: 'users.title', load: () => import('../pages/users/users') },
   { pattern: '/users/new', title: 'users.new', load: () => import('../pages/user-new/user-new') },
   { pattern: '/users/:name/:tab?', title: 'users.title', load: () => import('../pages/user/user') },
+  { pattern: '/groups', title: 'groups.title', load: () => import('../pages/groups/groups') },
+  { pattern: '/groups/:name', title: 'groups.title', load: () => import('../pages/group/group') },
+  { pattern: '/bindings', title: 'bindings.title', load: () => import('../pages/bindings/bindings') },
+  { pattern: '/bindings/new', title: 'bindings.new', load: () => import('../pages/bindings/binding-new') },
+  { pattern: '/bindings/:name', title: 'bindings.title', load: () => import('../pages/bindings/binding') },
+  { pattern: '/access', title: 'access.title', load: () => import('../pages/access/access') },
+  { pattern: '/sessions', title: 'sessions.title', load: () => import('../pages/sessions/sessions') },
+  { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
+  { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
+  // What is below /plugins belongs to the service.
+  { pattern: '/extensions', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
+  { pattern: '/about', title: 'about.title', load: () => import('../pages/about/about') },
 ];
 
 export function routeOf(path: string): { route: Route; params: Record<string, string> } | undefined {
@@ -36,7 +60,30 @@ export interface MenuEntry {
 
 export const menu: readonly { label?: Key; entries: readonly MenuEntry[] }[] = [
   { entries: [{ to: '/', label: 'overview.title', icon: House }] },
-  { label: 'menu.people', entries: [{ to: '/users', label: 'users.title', icon: UserRound }] },
+  {
+    label: 'menu.people',
+    entries: [
+      { to: '/users', label: 'users.title', icon: UserRound },
+      { to: '/groups', label: 'groups.title', icon: UsersRound },
+      { to: '/bindings', label: 'bindings.title', icon: Link2 },
+    ],
+  },
+  {
+    label: 'menu.access',
+    entries: [
+      { to: '/access', label: 'access.title', icon: ShieldQuestionMark },
+      { to: '/sessions', label: 'sessions.title', icon: MonitorSmartphone },
+      { to: '/tokens', label: 'tokens.title', icon: KeyRound },
+      { to: '/kubeconfig', label: 'kubeconfig.title', icon: SquareTerminal },
+    ],
+  },
+  {
+    label: 'menu.console',
+    entries: [
+      { to: '/extensions', label: 'plugins.title', icon: Puzzle },
+      { to: '/about', label: 'about.title', icon: Info },
+    ],
+  },
 ];
 
 /** Whether a path is the page of an entry, or below it. */

@@ -67,6 +67,8 @@ function dateFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 export const dateTime = (time: string | number): string => dateFormat({ dateStyle: 'medium', timeStyle: 'short' }).format(new Date(time));
 
+export const dateOnly = (time: string | number): string => dateFormat({ dateStyle: 'medium' }).format(new Date(time));
+
 export const count = (value: number): string => new Intl.NumberFormat(language.value).format(value);
 
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [

@@ -1,11 +1,32 @@
+import { useSignal } from '@preact/signals';
+import { KeyRound } from 'lucide';
+import { api, bodyOf } from '../../api/client';
+import { useLoad } from '../../api/load';
+import { OwnPassword } from '../../app/own-password';
+import { may, useRights } from '../../app/rights';
+import { href } from '../../app/router';
 import { person } from '../../app/session';
-import { dateTime, t } from '../../text/text';
+import { count, dateTime, t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
 import { Facts } from '../../ui/facts';
+import { Loaded } from '../../ui/loaded';
+import { phaseName } from '../../ui/phase';
+import { toast } from '../../ui/toast';
+import { phases } from '../users/query';
+
+const listRight = { verb: 'list', resource: 'users' };
 
 export function Page() {
+  useRights([listRight]);
+  const isOpen = useSignal(false);
   const who = person.value;
   if (!who) return null;
   const { ext } = who;
+  const isLocal = ext.user !== undefined && ['', 'local'].includes(ext.connector_id ?? '');
+  const close = () => {
+    isOpen.value = false;
+  };
   return (
     <section class="page">
       <header class="page-head">
@@ -23,8 +44,93 @@ export function Page() {
               [t('overview.until'), ext.expires_at && dateTime(ext.expires_at)],
             ]}
           />
+          {isLocal && (
+            <div class="buttons">
+              <Button
+                icon={KeyRound}
+                onClick={() => {
+                  isOpen.value = true;
+                }}
+              >
+                {t('password.change')}
+              </Button>
+            </div>
+          )}
         </section>
+        {ext.user && <OwnRoles />}
+        {may(listRight) && <Counts />}
       </div>
+      {isOpen.value && (
+        <Dialog title={t('password.change')} onClose={close}>
+          <OwnPassword
+            onCancel={close}
+            onDone={() => {
+              close();
+              toast('ok', t('password.changed'));
+            }}
+          />
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+/** What bindings give to the caller, by place. */
+function OwnRoles() {
+  const load = useLoad('roles/own', (signal) => bodyOf(api.GET('/auth/v1/usersroles', { signal })));
+  return (
+    <section class="card" aria-labelledby="roles-title">
+      <h2 id="roles-title">{t('overview.roles')}</h2>
+      <Loaded load={load}>
+        {({ items }) => {
+          const places = Map.groupBy(items, ({ namespace }) => namespace);
+          return items.length === 0 ? (
+            <>
+              <p>{t('overview.noRoles')}</p>
+              <p>
+                <a href={href('/access')}>{t('state.myAccess')}</a>
+              </p>
+            </>
+          ) : (
+            <Facts
+              of={[...places].map(([namespace, roles]) => [
+                namespace || t('roles.everywhere'),
+                [...new Set(roles.map(({ role }) => role))].join(', '),
+              ])}
+            />
+          );
+        }}
+      </Loaded>
+    </section>
+  );
+}
+
+/** How many users are in which state. */
+function Counts() {
+  const load = useLoad('users/counts', (signal) =>
+    Promise.all(
+      phases.map(async (phase) => {
+        const query = { filterBy: [`phase,${phase}`], limit: 1, page: 1 };
+        const { total } = await bodyOf(api.GET('/auth/v2/users', { params: { query }, signal }));
+        return { phase, total };
+      }),
+    ),
+  );
+  return (
+    <section class="card" aria-labelledby="counts-title">
+      <h2 id="counts-title">{t('users.title')}</h2>
+      <Loaded load={load}>
+        {(counts) => (
+          <Facts
+            of={counts.map(({ phase, total }) => [
+              phaseName(phase),
+              <a key={phase} href={href(`/users?phase=${phase}`)}>
+                {count(total)}
+              </a>,
+            ])}
+          />
+        )}
+      </Loaded>
     </section>
   );
 }

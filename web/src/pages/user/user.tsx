@@ -2,13 +2,15 @@ import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
-import { useRights } from '../../app/rights';
+import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { person } from '../../app/session';
 import { t } from '../../text/text';
 import { PhaseOf } from '../../ui/phase';
 import { Failure, Notice, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
+import { SessionList } from '../sessions/session-list';
+import { TokenList } from '../tokens/token-list';
 import { UserActions } from './actions';
 import { Profile } from './profile';
 import { Roles } from './roles';
@@ -22,13 +24,16 @@ const rightsOf = (name: string) => [
 ];
 
 export function Page({ params: { name = '', tab = 'profile' } }: PageProps) {
-  useRights(rightsOf(name));
+  useRights([...rightsOf(name), ...Object.values(sessionRights), ...Object.values(tokenRights)]);
   return (
     <Guarded right={{ verb: 'get', resource: 'users', name }} isSelf={isSelf(name)} title={t('users.title')}>
       <OneUser name={name} tab={tab} />
     </Guarded>
   );
 }
+
+const sessionRights = { list: { verb: 'list', resource: 'sessions' }, remove: { verb: 'delete', resource: 'sessions' } };
+const tokenRights = { list: { verb: 'list', resource: 'accesstokens' }, remove: { verb: 'delete', resource: 'accesstokens' } };
 
 const isSelf = (name: string) => person.value?.ext.user === name;
 
@@ -48,6 +53,8 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
   const tabs = [
     { id: 'profile', label: t('user.profile') },
     { id: 'roles', label: t('user.roles') },
+    { id: 'sessions', label: t('sessions.title') },
+    { id: 'tokens', label: t('tokens.title') },
   ];
   return (
     <section class="page">
@@ -67,6 +74,16 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
         to={(id) => `/users/${name}${id === 'profile' ? '' : `/${id}`}`}
       />
       {tab === 'profile' && <Profile user={user} />}
+      {tab === 'sessions' && (
+        <Guarded right={sessionRights.list} isSelf={isSelf(name)}>
+          <SessionList user={name} mayEnd={isSelf(name) || may(sessionRights.remove) === true} />
+        </Guarded>
+      )}
+      {tab === 'tokens' && (
+        <Guarded right={tokenRights.list} isSelf={isSelf(name)}>
+          <TokenList user={name} mayRevoke={isSelf(name) || may(tokenRights.remove) === true} />
+        </Guarded>
+      )}
       {tab === 'roles' && (
         <Guarded right={{ verb: 'get', resource: 'users', subresource: 'roles', name }} isSelf={isSelf(name)}>
           <Roles user={user} />

@@ -1,0 +1,96 @@
+import { useSignal } from '@preact/signals';
+import { Download } from 'lucide';
+import { api, base, bodyOf, type Schemas } from '../../api/client';
+import { useLoad } from '../../api/load';
+import { problemOf } from '../../api/problem';
+import { may, useRights } from '../../app/rights';
+import { person } from '../../app/session';
+import { dateTime, t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Copy } from '../../ui/copy';
+import { Field, Form } from '../../ui/form';
+import { Loaded } from '../../ui/loaded';
+import { Notice } from '../../ui/state';
+
+async function kubeconfig(signal: AbortSignal): Promise<string> {
+  const response = await fetch(new URL('auth/v1/kubeconfig', base), { signal });
+  if (!response.ok) throw await problemOf(response);
+  return response.text();
+}
+
+/** Kept by the browser as a file, without a request: the text is here already. */
+function download(text: string, name: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/yaml' }));
+  Object.assign(document.createElement('a'), { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+export function Page() {
+  const load = useLoad('kubeconfig', kubeconfig);
+  return (
+    <section class="page">
+      <header class="page-head">
+        <h1 tabIndex={-1}>{t('kubeconfig.title')}</h1>
+      </header>
+      <p class="muted measure">{t('kubeconfig.what')}</p>
+      <Loaded load={load}>
+        {(text) => (
+          <>
+            <Copy text={'kubectl --kubeconfig kubeconfig.yaml get pods'} label="kubectl" />
+            <Copy text={text} label={t('kubeconfig.title')} />
+            <div class="buttons">
+              <Button kind="main" icon={Download} onClick={() => download(text, 'kubeconfig.yaml')}>
+                {t('kubeconfig.download')}
+              </Button>
+            </div>
+          </>
+        )}
+      </Loaded>
+      <Certificate />
+    </section>
+  );
+}
+
+const hours = [1, 4, 8, 24];
+
+/** For programs that cannot log in. It cannot be taken back, so it is short. */
+function Certificate() {
+  const name = person.value?.ext.user ?? '';
+  const right = { verb: 'create', resource: 'users', subresource: 'authorize', name };
+  useRights(name ? [right] : []);
+  const length = useSignal('1');
+  const made = useSignal<Schemas['UserCertificate'] | undefined>(undefined);
+  if (!name || may(right) !== true) return null;
+  async function create(): Promise<void> {
+    const spec = { expirationSeconds: Number(length.value) * 3600 };
+    made.value = (await bodyOf(api.POST('/auth/v1/authorize', { body: { spec } }))) as Schemas['UserCertificate'];
+  }
+  const { value } = made;
+  return (
+    <section class="card" aria-labelledby="certificate-title">
+      <h2 id="certificate-title">{t('certificate.title')}</h2>
+      <Notice kind="warn">{t('certificate.what')}</Notice>
+      {value === undefined ? (
+        <Form action={t('certificate.create')} onSubmit={create}>
+          <Field label={t('certificate.hours')} name="spec.expirationSeconds" value={length}>
+            {hours.map((count) => (
+              <option key={count} value={count}>
+                {t('certificate.for', { count })}
+              </option>
+            ))}
+          </Field>
+        </Form>
+      ) : (
+        <>
+          <p>{t('certificate.made', { until: dateTime(value.status.notAfter) })}</p>
+          <Copy text={value.status.kubeconfig} label={t('kubeconfig.title')} />
+          <div class="buttons">
+            <Button icon={Download} onClick={() => download(value.status.kubeconfig, 'kubeconfig-certificate.yaml')}>
+              {t('kubeconfig.download')}
+            </Button>
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
