@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { z } from 'zod';
+
+const texts = (language: string) =>
+  z
+    .record(z.string(), z.string())
+    .parse(JSON.parse(readFileSync(new URL(`../../../web/src/text/${language}.json`, import.meta.url), 'utf8')));
+
+const placeholders = (text: string) => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name).sort();
+
+describe('the texts of the console', () => {
+  const english = texts('en');
+
+  for (const language of ['de', 'zh']) {
+    it(`are all there in ${language}, with the same values in them`, () => {
+      const plurals = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+      const wanted = Object.keys(english).filter((key) => !key.endsWith('_one') || plurals.includes('one'));
+      const translated = texts(language);
+
+      expect(Object.keys(translated)).to.have.members(wanted);
+      for (const key of wanted) {
+        expect(translated[key], key).not.to.equal('');
+        // "One user" needs no number.
+        if (!key.endsWith('_one')) expect(placeholders(translated[key] ?? ''), key).to.deep.equal(placeholders(english[key] ?? ''));
+      }
+    });
+  }
+});
