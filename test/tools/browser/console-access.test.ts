@@ -1,0 +1,162 @@
+/** Groups, bindings, and what people do about their own access. */
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { startChromium, Visitor } from './chromium.ts';
+import { Demo, press } from './demo.ts';
+
+describe('access on the console', () => {
+  let browser: Browser;
+  let demo: Demo;
+  let visitor: Visitor;
+  let page: Page;
+
+  before(async () => {
+    browser = await startChromium();
+    demo = await Demo.start('--users', '10');
+    visitor = new Visitor(await browser.newContext());
+    page = await visitor.openTab();
+    await demo.logIn(page, 'admin', '/groups');
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+
+  const dialog = () => page.getByRole('dialog');
+  const asked = async (role: string, path: string): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${demo.person(role).token}` };
+    return (await fetch(`${demo.url}${path}`, { headers })).json();
+  };
+
+  it('makes a group, and gives it a member', async () => {
+    await press(page, 'New group');
+    await dialog().getByLabel('Name', { exact: true }).fill('night-shift');
+    await dialog().getByLabel('Display name').fill('Night shift');
+    await dialog().getByRole('button', { name: 'Create the group' }).click();
+    await page.getByRole('heading', { name: 'Night shift' }).waitFor();
+    await page.getByText('The group has no members.').waitFor();
+    await press(page, 'Add a member');
+    await dialog().getByLabel('E-mail').fill('nobody@example.com');
+    await dialog().getByRole('button', { name: 'Add a member' }).click();
+    await page.getByRole('link', { name: 'nobody@example.com' }).waitFor();
+
+    const group = (await asked('admin', '/auth/v1/groups/night-shift')) as { spec: { users: object[] } };
+    expect(group.spec.users).to.have.lengthOf(1);
+  });
+
+  it('binds a role to the group in one namespace, and its member may then do it', async () => {
+    await page.goto(`${demo.url}/bindings`);
+    await page.getByRole('link', { name: 'New binding' }).click();
+    await page.getByLabel('A group').check();
+    await page.getByLabel('Group', { exact: true }).fill('local:night-shift');
+    await page.getByLabel('Role', { exact: true }).fill('view');
+    await page.locator('.rules').waitFor();
+    await page.getByLabel('default', { exact: true }).check();
+    await page.getByText('local:night-shift gets view: default.').waitFor();
+    await press(page, 'Create the binding');
+    await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
+
+    expect(await page.locator('.facts').textContent()).to.contain('default');
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'nobody', '/access');
+    await tab.getByRole('combobox', { name: 'Namespace' }).fill('default');
+    await press(tab, 'Ask the cluster');
+    await tab.getByText('Yes, nobody@example.com may.').waitFor();
+    await tab.getByLabel('Do what').selectOption('delete');
+    await press(tab, 'Ask the cluster');
+    await tab.getByText('No, nobody@example.com may not.').waitFor();
+
+    expect(other.complaints).to.deep.equal([]);
+    await other.leave();
+  });
+
+  it('deletes a binding at once, and makes it again on Undo', async () => {
+    await press(page, 'Delete');
+    await page.getByText('The binding is deleted.').waitFor();
+    await press(page, 'Undo');
+    await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
+  });
+
+  it('makes an access token that is shown once, and works until it is revoked', async () => {
+    await page.goto(`${demo.url}/tokens`);
+    await press(page, 'New token');
+    await dialog().getByLabel('Description').fill('Backup');
+    await dialog().getByRole('button', { name: 'Make the token' }).click();
+    const token = await dialog().locator('pre').textContent();
+    expect(token).to.match(/^cat_/);
+    const status = async () => (await fetch(`${demo.url}/api/v2/token/info`, { headers: { authorization: `Bearer ${token}` } })).status;
+    expect(await status()).to.equal(200);
+    await dialog().getByRole('button', { name: 'Done' }).click();
+    await page
+      .getByRole('row', { name: /Backup/ })
+      .getByRole('button', { name: 'Revoke' })
+      .click();
+    await dialog().getByRole('button', { name: 'Revoke Backup' }).click();
+    await page.getByText('The token is revoked.').waitFor();
+    expect(await status()).to.equal(401);
+  });
+
+  it('ends another session of the same user', async () => {
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'admin');
+    await page.goto(`${demo.url}/sessions`);
+    await page.getByText('This device').waitFor();
+    await press(page, 'End');
+    await dialog().getByRole('button', { name: 'End this session' }).click();
+    await page.getByText('The session is ended.').waitFor();
+    await tab.getByRole('link', { name: 'Users' }).click();
+    await tab.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await other.leave();
+  });
+
+  it('gives a kubeconfig without a secret', async () => {
+    await page.goto(`${demo.url}/kubeconfig`);
+    const text = await page.locator('pre').nth(1).textContent();
+    const saved = page.waitForEvent('download');
+    await press(page, 'Download');
+
+    expect(text).to.contain('exec:').and.not.to.contain('token:');
+    expect((await saved).suggestedFilename()).to.equal('kubeconfig.yaml');
+  });
+
+  it('speaks German and Chinese, and keeps the choice', async () => {
+    await page.goto(`${demo.url}/users`);
+    await press(page, 'Language');
+    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { name: 'Benutzer' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Benutzer' }).waitFor();
+    expect(await page.evaluate('document.documentElement.lang')).to.equal('de');
+    await press(page, 'Sprache');
+    await page.getByRole('menuitemradio', { name: '中文' }).click();
+    await page.getByRole('heading', { name: '用户' }).waitFor();
+    await press(page, '语言');
+    await page.getByRole('menuitemradio', { name: 'English' }).click();
+    await page.getByRole('heading', { name: 'Users' }).waitFor();
+  });
+
+  it('asks for a new password, and for nothing else, where one is due', async () => {
+    const tab = await (await browser.newContext()).newPage();
+    await demo.logIn(tab, 'viewer');
+    await tab.route(/token\/info$/, async (route) => {
+      const answer = await route.fetch();
+      const info = (await answer.json()) as { ext: object };
+      await route.fulfill({ response: answer, json: { ...info, ext: { ...info.ext, must_change_password: true } } });
+    });
+    await tab.goto(`${demo.url}/users`);
+    await tab.getByRole('heading', { name: 'Choose a new password' }).waitFor();
+    expect(await tab.getByRole('link').count()).to.equal(0);
+    await tab.getByLabel('Present password').fill('not the present one');
+    await tab.getByLabel('New password').fill('another long passphrase');
+    await press(tab, 'Change password');
+    await tab.locator('.wrong').waitFor();
+    await tab.getByLabel('Present password').fill(demo.person('viewer').password);
+    await tab.unrouteAll();
+    await press(tab, 'Change password');
+    await tab.getByRole('heading', { name: 'Users' }).waitFor();
+    await tab.context().close();
+  });
+});

@@ -1,0 +1,80 @@
+/** A slow and a failing service, as a person meets it. */
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { barriers } from './axe.ts';
+import { startChromium } from './chromium.ts';
+import { Demo, press } from './demo.ts';
+
+describe('the console before a service in trouble', () => {
+  let browser: Browser;
+  let demo: Demo;
+  let page: Page;
+  const list = /\/auth\/v2\/users\?(?!.*watch)/;
+  const failure = (code: number, reason: string, message: string) => ({
+    status: code,
+    contentType: 'application/json',
+    headers: { 'X-Request-Id': 'request-1' },
+    body: JSON.stringify({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      reason,
+      code,
+      details: { retryAfterSeconds: 2 },
+    }),
+  });
+
+  before(async () => {
+    browser = await startChromium();
+    demo = await Demo.start('--users', '5');
+    page = await (await browser.newContext()).newPage();
+    await demo.logIn(page, 'manager');
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+  afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
+
+  it('says what failed with the number of the request, counts down, and tries again', async () => {
+    await page.route(list, (route) => route.fulfill(failure(503, 'ServiceUnavailable', 'kubernetes is out of reach')));
+    await page.goto(`${demo.url}/users`);
+    await page.getByText('kubernetes is out of reach').waitFor();
+
+    expect(await page.getByRole('alert').textContent()).to.contain('request-1');
+    expect(await page.getByRole('button', { name: /Try again in \d s/ }).getAttribute('aria-disabled')).to.equal('true');
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.unrouteAll();
+    await press(page, 'Try again');
+    await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
+  });
+
+  it('shows grey lines while it waits, and then the rows', async () => {
+    await page.route(list, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await route.continue();
+    });
+    await page.goto(`${demo.url}/users`);
+    await page.locator('.skeleton div').first().waitFor();
+
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
+  });
+
+  it('keeps a form whose write met another one, and says so', async () => {
+    await page.goto(`${demo.url}/users?q=jane`);
+    await page.getByRole('link', { name: 'Jane Doe' }).click();
+    await press(page, 'Edit');
+    const name = page.getByRole('dialog').getByLabel('Name', { exact: true });
+    await name.fill('Jane Later');
+    const headers = { authorization: `Bearer ${demo.person('manager').token}`, 'content-type': 'application/json' };
+    const address = page.url().replace('/users/', '/auth/v1/users/');
+    expect((await fetch(address, { method: 'PATCH', headers, body: '{"spec":{"username":"Jane Sooner"}}' })).status).to.equal(200);
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+
+    expect(await name.inputValue()).to.equal('Jane Later');
+  });
+});
