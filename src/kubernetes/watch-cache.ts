@@ -3,8 +3,9 @@ import { abortable } from './abortable.ts';
 import type { Page, Selection, WatchEvent } from './list-watch.ts';
 import type { KubernetesObject } from './resource.ts';
 import { compareResourceVersions } from './resource-version.ts';
+import { Slices } from './slices.ts';
 import { until } from './until.ts';
-import { WatchLoop, type WatchLoopParts } from './watch-loop.ts';
+import { TooManyObjects, WatchLoop, type WatchLoopParts } from './watch-loop.ts';
 
 /** What every watch cache of a service shares. */
 export interface WatchCacheParts extends WatchLoopParts {
@@ -17,6 +18,8 @@ export interface WatchCacheOptions<Row> extends Selection {
   /** What is kept of an object, undefined for nothing. Called once per change; the object is not held. */
   keep(object: KubernetesObject): Row | undefined;
   pageSize?: number;
+  /** With more, the list fails, and is tried again each minute. Default: no bound. */
+  maxObjects?: number;
 }
 
 /** One row that came, changed or went. */
@@ -134,8 +137,8 @@ export class WatchCache<Row> {
   }
 
   /**
-   * Tells of every row that comes, changes or goes, after the fact; also of the first list, and, after a gap, of the differences. A
-   * row of an object that has not changed stays the same object.
+   * Tells of every row that comes, changes or goes, after the fact; also of the first list, before it counts as complete, and, after a
+   * gap, of the differences. A row of an object that has not changed stays the same object.
    *
    * @returns a function that ends it
    */
@@ -193,7 +196,7 @@ export class WatchCache<Row> {
     return (compareResourceVersions(this.#resourceVersion, resourceVersion) ?? -1) >= 0;
   }
 
-  #list(): { add(page: Page): void; all(resourceVersion: string): void } {
+  #list(): { add(page: Page): void; all(resourceVersion: string): Promise<void> } {
     const entries = new Map<string, Entry<Row>>();
     return {
       add: ({ objects }) => {
@@ -202,9 +205,23 @@ export class WatchCache<Row> {
           const entry = this.#entryOf(key, object);
           if (entry !== undefined) entries.set(key, entry);
         }
+        this.#requireRoom(entries.size);
       },
-      all: (resourceVersion) => this.#replace(entries, resourceVersion),
+      all: async (resourceVersion) => {
+        if (!this.#isSynced) await this.#fill(entries);
+        this.#replace(entries, resourceVersion);
+      },
     };
+  }
+
+  /** In slices: told at once, a first list of 100,000 objects would keep the event loop for a quarter of a second. */
+  async #fill(entries: Map<string, Entry<Row>>): Promise<void> {
+    const slices = new Slices();
+    for (const [key, entry] of entries) {
+      const turn = slices.end();
+      if (turn !== undefined) await turn;
+      this.#put(key, entry);
+    }
   }
 
   #replace(entries: Map<string, Entry<Row>>, resourceVersion: string): void {
@@ -224,11 +241,23 @@ export class WatchCache<Row> {
       const key = this.#keyOf(event.object);
       const old = this.#entries.get(key);
       const entry = event.type === 'DELETED' ? undefined : this.#entryOf(key, event.object);
-      if (entry === undefined) this.#entries.delete(key);
-      else this.#entries.set(key, entry);
-      if (entry !== old) this.#tell(key, old, entry);
+      if (entry !== undefined) this.#put(key, entry);
+      else if (this.#entries.delete(key)) this.#tell(key, old, undefined);
+      this.#requireRoom(this.#entries.size);
     }
     this.#look();
+  }
+
+  #put(key: string, entry: Entry<Row>): void {
+    const old = this.#entries.get(key);
+    this.#entries.set(key, entry);
+    if (entry !== old) this.#tell(key, old, entry);
+  }
+
+  /** @throws TooManyObjects */
+  #requireRoom(size: number): void {
+    const { maxObjects = Number.POSITIVE_INFINITY } = this.#options;
+    if (size > maxObjects) throw new TooManyObjects(maxObjects);
   }
 
   #keyOf({ metadata: { namespace, name } }: KubernetesObject): string {

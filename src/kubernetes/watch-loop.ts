@@ -29,6 +29,15 @@ const staleAfterMs = 35_000;
 /** A watch that ended sooner is a failure: begun again at once, it would turn in circles. */
 const shortestWatchMs = 500;
 
+/** There are more objects than are followed. */
+export class TooManyObjects extends Error {
+  override readonly name = 'TooManyObjects';
+
+  constructor(max: number) {
+    super(`there are more than ${max} objects`);
+  }
+}
+
 export interface WatchLoopParts {
   client: ServiceClient;
   log: Logger;
@@ -43,7 +52,7 @@ export interface WatchLoopParts {
 
 /** Takes what the loop hears. A list counts as a whole, once `all` has been called. */
 interface WatchSink {
-  list(): { add(page: Page): void; all(resourceVersion: string): void };
+  list(): { add(page: Page): void; all(resourceVersion: string): Promise<void> };
   event(event: WatchEvent): void;
   /** Called after every failure. */
   failed(): void;
@@ -157,7 +166,7 @@ export class WatchLoop {
       list.add(page);
     }
     if (version === undefined) return;
-    list.all(version);
+    await list.all(version);
     this.#version = version;
   }
 
@@ -223,7 +232,8 @@ export class WatchLoop {
     this.#restarts += 1;
     const { minPauseMs, maxPauseMs } = this.#times;
     const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** (this.#failures - 1)) * (0.5 + this.#random() / 2);
-    const askedForMs = Math.min(upstreamErrorOf(error)?.retryAfterMs ?? 0, maxRetryAfterMs);
+    const askedForMs =
+      error instanceof TooManyObjects ? maxRetryAfterMs : Math.min(upstreamErrorOf(error)?.retryAfterMs ?? 0, maxRetryAfterMs);
     await this.#pause(Math.max(pauseMs, askedForMs), signal);
   }
 }
@@ -232,9 +242,10 @@ const pauseFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, u
 
 /**
  * The version is no longer known (410), or not yet (a restored API server, or one behind its siblings), or the whole resource is gone
- * (404), and what comes back under its name is something new.
+ * (404), and what comes back under its name is something new. Or there were too many objects, and fewer are seen by a list alone.
  */
 function isToBeListed(failure: unknown): boolean {
+  if (failure instanceof TooManyObjects) return true;
   const error = upstreamErrorOf(failure);
   return error !== undefined && ([404, 410].includes(error.status.code) || error.hasCause('ResourceVersionTooLarge'));
 }

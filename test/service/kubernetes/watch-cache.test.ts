@@ -67,6 +67,49 @@ describe('a watch cache', () => {
     expect(t.cache.revision).to.equal(5);
   });
 
+  it('tells of a long first list in slices, and counts it as complete after the last', async () => {
+    for (let index = 0; index < 40; index += 1) t.resource.put(`n${index}`, 'x');
+    t.create();
+    const turns: number[] = [];
+    let turn = 0;
+    const counting = setInterval(() => {
+      turn += 1;
+    }, 0);
+    t.cache.onChange(() => {
+      expect(t.cache.isSynced).to.equal(false);
+      turns.push(turn);
+      const until = performance.now() + 2;
+      while (performance.now() < until);
+    });
+    t.cache.start();
+    await t.cache.whenSynced();
+    clearInterval(counting);
+
+    expect(turns).to.have.length(43);
+    expect(new Set(turns).size).to.be.greaterThan(4);
+  });
+
+  it('shows nothing where there are more objects than it may follow, and tries again each minute', async () => {
+    const pauses: number[] = [];
+    const parts = {
+      pause: async (ms: number) => {
+        if (pauses.push(ms) === 1) for (const name of ['a', 'b']) t.resource.remove(name);
+        else t.resource.remove('d');
+      },
+    };
+    await t.begin({ options: { maxObjects: 2 }, parts });
+
+    expect(pauses).to.deep.equal([60_000]);
+    expect(t.rows()).to.deep.equal({ c: '3' });
+    t.resource.put('d', '4');
+    t.resource.put('e', '5');
+    await until(() => pauses.length > 1);
+    await until(() => t.cache.get('d') === undefined);
+
+    expect(t.rows()).to.deep.equal({ c: '3', e: '5' });
+    expect(pauses).to.deep.equal([60_000, 60_000]);
+  });
+
   it('goes on when one object or a listener cannot be coped with', async () => {
     const keep = ({ data }: KubernetesObject) => {
       if (data === 'poison') throw new Error('cannot');
