@@ -9,12 +9,15 @@ import { listAnswer } from '../collection/schema.ts';
 import type { Check } from '../http/health.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
+import { AllowedNamespaces } from './allowed-namespaces.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './namespace-row.ts';
 import { namespaceList, namespacesQuery } from './namespaces-schema.ts';
 import { NamespacesService } from './namespaces-service.ts';
 
 /** The feature: its one operation, and what it watches. */
 export interface Namespaces {
+  /** For what is shown by namespaces. @throws StatusError 429, 503, 504, and what the API server refuses a review with */
+  allowed: Pick<AllowedNamespaces, 'of'>;
   operations: Operation[];
   checks: Check[];
   start(): void;
@@ -29,9 +32,16 @@ export function createNamespaces(services: Services): Namespaces {
     row: namespaceRow,
     properties: namespaceProperties,
   });
-  const service = new NamespacesService({ ...services, namespaces: namespaces.cache, lister: namespaces.lister });
+  const allowed = new AllowedNamespaces({ ...services, namespaces: namespaces.cache });
+  const service = new NamespacesService({ ...services, lister: namespaces.lister, allowed });
   return {
-    operations: [listNamespaces(service)],
+    allowed: {
+      async of(question, caller, signal) {
+        await namespaces.lister.whenUsable(signal);
+        return allowed.of(question, caller, signal);
+      },
+    },
+    operations: services.config.features.namespaces ? [listNamespaces(service)] : [],
     checks: [namespaces.check],
     start: () => namespaces.start(),
     stop: () => namespaces.stop(),
