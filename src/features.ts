@@ -21,6 +21,7 @@ import { AccessReviews } from './kubernetes/access.ts';
 import { ApiServer } from './kubernetes/api-server.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
+import { createLists } from './lists/lists.ts';
 import { createLogin } from './login/login.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createPlugins, type PluginSurroundings, watchConsolePlugins } from './plugins/plugins.ts';
@@ -94,6 +95,8 @@ export function createFeatures(options: FeaturesOptions): Features {
     endAccessTokens: accessTokens?.endAll,
   });
   const { console, plugins } = createConsoles(base, options);
+  const namespaces = followsNamespaces(config) ? createNamespaces(base.services) : undefined;
+  const lists = createLists(base.services, { allowed: namespaces?.allowed, again: (ctx) => authenticator.again(ctx) });
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
@@ -107,7 +110,8 @@ export function createFeatures(options: FeaturesOptions): Features {
     accessTokens ?? {},
     createKubeconfig({ ...base, issuerURL: issuerOf(config) }),
     createAccess({ access, apiServer, ...(config.features.explain && { rbac }) }),
-    config.features.namespaces ? createNamespaces(base) : {},
+    namespaces ?? {},
+    lists,
     identity ?? {},
     config.features.kubernetesProxy ? createProxy({ ...base, authenticator }) : {},
     plugins,
@@ -141,7 +145,7 @@ function createServices({ connection, writeAudit = () => undefined, ...options }
   const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const events = config.audit.kubernetesEvents ? new UserEvents({ ...options, client }) : undefined;
-  const keepsRules = config.features.namespaces || config.features.explain;
+  const keepsRules = followsNamespaces(config) || config.features.explain;
   const services: Services = {
     config,
     basePath: basePathOf(config),
@@ -259,6 +263,9 @@ function createConsoles(base: Base, { environment, pluginSurroundings }: Feature
   });
   return { console, plugins };
 }
+
+/** Whether it is known in which namespaces a caller may do something. */
+const followsNamespaces = ({ features, lists }: Config): boolean => features.namespaces || lists.resources.length > 0;
 
 /** Of what watches something and is no feature by itself. */
 const lifeOf = (watch: { start(): void; stop(): Promise<void> }): Feature => ({ start: () => watch.start(), stop: () => watch.stop() });

@@ -23,6 +23,10 @@ export interface CollectionOptions<Row> {
   /** Left out: all namespaces, or a resource without namespaces. */
   namespace?: string;
   isMetadataOnly?: boolean;
+  /** With more, the list fails. Default: no bound. */
+  maxObjects?: number;
+  /** Of what is answered, where that is not the resource itself. */
+  answer?: { apiVersion: string; extra: object };
   /** Name of the watch, of the check and in metrics; default: the resource. */
   name?: string;
 }
@@ -45,14 +49,15 @@ export interface Collection<Row extends ListRow> {
 /** Follows a resource. Who may see and delete what is asked by the room that it belongs to. */
 export function collection<Row extends ListRow>(services: CollectionServices, options: CollectionOptions<Row>): Collection<Row> {
   const { client, log, metrics, keyRing, now, access } = services;
-  const { resource, kind, row, properties, name = resource.resource, ...selection } = options;
+  const { resource, kind, row, properties, answer, name = resource.resource, ...selection } = options;
   // By the machine's own clock: a test that puts `clock` forward does not make the API server silent.
   const cache = new WatchCache<Row>({ client, log, metrics }, { ...selection, name, type: resource, keep: row });
   const lister = new Lister({
     cache,
     name,
     properties,
-    apiVersion: apiVersionOf(resource),
+    apiVersion: answer?.apiVersion ?? apiVersionOf(resource),
+    extra: answer?.extra,
     listKind: `${kind}List`,
     seal: keyRing.sealFor('continue'),
     keysSettled: () => keyRing.settled(),
@@ -83,11 +88,11 @@ export function collection<Row extends ListRow>(services: CollectionServices, op
 /** To be made before the collection is started: it keeps the latest changes. */
 export function liveLists<Row extends LiveRow>(
   { cache, lister }: Collection<Row>,
-  { resource, kind, properties }: Pick<CollectionOptions<Row>, 'resource' | 'kind' | 'properties'>,
+  { resource, kind, properties, answer }: Pick<CollectionOptions<Row>, 'resource' | 'kind' | 'properties' | 'answer'>,
   guard: WhileAllowedOptions,
 ): LiveLists<Row> {
-  const apiVersion = apiVersionOf(resource);
-  const nativePath = `/apis/${apiVersion}/${resource.resource}`;
+  const apiVersion = answer?.apiVersion ?? apiVersionOf(resource);
+  const nativePath = `/${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}/${resource.resource}`;
   return new LiveLists({ cache, lister, properties, apiVersion, kind, nativePath }, guard);
 }
 

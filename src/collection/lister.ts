@@ -39,6 +39,8 @@ export interface ListerOptions<Row> {
   apiVersion: string;
   /** Kind of the answer: `UserList`. */
   listKind: string;
+  /** Members of the answer beside those of every list. */
+  extra?: object | undefined;
   /** For `continue`: `keyRing.sealFor('continue')`. */
   seal: Seal;
   /** Resolves once there are keys to seal `continue` with, or none can be had for now: `keyRing.settled`. */
@@ -75,10 +77,12 @@ export class Lister<Row extends ListRow> {
    */
   async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
     const { cache, properties } = this.#options;
-    await this.whenFresh(parameters, signal);
+    await this.whenFresh(parameters, signal, scope);
     // The same page behind a token is not asked for again.
     const key =
-      parameters.continue === '' ? `${parameters.page} ${parameters.limit} ${queryKey(properties, parameters, scope)}` : undefined;
+      parameters.continue === ''
+        ? `${scope?.holder} ${parameters.page} ${parameters.limit} ${queryKey(properties, parameters, scope)}`
+        : undefined;
     const kept = key === undefined ? undefined : this.#pages.get(key);
     if (kept?.resourceVersion === cache.resourceVersion) return kept;
     const page = await this.#page(parameters, scope);
@@ -87,9 +91,9 @@ export class Lister<Row extends ListRow> {
   }
 
   /** What a list awaits before it looks: that the cache can be relied on, and has seen what the caller has. @throws StatusError 400, 410, 503, 504 */
-  async whenFresh(parameters: ListParameters, signal: AbortSignal): Promise<void> {
+  async whenFresh(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<void> {
     await this.whenUsable(signal);
-    await this.#waitFor(parameters, signal);
+    await this.#waitFor(parameters, signal, scope);
   }
 
   /** To be awaited before the cache is relied on. @throws StatusError 503 while it is not known what there is */
@@ -106,43 +110,51 @@ export class Lister<Row extends ListRow> {
       throw serviceUnavailable('kubernetes', { cause: new Error(`${name}: ${cache.missing() ?? 'nothing was heard for too long'}`) });
   }
 
+  /** All rows that a list would hold, on whatever page, of one moment. @throws StatusError 400, 503, 504 */
+  async rows(
+    parameters: ListParameters,
+    signal: AbortSignal,
+    scope?: Scope<Row>,
+  ): Promise<{ rows: readonly Row[]; resourceVersion: string }> {
+    await this.whenFresh(parameters, signal, scope);
+    const { rows } = await this.#index.select(parameters, scope);
+    return { rows, resourceVersion: this.#options.cache.resourceVersion };
+  }
+
   async #page(parameters: ListParameters, scope: Scope<Row> | undefined): Promise<Page> {
-    const { cache, apiVersion, listKind } = this.#options;
+    const { cache, apiVersion, listKind, extra } = this.#options;
     const { query } = await this.#index.select(parameters, scope);
-    const after = await this.#positionAfter(parameters, query.fingerprint);
+    const bound = this.#bound(query.fingerprint, scope);
+    const after = await this.#positionAfter(parameters, bound);
     // Again, since objects may have changed while the token was read. From here on nothing is awaited: the page is of one moment.
     const { rows } = await this.#index.select(parameters, scope);
     const { resourceVersion } = cache;
     const { items, remaining } = slice(rows, parameters, after && indexAfter(rows, after, query.sortKeys));
     const last = items.at(-1);
-    const next = remaining > 0 && last !== undefined ? this.#issue(positionOf(last, query.sortKeys), query.fingerprint) : '';
+    const next = remaining > 0 && last !== undefined ? this.#continueTokens.issue(positionOf(last, query.sortKeys), bound) : '';
     const metadata = { resourceVersion, continue: next, remainingItemCount: remaining };
     const warning = remaining > 0 && isUnlimited(parameters) ? cutWarning : undefined;
-    return new Page({ apiVersion, kind: listKind, metadata, total: rows.length, items, warning });
+    return new Page({ apiVersion, kind: listKind, extra, metadata, total: rows.length, items, warning });
   }
 
-  async #waitFor(parameters: ListParameters, signal: AbortSignal): Promise<void> {
+  async #waitFor(parameters: ListParameters, signal: AbortSignal, scope: Scope<Row> | undefined): Promise<void> {
     const { cache, properties } = this.#options;
     const { resourceVersion } = parameters;
     if (resourceVersion === '' || resourceVersion === '0') return;
     // What is wrong with the rest is said at once, and not after a wait, or instead of its end.
-    await this.#positionAfter(parameters, parseQuery(properties, parameters).fingerprint);
+    await this.#positionAfter(parameters, this.#bound(parseQuery(properties, parameters).fingerprint, scope));
     if (!(await cache.waitFor(resourceVersion, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
   }
 
-  async #positionAfter({ continue: token, page }: ListParameters, fingerprint: string): Promise<Position | undefined> {
+  async #positionAfter({ continue: token, page }: ListParameters, bound: string): Promise<Position | undefined> {
     if (token === '') return undefined;
     if (page !== undefined) throw badParameter('continue', 'cannot be used together with page');
-    return this.#continueTokens.read(token, this.#bound(fingerprint));
+    return this.#continueTokens.read(token, bound);
   }
 
-  #issue(position: Position, fingerprint: string): string {
-    return this.#continueTokens.issue(position, this.#bound(fingerprint));
-  }
-
-  /** A token of one resource is none of another. */
-  #bound(fingerprint: string): string {
-    return `${this.#options.name} ${fingerprint}`;
+  /** A token of one resource is none of another, and where lists are the caller's own, none of another caller. */
+  #bound(fingerprint: string, scope: Scope<Row> | undefined): string {
+    return [this.#options.name, fingerprint, ...(scope?.holder === undefined ? [] : [scope.holder])].join(' ');
   }
 }
 

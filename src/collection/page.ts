@@ -12,6 +12,8 @@ interface PageParts {
   apiVersion: string;
   kind: string;
   metadata: { resourceVersion: string; continue: string; remainingItemCount: number };
+  /** Members of the list beside these. */
+  extra?: object | undefined;
   total: number;
   items: readonly { readonly name: string; readonly text: string }[];
   /** For the caller, who did not ask for this. */
@@ -67,8 +69,8 @@ export class Page {
   }
 
   get #head(): string {
-    const { apiVersion, kind, metadata, total } = this.#parts;
-    const head = JSON.stringify({ apiVersion, kind, metadata, total });
+    const { apiVersion, kind, extra, metadata, total } = this.#parts;
+    const head = JSON.stringify({ apiVersion, kind, ...extra, metadata, total });
     return `${head.slice(0, -1)},"items":[`;
   }
 }

@@ -21,8 +21,11 @@ export interface ListQuery<Row> {
 
 /** Of all rows, those that this caller's list is about. Equal keys stand for equal predicates. */
 export interface Scope<Row> {
+  /** '' for all of them. */
   readonly key: string;
-  readonly fits: Predicate<Row>;
+  readonly fits: Predicate<Row> | undefined;
+  /** Whose list it is, where a continue token of another caller must not be taken. */
+  readonly holder?: string;
 }
 
 const keyOf = (...parts: readonly (string | readonly string[])[]): string => JSON.stringify(parts);
@@ -34,7 +37,7 @@ export const queryKey = (
   { defaultSort }: Pick<ListProperties<never>, 'defaultSort'>,
   { labelSelector, fieldSelector, filterBy, search, sortBy, order }: QueryParameters,
   scope?: Pick<Scope<never>, 'key'>,
-): string => keyOf(labelSelector, fieldSelector, filterBy, search, sortBy || defaultSort, order, ...(scope ? [scope.key] : []));
+): string => keyOf(labelSelector, fieldSelector, filterBy, search, sortBy || defaultSort, order, ...(scope?.key ? [scope.key] : []));
 
 /** @throws StatusError 400 */
 export function parseQuery<Row extends ListRow>(

@@ -4,6 +4,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { listsSection } from './lists-section.ts';
 import { identitySection, loginSection } from './login-sections.ts';
 import { duration, isUnique, path, size } from './units.ts';
 import { usersSection } from './users-section.ts';
@@ -272,6 +273,7 @@ export const configSchema = z.strictObject({
   login: loginSection.prefault({}).describe('Logging people in by OpenID Connect.'),
   identity: identitySection.prefault({}).describe('The embedded OpenID provider for local users.'),
   users: usersSection.prefault({}).describe('User records.'),
+  lists: listsSection.prefault({}).describe('Lists of any resource.'),
   features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
   log: log.prefault({}).describe('The process log.'),
   audit: audit.prefault({}).describe('The audit trail.'),

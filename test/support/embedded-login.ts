@@ -47,6 +47,8 @@ export interface EmbeddedLoginOptions {
   identity?: Record<string, unknown>;
   /** Settings of login, as in the YAML file. */
   login?: Record<string, unknown>;
+  /** Settings of lists, as in the YAML file. */
+  lists?: Record<string, unknown>;
   replicas?: number;
 }
 
@@ -58,6 +60,7 @@ export async function startEmbeddedLogin({
   users = {},
   identity = {},
   login = {},
+  lists = {},
   replicas: count = 1,
 }: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
   const cluster = await apiServer({ isReused: true });
@@ -95,6 +98,7 @@ export async function startEmbeddedLogin({
           console: { static: { directory: 'web/dist' } },
           users,
           identity,
+          lists,
         }),
       }),
       connection: {

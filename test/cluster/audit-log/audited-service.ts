@@ -40,6 +40,7 @@ export async function startAuditedService(credentials: Credentials): Promise<Aud
       kubernetes: { credentials },
       login: { issuer, clientID, caFile, perMinute: 1_000_000 },
       console: { envsConfigMap: 'envs' },
+      lists: { resources: [{ group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' }] },
     },
   });
   return {

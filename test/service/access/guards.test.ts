@@ -16,6 +16,9 @@ const mayListUsers = { spec: { resourceAttributes: { verb: 'list', group: 'auth.
 
 const newUser = { spec: { email: 'new@example.com', password: 'correct horse battery' } };
 
+/** What the service may read already. */
+const listed = 'rbac.authorization.k8s.io/v1/roles';
+
 /** Every operation that is not for everybody, and what somebody without any right gets of it. */
 const guarded = [
   // One's own, of which these have none.
@@ -84,6 +87,8 @@ const guarded = [
   { method: 'POST', path: review, body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/auth/v1/selfsubjectrulesreviews', body: { spec: { namespace: 'default' } }, stranger: 201 },
+  { method: 'GET', path: `/api/v2/resources/${listed}`, stranger: 403 },
+  { method: 'GET', path: `/api/v2/resources/${listed}/namespaces/default`, stranger: 403 },
   // A list of none, to somebody who may nothing.
   { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;
@@ -107,6 +112,7 @@ describe('what guards an operation', () => {
       config: {
         kubernetes: { accessCache: '5s' },
         server: { publicURL: 'http://console.test' },
+        lists: { resources: [{ group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' }] },
       },
     }),
   );
@@ -164,7 +170,7 @@ describe('what guards an operation', () => {
     const tried = new Set(
       guarded.map(
         ({ method, path }) =>
-          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(session, '{name}').replace(/\?.*/, '')}`,
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(session, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace(/\?.*/, '')}`,
       ),
     );
 

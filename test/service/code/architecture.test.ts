@@ -13,12 +13,13 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   'app.ts': { values: ['features.ts', 'config', 'http', 'meta'], types: ['kubernetes'] },
   'features.ts': {
     values: [
-      ...['access', 'meta', 'console', 'plugins', 'proxy', 'tokens', 'identity', 'login', 'sessions', 'issuer'],
+      ...['lists', 'access', 'meta', 'console', 'plugins', 'proxy', 'tokens', 'identity', 'login', 'sessions', 'issuer'],
       ...['directory', 'certificates', 'roles', 'bindings', 'groups', 'users', 'collection'],
       ...['rbac', 'keys', 'kubernetes', 'http', 'config'],
     ],
     types: ['services.ts'],
   },
+  lists: { values: ['access', 'collection', 'config', 'kubernetes', 'http', 'api'], types: ['services.ts'] },
   access: { values: ['collection', 'rbac', 'kubernetes', 'http', 'api'], types: ['services.ts', 'keys'] },
   meta: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   console: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
@@ -42,7 +43,7 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   kubernetes: { values: ['http', 'api'], types: ['config'] },
   'embedded-cluster': { values: ['api'] },
   http: { values: ['api'] },
-  config: { values: [] },
+  config: { values: ['api'] },
   api: { values: [] },
   'signals.ts': { values: [] },
   'kubectl-atrium': { values: [] },

@@ -28,6 +28,8 @@ const creations = [
   'PatchGroup',
 ];
 
+const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' };
+
 /** What stands in the place of a parameter of the path, by operation or for all. */
 const parameters: Record<string, Record<string, string>> = {
   '': { name: jane },
@@ -37,6 +39,8 @@ const parameters: Record<string, Record<string, string>> = {
   GetUserBinding: { name: 'jane-edit-shop' },
   GetPluginAsset: { plugin: 'cost-report', path: 'entry.js' },
   GetThroughPlugin: { plugin: 'cost-report', alias: 'none', path: 'index' },
+  ListResources: { group: 'core', version: 'v1', resource: 'namespaces' },
+  ListNamespacedResources: { ...roles, namespace: 'shop' },
   GetKubernetes: { path: 'version' },
   HandleConfigMapImage: { name: 'console-logo', key: 'logo.png' },
   HandleStaticFiles: { subpath: 'index.html' },
@@ -52,7 +56,8 @@ const queries: Record<string, string> = {
 const absent = new Set(['GetUsersSync', 'GetThroughPlugin']);
 
 describe('the answers of the service, by its OpenAPI document', () => {
-  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password }));
+  const lists = { resources: [{ version: 'v1', resource: 'namespaces' }, roles] };
+  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, lists }));
   let described: Described;
   let token: string;
   let refreshToken: string;

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { isShowable, parseJSONPath } from '../api/json-path.ts';
+import { isUnique } from './units.ts';
+
+/** Of our own resources these hold nothing that is sealed, or by which someone logs in. */
+const ownListed = ['users', 'groups', 'userbindings'];
+const ownGroup = 'auth.platform.io';
+
+const isListable = ({ group, resource }: { group: string; resource: string }) =>
+  group === ownGroup ? ownListed.includes(resource) : group !== '' || resource !== 'secrets';
+
+/** Of every row. */
+const commonNames = ['name', 'namespace', 'uid', 'creationTimestamp', 'labels', 'owner'];
+
+const column = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z][A-Za-z0-9]{0,62}$/, 'must be a name in camel case, of letters and digits')
+    .refine((name) => !commonNames.includes(name) && name !== 'a' && name !== 'd', 'must not be one that every row has, nor a or d')
+    .describe('How filters, order and answers call it.'),
+  jsonPath: z
+    .string()
+    .max(256)
+    .refine((path) => parseJSONPath(path) !== undefined, 'must be a JSON path as printer columns have it, such as .status.phase')
+    .refine(
+      (path) => parseJSONPath(path) === undefined || isShowable(path),
+      'must not lead into data, binaryData, stringData, env, managedFields or the last applied configuration',
+    )
+    .describe('Where the value is, as in a printer column. Objects are never shown, several texts with commas between.'),
+  type: z.enum(['string', 'number', 'date', 'boolean']).default('string').describe('How it is compared and ordered.'),
+});
+
+const resource = z
+  .strictObject({
+    group: z
+      .string()
+      .max(253)
+      .regex(/^[a-z0-9.-]*$/, 'must be an API group; empty for the core group')
+      .default('')
+      .describe('API group; empty for the core group.'),
+    version: z
+      .string()
+      .regex(/^v[0-9]+((alpha|beta)[0-9]+)?$/, 'must be an API version such as v1')
+      .describe('API version.'),
+    resource: z
+      .string()
+      .max(63)
+      .regex(/^[a-z0-9-]+$/, 'must be the plural of a resource, such as pods')
+      .describe('Plural of the resource.'),
+    columns: z
+      .array(column)
+      .max(32)
+      .refine((columns) => isUnique(columns.map(({ name }) => name)), 'must not hold a name twice')
+      .default([])
+      .describe('What rows show beside the columns that the resource has of itself; one of the same name takes its place.'),
+    maxObjects: z
+      .number()
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(200_000)
+      .describe('With more objects, the list is 503, so that memory stays bounded.'),
+  })
+  .refine(isListable, 'must not be secrets, nor of auth.platform.io any but users, groups and userbindings');
+
+export const listsSection = z.strictObject({
+  resources: z
+    .array(resource)
+    .max(64)
+    .refine(
+      (resources) => isUnique(resources.map(({ group, version, resource: plural }) => `${group}/${version}/${plural}`)),
+      'must not hold a resource twice',
+    )
+    .default([])
+    .describe(
+      'Resources that are watched and listed to those who may list them ([lists](lists.md)). The account of the service needs `list` and `watch` on each.',
+    ),
+});
+
+export type ListedResource = z.output<typeof resource>;

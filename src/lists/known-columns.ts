@@ -1,0 +1,136 @@
+/** The columns of resources that every cluster has (docs/lists.md). */
+import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
+import { type Column, type ColumnType, columnOf, type Value } from './columns.ts';
+
+const at = (name: string, jsonPath: string, type: ColumnType = 'string'): Column[] => {
+  const column = columnOf({ name, jsonPath, type });
+  return column === undefined ? [] : [column];
+};
+
+const records = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+const inside = (value: unknown, member: string): unknown => (isRecord(value) ? value[member] : undefined);
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const computed = (name: string, type: ColumnType, read: (object: KubernetesObject) => Value): Column[] => [{ name, type, read }];
+
+/** `Kind/name` of the object that an event is about: compared whole, so that an object view gets its own alone. */
+const reference = (name: string, member: string): Column[] => [
+  {
+    name,
+    type: 'string',
+    isWhole: true,
+    read(object) {
+      const about = object[member];
+      return isRecord(about) ? `${text(about.kind)}/${text(about.name)}` : null;
+    },
+  },
+];
+
+const containersOf = ({ status }: KubernetesObject) => records(inside(status, 'containerStatuses'));
+
+/** Why a pod is not just in its phase, as kubectl shows it. */
+function podStatus(pod: KubernetesObject): string | null {
+  const { status, metadata } = pod;
+  const phase = text(inside(status, 'reason')) || text(inside(status, 'phase'));
+  if (metadata.deletionTimestamp !== undefined) return 'Terminating';
+  const initial = records(inside(status, 'initContainerStatuses'))
+    .map(reasonOf)
+    .find((reason) => reason !== '' && reason !== 'Completed');
+  if (initial !== undefined) return `Init:${initial}`;
+  const reason = containersOf(pod)
+    .map(reasonOf)
+    .findLast((found) => found !== '');
+  return reason ?? (phase === '' ? null : phase);
+}
+
+function reasonOf({ state }: Record<string, unknown>): string {
+  const [waiting, terminated] = [inside(state, 'waiting'), inside(state, 'terminated')];
+  return text(inside(waiting, 'reason')) || text(inside(terminated, 'reason'));
+}
+
+const podColumns = [
+  ...computed('status', 'string', podStatus),
+  ...at('phase', '.status.phase'),
+  ...computed('ready', 'string', (pod) => {
+    const all = containersOf(pod);
+    return `${all.filter(({ ready }) => ready === true).length}/${records(inside(pod.spec, 'containers')).length}`;
+  }),
+  ...computed('restarts', 'number', (pod) =>
+    containersOf(pod).reduce((sum, { restartCount }) => sum + (typeof restartCount === 'number' ? restartCount : 0), 0),
+  ),
+  ...at('node', '.spec.nodeName'),
+  ...at('ip', '.status.podIP'),
+];
+
+const deploymentColumns = [
+  ...at('replicas', '.spec.replicas', 'number'),
+  ...at('ready', '.status.readyReplicas', 'number'),
+  ...at('updated', '.status.updatedReplicas', 'number'),
+  ...at('available', '.status.availableReplicas', 'number'),
+  ...at('images', '.spec.template.spec.containers[*].image'),
+];
+
+const nodeColumns = [
+  ...at('ready', '.status.conditions[?(@.type=="Ready")].status', 'boolean'),
+  ...at('unschedulable', '.spec.unschedulable', 'boolean'),
+  ...at('version', '.status.nodeInfo.kubeletVersion'),
+  ...at('internalIP', '.status.addresses[?(@.type=="InternalIP")].address'),
+  ...at('os', '.status.nodeInfo.osImage'),
+];
+
+const serviceColumns = [
+  ...at('type', '.spec.type'),
+  ...at('clusterIP', '.spec.clusterIP'),
+  ...at('externalIP', '.status.loadBalancer.ingress[*].ip'),
+  ...at('ports', '.spec.ports[*].port'),
+];
+
+const jobColumns = [
+  ...at('complete', '.status.conditions[?(@.type=="Complete")].status', 'boolean'),
+  ...at('failed', '.status.conditions[?(@.type=="Failed")].status', 'boolean'),
+  ...at('completions', '.spec.completions', 'number'),
+  ...at('succeeded', '.status.succeeded', 'number'),
+  ...at('startTime', '.status.startTime', 'date'),
+  ...at('completionTime', '.status.completionTime', 'date'),
+];
+
+const eventColumns = (about: { name: string; message: string }) => [
+  ...reference('involvedObject', about.name),
+  ...at('type', '.type'),
+  ...at('reason', '.reason'),
+  ...at('message', about.message),
+];
+
+const coreEventColumns = [
+  ...eventColumns({ name: 'involvedObject', message: '.message' }),
+  ...at('count', '.count', 'number'),
+  ...at('source', '.source.component'),
+  ...at('firstTimestamp', '.firstTimestamp', 'date'),
+  ...at('lastTimestamp', '.lastTimestamp', 'date'),
+];
+
+const newEventColumns = [
+  ...eventColumns({ name: 'regarding', message: '.note' }),
+  ...at('count', '.series.count', 'number'),
+  ...at('source', '.reportingController'),
+  ...at('eventTime', '.eventTime', 'date'),
+];
+
+const known: Readonly<Record<string, readonly Column[]>> = {
+  pods: podColumns,
+  'deployments.apps': deploymentColumns,
+  nodes: nodeColumns,
+  services: serviceColumns,
+  'jobs.batch': jobColumns,
+  events: coreEventColumns,
+  'events.events.k8s.io': newEventColumns,
+};
+
+export const knownColumns = ({ group, resource }: ResourceType): readonly Column[] =>
+  known[group === '' ? resource : `${resource}.${group}`] ?? [];
+
+/** Groups that the API server itself serves: their resources have no definition that could be read. The chart knows them too. */
+const ownGroups =
+  /^([a-z]*|(admissionregistration|apiextensions|apiregistration|authentication|authorization|certificates|coordination|discovery|events|(flowcontrol|internal)\.apiserver|networking|node|rbac\.authorization|resource|scheduling|storage|storagemigration)\.k8s\.io)$/;
+
+export const isDefined = ({ group }: ResourceType): boolean => !ownGroups.test(group);

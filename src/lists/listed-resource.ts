@@ -1,0 +1,115 @@
+import { notFound, serviceUnavailable } from '../api/status.ts';
+import { type Collection, collection, liveLists } from '../collection/collection.ts';
+import type { LiveLists } from '../collection/live-lists.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
+import type { ListedResource as Setting } from '../config/lists-section.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
+import { type Column, columnOf, merged, printerColumns } from './columns.ts';
+import { isDefined, knownColumns } from './known-columns.ts';
+import { ResourceRow, rowProperties } from './row.ts';
+
+export const rowsApiVersion = 'auth.platform.io/v1';
+const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
+
+/** The rows of a resource, and what they are made of. */
+export interface Rows {
+  readonly columns: readonly Column[];
+  readonly collection: Collection<ResourceRow>;
+  readonly live: LiveLists<ResourceRow>;
+}
+
+/** A resource that the configuration names. What its definition says of columns is read before the first object is. */
+export class ListedResource {
+  readonly type: ResourceType;
+  readonly #services: Services;
+  readonly #setting: Setting;
+  readonly #guard: WhileAllowedOptions;
+  readonly #definition: WatchCache<readonly Column[]> | undefined;
+  #rows: Rows | undefined;
+
+  constructor(services: Services, setting: Setting, guard: WhileAllowedOptions) {
+    const { group, version, resource } = setting;
+    this.type = { group, version, resource };
+    this.#services = services;
+    this.#setting = setting;
+    this.#guard = guard;
+    if (isDefined(this.type)) this.#definition = this.#follow();
+    else this.#rows = this.#make(knownColumns(this.type));
+  }
+
+  start(): void {
+    this.#rows?.collection.start();
+    this.#definition?.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#definition?.stop();
+    await this.#rows?.collection.stop();
+  }
+
+  /** Why there are no rows yet; undefined if there are, or if the API server does not know the resource. */
+  failure(): string | undefined {
+    const why = this.#isMissing ? undefined : (this.#rows?.collection.cache ?? this.#definition)?.missing();
+    return why && `${this.#name}: ${why}`;
+  }
+
+  /** @throws StatusError 404 where the API server does not know the resource, 503 while that is not known */
+  rows(): Rows {
+    if (this.#isMissing) throw notFound(this.type, this.#name);
+    if (this.#rows === undefined) throw serviceUnavailable('kubernetes', { cause: new Error(this.failure()) });
+    return this.#rows;
+  }
+
+  get #isMissing(): boolean {
+    return this.#rows ? this.#rows.collection.cache.state === 'notInstalled' : this.#definition?.isSynced === true;
+  }
+
+  /** A name for metrics and the log. */
+  get #name(): string {
+    const { group, version, resource } = this.type;
+    return `${resource}.${version}.${group === '' ? 'core' : group}`;
+  }
+
+  #make(ownColumns: readonly Column[]): Rows {
+    const { columns: named, maxObjects } = this.#setting;
+    const columns = merged([...ownColumns, ...named.flatMap((column) => columnOf(column) ?? [])]);
+    const options = {
+      resource: this.type,
+      kind: 'ResourceRow',
+      name: this.#name,
+      maxObjects,
+      answer: {
+        apiVersion: rowsApiVersion,
+        extra: { resource: this.type, columns: columns.map(({ name, type }) => ({ name, type })) },
+      },
+      properties: rowProperties(columns),
+      row: (object: ConstructorParameters<typeof ResourceRow>[0]) => new ResourceRow(object, columns),
+    };
+    const rows = collection<ResourceRow>(this.#services, options);
+    return { columns, collection: rows, live: liveLists(rows, options, this.#guard) };
+  }
+
+  /** Until the definition is there. Columns that change later are shown after a restart: every row would have to be made again. */
+  #follow(): WatchCache<readonly Column[]> {
+    const { group, version, resource } = this.type;
+    const { client, log, metrics } = this.#services;
+    const definition = new WatchCache<readonly Column[]>(
+      { client, log, metrics },
+      {
+        name: `definition of ${this.#name}`,
+        type: definitions,
+        fieldSelector: `metadata.name=${resource}.${group}`,
+        keep: (object) => printerColumns(object, version),
+      },
+    );
+    definition.onChange(({ new: columns }) => {
+      if (columns === undefined || this.#rows !== undefined) return;
+      this.#rows = this.#make(columns);
+      this.#rows.collection.start();
+      void definition.stop();
+    });
+    return definition;
+  }
+}

@@ -1,0 +1,46 @@
+/** Lists of any resource that `lists.resources` names. Nothing is watched that it does not name. */
+import type { Namespaces } from '../access/namespaces.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
+import type { Check } from '../http/health.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Services } from '../services.ts';
+import { ListedResource } from './listed-resource.ts';
+import { listOperations } from './routes.ts';
+import { ListsService } from './service.ts';
+
+export interface ListsOptions {
+  /** Undefined where nothing is listed. */
+  allowed: Namespaces['allowed'] | undefined;
+  again: WhileAllowedOptions['again'];
+}
+
+/** The feature: its operations, and what it watches. */
+export interface Lists {
+  operations: Operation[];
+  checks: Check[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createLists(services: Services, { allowed, again }: ListsOptions): Lists {
+  const { config, access } = services;
+  const guard = { again, accessCacheMs: config.kubernetes.accessCache };
+  const resources = new Map(
+    config.lists.resources.map((setting) => {
+      const { group, version, resource } = setting;
+      return [`${group}/${version}/${resource}`, new ListedResource(services, setting, guard)];
+    }),
+  );
+  const all = [...resources.values()];
+  const failure = () => all.map((listed) => listed.failure()).find((why) => why !== undefined);
+  return {
+    operations: listOperations(new ListsService({ resources, access, allowed })),
+    checks: all.length === 0 ? [] : [{ name: 'lists', critical: false, isAwaited: true, failure }],
+    start() {
+      for (const listed of all) listed.start();
+    },
+    async stop() {
+      await Promise.all(all.map((listed) => listed.stop()));
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import { LRUCache } from 'lru-cache';
+import type { ListProperties, SortValue } from '../collection/properties.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { Column, Value } from './columns.ts';
+
+/**
+ * What is kept of an object: what is shown, and nothing else of it. There may be 200,000 of these, so that the JSON text is made when it is
+ * asked for, and texts that many rows have in common are one.
+ */
+export class ResourceRow {
+  readonly namespace: string;
+  readonly shownName: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly creationTimestamp: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** `Kind/name` of the controller, or ''. */
+  readonly owner: string;
+  /** In the order of the columns. */
+  readonly values: readonly Value[];
+  readonly #columns: readonly Column[];
+
+  constructor(object: KubernetesObject, columns: readonly Column[]) {
+    const { name, namespace = '', uid, resourceVersion, creationTimestamp, labels = {} } = object.metadata;
+    this.namespace = shared(namespace);
+    this.shownName = name;
+    this.uid = uid;
+    this.resourceVersion = resourceVersion;
+    this.creationTimestamp = creationTimestamp;
+    this.labels = sharedLabelsOf(labels);
+    this.owner = shared(ownerOf(object));
+    this.values = columns.map((column) => sharedValue(column.read(object)));
+    this.#columns = columns;
+  }
+
+  /** Unique in the list. */
+  get name(): string {
+    return this.namespace === '' ? this.shownName : `${this.namespace}/${this.shownName}`;
+  }
+
+  get text(): string {
+    const { namespace, shownName: name, uid, resourceVersion, creationTimestamp, labels, owner } = this;
+    return JSON.stringify({
+      metadata: { name, ...(namespace !== '' && { namespace }), uid, resourceVersion, creationTimestamp, labels },
+      ...(owner !== '' && { owner }),
+      values: Object.fromEntries(this.#columns.map(({ name: column }, index) => [column, this.values[index] ?? null])),
+    });
+  }
+}
+
+/** Bounds what is shared, not what is kept: texts beyond these are just kept once per row. */
+const sharedTexts = new LRUCache<string, string>({ max: 8192 });
+const sharedLabels = new LRUCache<string, Readonly<Record<string, string>>>({ max: 4096 });
+
+function shared(text: string): string {
+  const known = sharedTexts.get(text);
+  if (known !== undefined) return known;
+  sharedTexts.set(text, text);
+  return text;
+}
+
+const sharedValue = (value: Value): Value => (typeof value === 'string' ? shared(value) : value);
+
+function sharedLabelsOf(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const key = JSON.stringify(labels);
+  const known = sharedLabels.get(key);
+  if (known !== undefined) return known;
+  sharedLabels.set(key, labels);
+  return labels;
+}
+
+function ownerOf({ metadata: { ownerReferences } }: KubernetesObject): string {
+  const references: unknown[] = Array.isArray(ownerReferences) ? ownerReferences : [];
+  for (const reference of references) {
+    if (typeof reference !== 'object' || reference === null || !('controller' in reference) || reference.controller !== true) continue;
+    if ('kind' in reference && 'name' in reference) return `${reference.kind}/${reference.name}`;
+  }
+  return '';
+}
+
+export const defaultSort = 'a,namespace,a,name';
+
+/** By what rows with these columns are selected, filtered and sorted. */
+export function rowProperties(columns: readonly Column[]): ListProperties<ResourceRow> {
+  const indexed = columns.map((column, index) => ({ column, read: (row: ResourceRow): Value => row.values[index] ?? null }));
+  const isSearched = ({ type, isWhole }: Column) => type === 'string' && isWhole === undefined;
+  const searched = indexed.filter(({ column }) => isSearched(column));
+  const compared = indexed.filter(({ column }) => !isSearched(column));
+  return {
+    searched: new Map<string, (row: ResourceRow) => string>([
+      ['name', ({ shownName }) => shownName.toLowerCase()],
+      ...searched.map(({ column, read }) => [column.name, (row: ResourceRow) => String(read(row) ?? '').toLowerCase()] as const),
+    ]),
+    search: ['name', ...searched.map(({ column }) => column.name)],
+    compared: new Map<string, (row: ResourceRow) => string>([
+      ['namespace', ({ namespace }) => namespace],
+      ['owner', ({ owner }) => owner],
+      ['uid', ({ uid }) => uid],
+      ['creationTimestamp', ({ creationTimestamp }) => creationTimestamp],
+      ...compared.map(({ column, read }) => [column.name, (row: ResourceRow) => String(read(row) ?? '')] as const),
+    ]),
+    sorted: new Map<string, (row: ResourceRow) => SortValue>([
+      ['name', ({ shownName }) => shownName],
+      ['namespace', ({ namespace }) => namespace],
+      ['uid', ({ uid }) => uid],
+      ['creationTimestamp', ({ creationTimestamp }) => creationTimestamp],
+      ['owner', ({ owner }) => owner || undefined],
+      ...indexed.map(({ column, read }) => [column.name, (row: ResourceRow) => orderOf(column, read(row))] as const),
+    ]),
+    selectable: new Map<string, (row: ResourceRow) => string>([
+      ['metadata.name', ({ shownName }) => shownName],
+      ['metadata.namespace', ({ namespace }) => namespace],
+    ]),
+    defaultSort,
+  };
+}
+
+function orderOf({ type }: Column, value: Value): SortValue {
+  if (value === null || value === '') return undefined;
+  if (type === 'date') return Date.parse(String(value));
+  return typeof value === 'boolean' ? Number(value) : value;
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { liveParameters } from '../collection/live-lists.ts';
+import { listQuery, listSchema } from '../collection/schema.ts';
+import { rowsApiVersion } from './listed-resource.ts';
+import { rowProperties } from './row.ts';
+
+const columnsToo = 'and the columns of the resource';
+
+/** The columns are those of each resource. */
+export const rowsQuery = listQuery(rowProperties([])).extend({
+  ...liveParameters,
+  filterBy: z
+    .array(z.string())
+    .default([])
+    .describe(
+      `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Of the same property any value may fit, different properties must all fit. Properties: name, namespace, owner, uid, creationTimestamp, ${columnsToo}. The name and columns of texts are searched, others are compared whole.`,
+    ),
+  sortBy: z
+    .string()
+    .default('')
+    .describe(
+      `\`a,property\` or \`d,property\` pairs, or bare properties that go by \`order\`; default \`a,namespace,a,name\`. Missing values are last. Properties: name, namespace, uid, creationTimestamp, owner, ${columnsToo}.`,
+    ),
+  summary: z
+    .string()
+    .default('')
+    .describe('A column, `namespace` or `owner`: answers how many objects have each value, the 100 most frequent ones, instead of rows.'),
+});
+
+const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const resource = z.object({ group: z.string(), version: z.string(), resource: z.string() });
+
+const row = z
+  .object({
+    metadata: z.object({
+      name: z.string(),
+      namespace: z.string().optional(),
+      uid: z.string(),
+      resourceVersion: z.string(),
+      creationTimestamp: z.string().describe('RFC 3339.'),
+      labels: z.record(z.string(), z.string()),
+    }),
+    owner: z.string().optional().describe('`Kind/name` of the controller.'),
+    values: z.record(z.string(), value).describe('By the name of the column; null where the object has no such value.'),
+  })
+  .meta({
+    id: 'ResourceRow',
+    examples: [
+      {
+        metadata: {
+          name: 'web-7d9c5b8f6-x2x9k',
+          namespace: 'shop',
+          uid: '0b0f0f6e-3f9c-4a53-8b1f-6a1d8f2f4a11',
+          resourceVersion: '51702',
+          creationTimestamp: '2026-01-12T08:30:00Z',
+          labels: { app: 'web' },
+        },
+        owner: 'ReplicaSet/web-7d9c5b8f6',
+        values: { phase: 'Running', restarts: 0 },
+      },
+    ],
+  });
+
+const list = listSchema(row, { apiVersion: rowsApiVersion, kind: 'ResourceRowList' });
+const [example] = list.meta()?.examples ?? [];
+
+const rowList = list
+  .extend({
+    resource,
+    columns: z.array(z.object({ name: z.string(), type: z.enum(['string', 'number', 'date', 'boolean']) })),
+  })
+  .meta({
+    id: 'ResourceRowList',
+    examples: [
+      {
+        ...(typeof example === 'object' ? example : {}),
+        resource: { group: '', version: 'v1', resource: 'pods' },
+        columns: [
+          { name: 'phase', type: 'string' },
+          { name: 'restarts', type: 'number' },
+        ],
+      },
+    ],
+  });
+
+const summarySchema = z
+  .object({
+    apiVersion: z.literal(rowsApiVersion),
+    kind: z.literal('ResourceSummary'),
+    metadata: z.object({ resourceVersion: z.string() }),
+    total: z.int().describe('How many match.'),
+    values: z.array(z.object({ value, count: z.int() })).describe('The 100 most frequent ones.'),
+    other: z.int().describe('How many objects have another value.'),
+  })
+  .meta({
+    id: 'ResourceSummary',
+    examples: [
+      {
+        apiVersion: rowsApiVersion,
+        kind: 'ResourceSummary',
+        metadata: { resourceVersion: '51877' },
+        total: 42,
+        values: [
+          { value: 'Running', count: 40 },
+          { value: 'Pending', count: 2 },
+        ],
+        other: 0,
+      },
+    ],
+  });
+
+const examples = [rowList, summarySchema].flatMap((schema) => schema.meta()?.examples ?? []);
+
+export const rowsAnswer = z.union([rowList, summarySchema]).meta({ examples });

@@ -1,0 +1,129 @@
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { namesKey } from '../access/allowed-namespaces.ts';
+import type { Namespaces } from '../access/namespaces.ts';
+import { badParameter, forbidden, StatusError } from '../api/status.ts';
+import type { LiveParameters } from '../collection/live-lists.ts';
+import type { Page } from '../collection/page.ts';
+import type { Scope } from '../collection/query.ts';
+import type { ListParameters } from '../collection/schema.ts';
+import type { RightCheck } from '../collection/while-allowed.ts';
+import type { Caller } from '../http/operation.ts';
+import type { AccessReviews } from '../kubernetes/access.ts';
+import { Slices } from '../kubernetes/slices.ts';
+import type { ListedResource } from './listed-resource.ts';
+import { defaultSort, type ResourceRow } from './row.ts';
+import { type Summary, summarize } from './summary.ts';
+
+export interface ListsServiceOptions {
+  /** By group, version and resource with slashes between. */
+  resources: ReadonlyMap<string, ListedResource>;
+  access: AccessReviews;
+  allowed: Namespaces['allowed'] | undefined;
+}
+
+/** Which list is asked for. */
+export interface Target {
+  /** `core` for the core group. */
+  group: string;
+  version: string;
+  resource: string;
+  /** Left out: all that the caller may list. */
+  namespace?: string;
+}
+
+/** What a caller may see of a resource: everything, or what is in these namespaces. */
+type Sight = 'all' | ReadonlySet<string>;
+
+/** Lists rows of resources. Totals, order, summaries and continue tokens are made of what the caller may list, and of nothing else. */
+export class ListsService {
+  readonly #options: ListsServiceOptions;
+
+  constructor(options: ListsServiceOptions) {
+    this.#options = options;
+  }
+
+  /** A ResourceRowList. @throws StatusError 400, 403, 404, 410, 429, 503, 504 */
+  async list(target: Target, parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
+    const { rows, scope } = await this.#seen(target, 'list', caller, signal);
+    return rows.collection.lister.list(ordered(parameters), signal, scope);
+  }
+
+  /** How often each value of a property is there. @throws StatusError 400, 403, 404, 429, 503, 504 */
+  async summary(target: Target, property: string, parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Summary> {
+    for (const name of ['continue', 'page'] as const)
+      if (parameters[name]) throw badParameter(name, 'cannot be used together with summary', 'FieldValueForbidden');
+    const { rows: found, scope } = await this.#seen(target, 'list', caller, signal);
+    const { rows, resourceVersion } = await found.collection.lister.rows(ordered({ ...parameters, sortBy: '' }), signal, scope);
+    return summarize({ rows, resourceVersion, columns: found.columns, property, slices: new Slices() });
+  }
+
+  /** Answers with events until the right or the credential is gone. @throws StatusError 400, 403, 404, 429, 503, 504 */
+  async live(ctx: Context, target: Target, parameters: LiveParameters, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { rows, scope, sight } = await this.#seen(target, 'watch', caller, signal);
+    const check: RightCheck = async (bearer, lasting) => {
+      const now = await this.#sightOf(target, 'watch', { ...caller, ...bearer }, lasting);
+      const lost = lostOf(sight, now);
+      if (lost !== undefined) throw this.#refusal(target, 'watch', caller, lost);
+    };
+    await rows.live.answer(ctx, ordered(parameters), { caller, check, scope, signal });
+  }
+
+  /** @throws StatusError 403, 404, 429, 503, 504 */
+  async #seen(target: Target, verb: 'list' | 'watch', caller: Caller, signal: AbortSignal) {
+    const listed = this.#listed(target);
+    const sight = await this.#sightOf(target, verb, caller, signal);
+    const rows = listed.rows();
+    const { lister, cache } = rows.collection;
+    await lister.whenUsable(signal);
+    // Rights in namespaces are none to objects without.
+    const [any] = cache.values();
+    if (any?.namespace === '' && (sight !== 'all' || target.namespace !== undefined))
+      throw this.#refusal(target, verb, caller, target.namespace ?? '');
+    return { rows, sight, scope: scopeOf(sight, caller) };
+  }
+
+  /** @throws StatusError 403 if there is nothing that the caller may see; 429, 503, 504 */
+  async #sightOf(target: Target, verb: string, caller: Caller, signal: AbortSignal): Promise<Sight> {
+    const { access, allowed } = this.#options;
+    const { group, resource } = this.#listed(target).type;
+    const { namespace } = target;
+    const right = { verb, group, resource };
+    if (namespace !== undefined) {
+      if (await access.can(caller, { ...right, namespace }, signal)) return new Set([namespace]);
+      throw this.#refusal(target, verb, caller, namespace);
+    }
+    if (await access.can(caller, right, signal)) return 'all';
+    const names = await allowed?.of({ ...right, subresource: '' }, caller, signal);
+    if (names === undefined || names.size === 0) throw this.#refusal(target, verb, caller, '');
+    return names;
+  }
+
+  /** @throws StatusError 404 */
+  #listed({ group, version, resource }: Target): ListedResource {
+    const found = this.#options.resources.get(`${group === 'core' ? '' : group}/${version}/${resource}`);
+    if (found !== undefined) return found;
+    throw new StatusError(404, 'NotFound', `${resource} are not offered as a list: the setting lists.resources does not name them`);
+  }
+
+  #refusal(target: Target, verb: string, { identity }: Caller, namespace: string): StatusError {
+    const { group, resource } = this.#listed(target).type;
+    return forbidden({ group, resource, verb, user: identity.name, namespace });
+  }
+}
+
+/** Rows with equal values stand in the order of namespaces and names. */
+const ordered = <T extends ListParameters>(parameters: T): T =>
+  parameters.sortBy === '' ? parameters : { ...parameters, sortBy: `${parameters.sortBy},${defaultSort}` };
+
+function scopeOf(sight: Sight, { identity }: Caller): Scope<ResourceRow> {
+  const holder = hash('sha256', JSON.stringify([identity.name, identity.uid]), 'base64url');
+  if (sight === 'all') return { key: '', fits: undefined, holder };
+  return { key: namesKey(sight), fits: ({ namespace }) => sight.has(namespace), holder };
+}
+
+/** A namespace that is no longer seen; '' where the whole cluster is not. */
+function lostOf(before: Sight, now: Sight): string | undefined {
+  if (now === 'all') return undefined;
+  return before === 'all' ? '' : [...before].find((name) => !now.has(name));
+}
