@@ -6,6 +6,7 @@ import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { configMap, mayGetConfigMap } from '../../service/console/objects.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { RelyingParty } from '../../service/identity/relying-party.ts';
+import { widgetDefinition } from '../../service/lists/support.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
 import { cookieName, logout, refresh, session } from '../../service/sessions/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
@@ -122,6 +123,12 @@ const external = {
   'delete clusterrolebindings.rbac.authorization.k8s.io': 'to end it',
   'bind clusterroles.rbac.authorization.k8s.io atrium-users-view': 'to give a role that it does not have',
   'bind clusterroles.rbac.authorization.k8s.io view': 'to give a role that it does not have',
+  'list events': 'to list them to those who may',
+  'watch events': 'to list them to those who may',
+  'list widgets.example.com': 'to list them to those who may',
+  'watch widgets.example.com': 'to list them to those who may',
+  'list customresourcedefinitions.apiextensions.k8s.io widgets.example.com': 'to know their columns',
+  'watch customresourcedefinitions.apiextensions.k8s.io widgets.example.com': 'to go on until there is a definition',
   'get leases.coordination.k8s.io atrium-user-bindings in atrium-system': 'to see which replica makes UserBindings RBAC',
   'update leases.coordination.k8s.io atrium-user-bindings in atrium-system': 'to go on doing so',
 };
@@ -164,10 +171,21 @@ describe('the rights of the service, with an issuer elsewhere, a directory and a
       kubernetes: { credentials: 'impersonate' },
       users: { ldap: [unreachable], certificates: { enabled: true } },
       features: { accessTokens: true, userBindings: true },
+      lists: {
+        resources: [
+          { version: 'v1', resource: 'events' },
+          { group: 'example.com', version: 'v1', resource: 'widgets' },
+        ],
+      },
     }),
   );
   before(async () => {
     await service.replica({ isFirst: true });
+    await service.account.admin.apply(widgetDefinition);
+    await eventually(
+      () => service.account.recorder.needs,
+      (needs) => needs.some(({ verb, resource }) => verb === 'watch' && resource === 'widgets.example.com'),
+    );
     const { browser, handle, secret } = await session(service);
     await useConsole(service, (path) => browser.request(path).then(({ status }) => status));
     const ask = asker(service, { secret });
