@@ -46,6 +46,7 @@ export interface ControlPlane {
   /** Where etcd takes calls, in the clear. */
   etcdURL: string;
   apiServer: Program;
+  controllerManager: Program;
   /**
    * Makes the API server take that issuer's tokens too. It reads its configuration again at once and believes an issuer that is up
    * at its second look, 10 s later; a restart of `apiServer` is faster.
@@ -150,7 +151,7 @@ export async function startControlPlane({
       },
       () => answers(`${url}/readyz`, { certificateAuthority, token: tokens.get('admin') ?? '' }),
     );
-    await start('kube-controller-manager', {
+    const controllerManager = await start('kube-controller-manager', {
       kubeconfig: 'kubeconfig',
       controllers: [...defaultControllers, ...controllers].join(','),
       'leader-elect': 'false',
@@ -168,6 +169,7 @@ export async function startControlPlane({
       etcd,
       etcdURL,
       apiServer,
+      controllerManager,
       async trustIssuer(issuer) {
         issuers.set(issuer.url, issuer);
         await write('authentication.yaml', authenticationConfig(issuers.values(), certificateAuthority));

@@ -51,6 +51,9 @@ export class ReusedPlane {
     const server = await connect(plane);
     const admin = new ClusterAdmin(server, await server.token('admin'));
     await admin.install();
+    // It looks for new kinds every 30 s only, and until then collects nothing that their objects own.
+    await plane.controllerManager.kill();
+    await plane.controllerManager.start();
     return new ReusedPlane(plane, admin, await EtcdState.read(plane.etcdURL));
   }
 
