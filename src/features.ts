@@ -229,7 +229,9 @@ function createLogins(base: Base) {
       : withoutSessions(services, identify);
   const recorder = new LoginRecorder({ ...base, config: config.users });
   const login = createLogin(services, { sessions: sessions.context, identify, recorder, knownBrowsers });
-  const accessTokens = config.features.accessTokens ? createAccessTokens({ ...base, identify }) : undefined;
+  const accessTokens = config.features.accessTokens
+    ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })
+    : undefined;
   return {
     login,
     sessions,

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
 import { atMost } from '../http/bound.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import type { Services } from '../services.ts';
 import type { AccessTokenRow } from './row.ts';
 import { accessTokenKind } from './store.ts';
 
@@ -11,29 +10,21 @@ const everyMs = 300_000;
 const maxPending = 100;
 const maxTried = 20_000;
 
-export interface LastUseOptions {
-  client: ServiceClient;
-  log: Logger;
-  now: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock: () => number;
-}
-
 /** Notes on tokens when they were last used, at most every five minutes each. No request waits for it, and none fails by it. */
 export class LastUse {
-  readonly #options: LastUseOptions;
+  readonly #services: Pick<Services, 'client' | 'log' | 'now' | 'clock'>;
   readonly #stopping = new AbortController();
   /** When this replica last tried, by uid. */
   readonly #tried = new LRUCache<string, number>(atMost(maxTried));
   readonly #pending = new Set<Promise<void>>();
 
-  constructor(options: LastUseOptions) {
-    this.#options = options;
+  constructor(services: Pick<Services, 'client' | 'log' | 'now' | 'clock'>) {
+    this.#services = services;
   }
 
   /** Never throws. A use that is not noted because too many are under way is noted at a later one. */
   note(row: AccessTokenRow): void {
-    const { now, clock, log } = this.#options;
+    const { now, clock, log } = this.#services;
     const time = now();
     if (row.lastUsedAt !== undefined && time.getTime() - row.lastUsedAt < everyMs) return;
     if (clock() - (this.#tried.get(row.uid) ?? Number.NEGATIVE_INFINITY) < everyMs) return;
@@ -53,6 +44,6 @@ export class LastUse {
   /** Only on what this replica has seen: where another one was first, its note is as good. */
   async #write({ name, uid, resourceVersion }: AccessTokenRow, time: Date): Promise<void> {
     const change = { metadata: { uid, resourceVersion }, status: { lastUsedTime: timestamp(time) } };
-    await new ServiceResource(this.#options.client, accessTokenKind).patchStatus(name, change, { signal: this.#stopping.signal });
+    await new ServiceResource(this.#services.client, accessTokenKind).patchStatus(name, change, { signal: this.#stopping.signal });
   }
 }

@@ -15,30 +15,31 @@ import type { Authenticator } from '../http/authenticator.ts';
 import { badInput } from '../http/input.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
+import type { Services } from '../services.ts';
 import { reviewToken } from './reviews.ts';
 import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
 import type { AccessTokenService } from './service.ts';
 
-export interface AccessTokenOperationsOptions {
+type AuditServices = Pick<Services, 'audit' | 'access'>;
+
+interface TokenNeeds {
   service: AccessTokenService;
+  /** Says whose a token is. */
   review: Parameters<typeof reviewToken>[1];
-  access: AccessReviews;
   /** Asks the API server whose a token is. */
   identify: Authenticator['identify'];
-  audit: Audit;
 }
 
-export const accessTokenOperations = (options: AccessTokenOperationsOptions): Operation[] => [
-  makeOperation(options),
-  listOperation(options),
-  deleteOperation(options),
-  reviewOperation(options),
+export const accessTokenOperations = (services: AuditServices, { service, review, identify }: TokenNeeds): Operation[] => [
+  makeOperation(service, services.audit),
+  listOperation(service),
+  deleteOperation(service, services.audit),
+  reviewOperation(services, review, identify),
 ];
 
 const json = 'application/json';
 const tag = 'access tokens';
-const makeOperation = ({ service, audit }: AccessTokenOperationsOptions) =>
+const makeOperation = (service: AccessTokenService, audit: Audit) =>
   operation({
     id: 'CreateAccessToken',
     method: 'POST',
@@ -63,7 +64,7 @@ const makeOperation = ({ service, audit }: AccessTokenOperationsOptions) =>
     },
   });
 
-const listOperation = ({ service }: AccessTokenOperationsOptions) =>
+const listOperation = (service: AccessTokenService) =>
   operation({
     id: 'ListAccessTokens',
     method: 'GET',
@@ -83,7 +84,7 @@ const listOperation = ({ service }: AccessTokenOperationsOptions) =>
     },
   });
 
-const deleteOperation = ({ service, audit }: AccessTokenOperationsOptions) =>
+const deleteOperation = (service: AccessTokenService, audit: Audit) =>
   operation({
     id: 'DeleteAccessToken',
     method: 'DELETE',
@@ -113,7 +114,7 @@ const deleteOperation = ({ service, audit }: AccessTokenOperationsOptions) =>
     },
   });
 
-const reviewOperation = ({ review, access, identify, audit }: AccessTokenOperationsOptions) =>
+const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['review'], identify: TokenNeeds['identify']) =>
   operation({
     id: 'CreateTokenReview',
     method: 'POST',

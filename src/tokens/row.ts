@@ -1,4 +1,5 @@
-import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
+import { z } from 'zod';
+import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { Subject } from '../users/record/account.ts';
 import { userResource } from '../users/record/resource.ts';
 
@@ -31,50 +32,52 @@ export interface AccessTokenRow {
   readonly lastUsedAt: number | undefined;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
-function time(value: unknown): number | undefined {
-  const milliseconds = Date.parse(text(value));
-  return Number.isNaN(milliseconds) ? undefined : milliseconds;
-}
+const storedToken = z.object({
+  metadata: z.looseObject({
+    ownerReferences: z.array(z.object({ apiVersion: z.string(), kind: z.string(), name: z.string(), uid: z.string() })).default([]),
+  }),
+  spec: z.object({
+    owner: z.string(),
+    subject: z.object({ issuer: z.string(), sub: z.string() }).exactOptional(),
+    description: z.string().default(''),
+    tokenHash: z.string(),
+    expiration: time.optional(),
+  }),
+  status: z.object({ lastUsedTime: time.optional() }).default({}),
+});
 
-/** Called once per change of an AccessToken. */
+/** Called once per change of an AccessToken. @throws ZodError for an object that its definition would not let in */
 export function accessTokenRow(object: KubernetesObject): AccessTokenRow {
   const { metadata } = object;
-  const spec = isRecord(object.spec) ? object.spec : {};
-  const status = isRecord(object.status) ? object.status : {};
-  const owner = text(spec.owner);
-  const subject = isRecord(spec.subject) ? { issuer: text(spec.subject.issuer), sub: text(spec.subject.sub) } : undefined;
+  const { spec, status, metadata: parsed } = storedToken.parse(object);
+  const { owner, subject, description, tokenHash, expiration } = spec;
   return {
     name: metadata.name,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     labels: metadata.labels ?? {},
-    text: servedText(object, spec),
+    text: servedText(object),
     owner,
-    ownerUID: ownerUIDOf(metadata.ownerReferences, owner),
+    ownerUID: parsed.ownerReferences.find((reference) => isOwner(reference, owner))?.uid ?? '',
     ...(subject && { subject }),
-    description: text(spec.description),
-    tokenHash: text(spec.tokenHash),
+    description,
+    tokenHash,
     createdAt: Date.parse(metadata.creationTimestamp),
-    expiresAt: time(spec.expiration),
-    lastUsedAt: time(status.lastUsedTime),
+    expiresAt: expiration,
+    lastUsedAt: status.lastUsedTime,
   };
 }
 
-function servedText({ metadata, status }: KubernetesObject, spec: Record<string, unknown>): string {
-  const { managedFields: _managedFields, ...servedMetadata } = metadata;
-  const { tokenHash: _tokenHash, ...servedSpec } = spec;
-  const served = { metadata: servedMetadata, spec: servedSpec, ...(isRecord(status) && { status }) };
-  return JSON.stringify({ apiVersion: accessTokenApiVersion, kind: 'AccessToken', ...served });
-}
+const isOwner = ({ kind, apiVersion, name }: { kind: string; apiVersion: string; name: string }, owner: string): boolean =>
+  kind === 'User' && apiVersion.startsWith(`${userResource.group}/`) && name === owner;
 
-function ownerUIDOf(references: unknown, owner: string): string {
-  const isOwner = (reference: unknown) =>
-    isRecord(reference) &&
-    reference.kind === 'User' &&
-    text(reference.apiVersion).startsWith(`${userResource.group}/`) &&
-    reference.name === owner;
-  const found: unknown = Array.isArray(references) ? references.find(isOwner) : undefined;
-  return isRecord(found) ? text(found.uid) : '';
+const servedMembers = z.record(z.string(), z.unknown());
+
+/** All of it, but for the hash of the secret. */
+function servedText({ metadata, spec, status }: KubernetesObject): string {
+  const { managedFields: _managedFields, ...servedMetadata } = metadata;
+  const { tokenHash: _tokenHash, ...servedSpec } = servedMembers.parse(spec);
+  return JSON.stringify({ apiVersion: accessTokenApiVersion, kind: 'AccessToken', metadata: servedMetadata, spec: servedSpec, status });
 }

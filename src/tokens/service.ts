@@ -1,16 +1,15 @@
 import { parseFieldSelector } from '../api/selectors.ts';
 import { badParameter, conflict, forbidden, notFound, StatusError } from '../api/status.ts';
+import type { Collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
 import type { ListParameters } from '../collection/schema.ts';
-import type { Config } from '../config/schema.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import { type Account, isLinkedTo, type Subject } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { phaseCause } from '../users/record/refused-credential.ts';
@@ -24,16 +23,6 @@ const daySeconds = 86_400;
 /** Expired ones count until they are deleted: otherwise a user could make them faster than they go. */
 const maxPerUser = 100;
 
-export interface AccessTokenServiceOptions {
-  apiServer: ApiServer;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  tokens: WatchCache<AccessTokenRow>;
-  lister: Lister<AccessTokenRow>;
-  config: Pick<Config['users'], 'accessTokens' | 'idleDays'>;
-  now: () => Date;
-}
-
 interface Deletion {
   id: string;
   preconditions: { uid?: string | undefined; resourceVersion?: string | undefined };
@@ -42,12 +31,18 @@ interface Deletion {
 
 /** Makes, lists and deletes access tokens: one's own, and with the right to it those of others. */
 export class AccessTokenService {
-  readonly #options: AccessTokenServiceOptions;
+  readonly #services: Services;
+  readonly #accounts: AccountLookup;
+  readonly #tokens: WatchCache<AccessTokenRow>;
+  readonly #lister: Lister<AccessTokenRow>;
   /** How many are being made, by the owner's name. */
   readonly #making = new Map<string, number>();
 
-  constructor(options: AccessTokenServiceOptions) {
-    this.#options = options;
+  constructor(services: Services, accounts: AccountLookup, { cache, lister }: Collection<AccessTokenRow>) {
+    this.#services = services;
+    this.#accounts = accounts;
+    this.#tokens = cache;
+    this.#lister = lister;
   }
 
   /** @throws StatusError 400, 403, 409, 503, 504 */
@@ -58,46 +53,46 @@ export class AccessTokenService {
     signal: AbortSignal,
   ): Promise<{ made: MadeAccessToken; owner: Account }> {
     requireNoAccessToken(caller, 'make access tokens');
-    const { accounts, lister, now } = this.#options;
-    requireAccounts(accounts);
-    const time = now();
+    requireAccounts(this.#accounts);
+    const time = this.#services.now();
     const owner = this.#requireOwner(caller, time);
     const { subject } = caller;
     if (subject !== undefined) await this.#whenLinked(owner, subject, caller, signal);
     const expiration = this.#expirationOf(asked, time);
-    await lister.whenUsable(signal);
+    await this.#lister.whenUsable(signal);
     const { id, text, tokenHash } = newToken();
     return this.#oneOfFew(owner, id, async () => {
       const expiresAt = new Date(expiration * 1000);
       const { description } = asked;
       const token = { id, owner, subject, description, tokenHash, issuedAt: time, expiresAt };
-      const stored = await storeToken(this.#options.apiServer.asService, token, { isDryRun, signal });
+      const stored = await storeToken(this.#services.client, token, { isDryRun, signal });
       const timestamp = Math.floor(time.getTime() / 1000);
       if (isDryRun) return { made: { id, timestamp, expiration, description }, owner };
-      await this.#options.tokens.waitFor(stored.metadata.resourceVersion, seenWithinMs, signal);
+      await this.#tokens.waitFor(stored.metadata.resourceVersion, seenWithinMs, signal);
       return { made: { id, token: text, timestamp, expiration, description }, owner };
     });
   }
 
   /** All that the caller may see. @returns the JSON text of an AccessTokenList; @throws StatusError 400, 403, 410, 503, 504 */
   async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
-    const { access, accounts, lister } = this.#options;
-    requireAccounts(accounts);
+    const { access } = this.#services;
+    requireAccounts(this.#accounts);
     const asked = { ...accessTokenResource, verb: 'list' };
-    if (await access.can(caller, asked, signal)) return lister.list(parameters, signal);
+    if (await access.can(caller, asked, signal)) return this.#lister.list(parameters, signal);
     const own = this.#accountOf(caller);
     const isForeign = parseFieldSelector(parameters.fieldSelector).some(
       ({ field, operator, value }) => field === 'spec.owner' && operator === '=' && value !== own?.name,
     );
     if (isForeign) throw forbidden({ ...asked, user: caller.identity.name });
-    return lister.list(parameters, signal, { key: `of ${own?.uid}`, fits: (row) => isOf(row, own) });
+    return this.#lister.list(parameters, signal, { key: `of ${own?.uid}`, fits: (row) => isOf(row, own) });
   }
 
   /** @returns what was deleted; @throws StatusError 403 whether or not there is such a token, 404, 409, 503, 504 */
   async delete({ id, preconditions, isDryRun }: Deletion, caller: Caller, signal: AbortSignal): Promise<AccessTokenRow> {
-    const { apiServer, access, accounts, lister, tokens } = this.#options;
-    requireAccounts(accounts);
-    await lister.whenUsable(signal);
+    const { apiServer, client, access } = this.#services;
+    const tokens = this.#tokens;
+    requireAccounts(this.#accounts);
+    await this.#lister.whenUsable(signal);
     const isOwn = isOf(tokens.get(id), this.#accountOf(caller));
     if (!isOwn) await access.require(caller, { ...accessTokenResource, verb: 'delete', name: id }, signal);
     const row = tokens.get(id);
@@ -105,9 +100,7 @@ export class AccessTokenService {
     if (preconditions.uid !== undefined && preconditions.uid !== row.uid)
       throw conflict(accessTokenResource, id, `the UID in the precondition (${preconditions.uid}) is not that of the token (${row.uid})`);
     // What users may do with their own is done with our rights.
-    const resource = isOwn
-      ? new ServiceResource(apiServer.asService, accessTokenKind)
-      : new CallerResource(apiServer.asCaller(caller), accessTokenKind);
+    const resource = isOwn ? new ServiceResource(client, accessTokenKind) : new CallerResource(apiServer.asCaller(caller), accessTokenKind);
     await resource.delete(id, { preconditions: { ...preconditions, uid: row.uid }, isDryRun, signal });
     // So that the next list here does not show the token.
     if (!isDryRun) await tokens.until(() => tokens.get(id)?.uid !== row.uid, seenWithinMs, signal);
@@ -116,17 +109,17 @@ export class AccessTokenService {
 
   /** Deletes all tokens of a User record, with our rights: what ends the user's access entails it. @throws StatusError 503, 504 */
   async endAll({ uid }: { uid: string }, signal: AbortSignal): Promise<void> {
-    const { apiServer, lister, tokens } = this.#options;
+    const tokens = this.#tokens;
     if (tokens.state === 'notInstalled') return;
-    await lister.whenUsable(signal);
+    await this.#lister.whenUsable(signal);
     const owned = [...tokens.values()].filter(({ ownerUID }) => ownerUID === uid);
-    for (const row of owned) await removeToken(apiServer.asService, row, { signal });
+    for (const row of owned) await removeToken(this.#services.client, row, { signal });
     await tokens.until(() => owned.every((row) => tokens.get(row.name)?.uid !== row.uid), seenWithinMs, signal);
   }
 
   /** Whose tokens are the caller's own. */
   #accountOf({ user, identity }: Caller): Account | undefined {
-    const { accounts } = this.#options;
+    const accounts = this.#accounts;
     const account = user === undefined ? accounts.ofSubject(identity.name) : accounts.get(user);
     return account !== undefined && account.subjectName !== '' && account.subjectName === identity.name ? account : undefined;
   }
@@ -136,14 +129,14 @@ export class AccessTokenService {
     const account = this.#accountOf(caller);
     if (account === undefined || account.subjectName.startsWith('system:'))
       throw refused(caller, { reason: 'NoUserRecord', message: 'there is no User record that an access token could act for' });
-    const cause = phaseCause(account, time, this.#options.config.idleDays);
+    const cause = phaseCause(account, time, this.#services.config.users.idleDays);
     if (cause !== undefined) throw refused(caller, { reason: 'Forbidden', message: 'the account is switched off', ...cause });
     return account;
   }
 
   /** The login that links the record may have been a moment ago, on another replica. @throws StatusError 403 */
   async #whenLinked({ name, uid }: Account, subject: Subject, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { accounts } = this.#options;
+    const accounts = this.#accounts;
     const isLinked = () => {
       const account = accounts.get(name);
       return account?.uid === uid && isLinkedTo(account, subject);
@@ -154,7 +147,7 @@ export class AccessTokenService {
 
   /** Unix seconds. @throws StatusError 400 */
   #expirationOf({ expiration }: NewAccessToken, time: Date): number {
-    const { defaultDays, maxDays } = this.#options.config.accessTokens;
+    const { defaultDays, maxDays } = this.#services.config.users.accessTokens;
     const seconds = Math.floor(time.getTime() / 1000);
     if (expiration === 0) return seconds + defaultDays * daySeconds;
     if (expiration <= seconds) throw badParameter('expiration', 'must lie ahead, in seconds since 1970');
@@ -165,7 +158,7 @@ export class AccessTokenService {
   /** Two replicas do not count together: in the same moment each may let one more pass. @throws StatusError 409 */
   async #oneOfFew<T>(owner: Account, id: string, make: () => Promise<T>): Promise<T> {
     const making = this.#making.get(owner.name) ?? 0;
-    const there = [...this.#options.tokens.values()].filter((row) => isOf(row, owner)).length;
+    const there = [...this.#tokens.values()].filter((row) => isOf(row, owner)).length;
     if (there + making >= maxPerUser)
       throw conflict(accessTokenResource, id, `a user has at most ${maxPerUser} access tokens; delete one that is no longer needed`);
     this.#making.set(owner.name, making + 1);

@@ -6,6 +6,7 @@ import type { Bearer, Identity } from '../http/operation.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import { type Account, isLinkedTo } from '../users/record/account.ts';
 import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -20,17 +21,6 @@ const youngMs = 30_000;
 const maxWaiting = 100;
 const maxGone = 10_000;
 
-export interface AccessTokenVerifierOptions {
-  tokens: WatchCache<AccessTokenRow>;
-  accounts: AccountLookup;
-  localGroups: LocalGroupLookup;
-  /** `login.claims.groupsPrefix` */
-  groupsPrefix: string;
-  /** `users.idleDays` */
-  idleDays: number;
-  now: () => Date;
-}
-
 /** A token that counts, and whom it acts as. */
 export interface VerifiedAccessToken {
   readonly row: AccessTokenRow;
@@ -42,7 +32,10 @@ export interface VerifiedAccessToken {
 
 /** Says whose access tokens are, by what this replica has seen of the cluster: a change there counts with the next request. */
 export class AccessTokenVerifier {
-  readonly #options: AccessTokenVerifierOptions;
+  readonly #services: Pick<Services, 'config' | 'now'>;
+  readonly #tokens: WatchCache<AccessTokenRow>;
+  readonly #accounts: AccountLookup;
+  readonly #localGroups: LocalGroupLookup;
   /** By the account, which is another object after every change of the record. */
   readonly #identities = new WeakMap<Account, { local: string; identity: Identity; fingerprint: string }>();
 
@@ -51,9 +44,16 @@ export class AccessTokenVerifier {
   #waiting = 0;
 
   /** To be made before the cache is started. */
-  constructor(options: AccessTokenVerifierOptions) {
-    this.#options = options;
-    options.tokens.onChange(({ key, new: current }) => {
+  constructor(
+    services: Pick<Services, 'config' | 'now'>,
+    tokens: WatchCache<AccessTokenRow>,
+    { accounts, localGroups }: { accounts: AccountLookup; localGroups: LocalGroupLookup },
+  ) {
+    this.#services = services;
+    this.#tokens = tokens;
+    this.#accounts = accounts;
+    this.#localGroups = localGroups;
+    tokens.onChange(({ key, new: current }) => {
       if (current === undefined) this.#gone.set(key, true);
     });
   }
@@ -82,21 +82,20 @@ export class AccessTokenVerifier {
     const read = readToken(token);
     if (read === undefined) return undefined;
     await this.#whenKnown(signal);
-    const { idleDays } = this.#options;
     const row = await this.#find(read.id, signal);
     if (row === undefined || !isHashOf(row.tokenHash, read.secret)) return undefined;
-    const now = this.#options.now();
+    const now = this.#services.now();
     if (row.expiresAt !== undefined && row.expiresAt <= now.getTime()) return { cause: tokenExpired };
     const account = await this.#ownerOf(row, now, signal);
     // A record made again under the name of a deleted one does not inherit its tokens.
     if (account === undefined || account.uid !== row.ownerUID) return { cause: revoked };
-    const cause = subjectCause(row, account) ?? phaseCause(account, now, idleDays) ?? nameCause(account);
+    const cause = subjectCause(row, account) ?? phaseCause(account, now, this.#services.config.users.idleDays) ?? nameCause(account);
     return cause ? { cause } : { row, account, ...this.#identityOf(account) };
   }
 
   /** The record of the owner. A token so young may be known before the login that linked it: the two watches run apart. */
   async #ownerOf({ owner, subject, createdAt }: AccessTokenRow, now: Date, signal: AbortSignal): Promise<Account | undefined> {
-    const { accounts } = this.#options;
+    const accounts = this.#accounts;
     const isSeen = () => {
       const account = accounts.get(owner);
       return account !== undefined && (subject === undefined || isLinkedTo(account, subject));
@@ -108,7 +107,7 @@ export class AccessTokenVerifier {
 
   /** One that is not known may have been made a moment ago, on another replica. */
   async #find(id: string, signal: AbortSignal): Promise<AccessTokenRow | undefined> {
-    const { tokens } = this.#options;
+    const tokens = this.#tokens;
     const known = tokens.get(id);
     if (known !== undefined || this.#gone.has(id) || this.#waiting >= maxWaiting) return known;
     this.#waiting += 1;
@@ -119,8 +118,8 @@ export class AccessTokenVerifier {
   }
 
   #identityOf(account: Account): { identity: Identity; fingerprint: string } {
-    const { localGroups, groupsPrefix } = this.#options;
-    const local = localGroups.of(account.name);
+    const { groupsPrefix } = this.#services.config.login.claims;
+    const local = this.#localGroups.of(account.name);
     const key = local.join();
     const known = this.#identities.get(account);
     if (known?.local === key) return known;
@@ -133,13 +132,14 @@ export class AccessTokenVerifier {
   }
 
   async #whenKnown(signal: AbortSignal): Promise<void> {
-    const { tokens, accounts, localGroups } = this.#options;
+    const tokens = this.#tokens;
+    const accounts = this.#accounts;
     for (const followed of [tokens, accounts]) await followed.until(() => followed.state !== 'pending', listedWithinMs, signal);
     signal.throwIfAborted();
     const isOutdated = [tokens, accounts].some((followed) => followed.isSynced && followed.ageSeconds() > maxAgeSeconds);
     if (tokens.state === 'pending' || accounts.state === 'pending' || isOutdated)
       throw serviceUnavailable('kubernetes', { cause: new Error('the access tokens and their owners are not known') });
-    requireLocalGroups(localGroups);
+    requireLocalGroups(this.#localGroups);
   }
 }
 
