@@ -24,7 +24,7 @@ import { adapterFor, unavailable } from './adapter.ts';
 import { asBehindFrame, useProviderCookies } from './behind-frame.ts';
 import { BrowserRecords } from './browser-records.ts';
 import { languageChoice } from './languages.ts';
-import { answerLogIn, type LogInParts } from './log-in.ts';
+import { answerLoginPage, type LoginPageParts } from './login-page.ts';
 import { LogoutRequests } from './logout-requests.ts';
 import { errors } from './oidc-provider.ts';
 import { PasswordDue } from './password-due.ts';
@@ -70,7 +70,7 @@ export interface Identity {
 }
 
 const prefix = '/identity';
-const logInPath = /^\/identity\/login\/([\w-]{1,64})$/;
+const loginPath = /^\/identity\/login\/([\w-]{1,64})$/;
 
 /** Ten minutes: as long as a device code lives, so that these bound how many there are. */
 const deviceWindowMs = 10 * 60_000;
@@ -132,7 +132,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       now,
     },
   });
-  const logIn: LogInParts = {
+  const logIn: LoginPageParts = {
     ...options,
     views,
     origin,
@@ -167,12 +167,12 @@ export function createIdentity(options: IdentityOptions): Identity {
   };
 }
 
-async function answer(ctx: Context, keeper: ProviderKeeper, logIn: LogInParts): Promise<void> {
+async function answer(ctx: Context, keeper: ProviderKeeper, logIn: LoginPageParts): Promise<void> {
   const state = stateOf(ctx);
   state.operationId = 'identity';
   const { provider, middleware } = await keeper.get();
   useProviderCookies(ctx, provider);
-  const [, uid] = logInPath.exec(ctx.path) ?? [];
+  const [, uid] = loginPath.exec(ctx.path) ?? [];
   if (uid === undefined) {
     await middleware(ctx, () => {
       throw unknownPath();
@@ -181,7 +181,7 @@ async function answer(ctx: Context, keeper: ProviderKeeper, logIn: LogInParts): 
   }
   state.operationId = 'identity log_in';
   try {
-    await answerLogIn(logIn, ctx, provider, uid);
+    await answerLoginPage(logIn, ctx, provider, uid);
   } catch (error) {
     showFailure(ctx, logIn.views, error);
   }

@@ -10,14 +10,14 @@ export interface LockRule {
   durationSeconds: number;
 }
 
-export type LogInProblem = { kind: 'refused' } | { kind: 'tooMany'; seconds: number } | { kind: 'unavailable' };
+export type LoginProblem = { kind: 'refused' } | { kind: 'tooMany'; seconds: number } | { kind: 'unavailable' };
 
-interface LogInForm {
+interface LoginForm {
   /** Name of the relying party; undefined if the page is known by the same. */
   client: string | undefined;
   /** What was typed before, or what the relying party supposes. */
   email: string;
-  problem?: LogInProblem;
+  problem?: LoginProblem;
   lock: LockRule;
   formTargets: readonly string[];
 }
@@ -25,7 +25,7 @@ interface LogInForm {
 const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
 const problemText = (text: Html | string): Html => html`<div class="bad" role="alert" id="problem">${text}</div>`;
 
-export function logInPage(texts: Texts, { client, email, problem, lock, formTargets }: LogInForm): Page {
+export function loginPage(texts: Texts, { client, email, problem, lock, formTargets }: LoginForm): Page {
   const marks = problem?.kind === 'refused' && html` aria-invalid="true" aria-describedby="problem"`;
   const isKnown = email !== '';
   return {
@@ -48,7 +48,7 @@ ${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
 }
 
 /** The same for every reason, so that it tells nothing about an account; how long a lock lasts is said to all alike. */
-function explain(texts: Texts, problem: LogInProblem, { failures, windowSeconds, durationSeconds }: LockRule): Html | string {
+function explain(texts: Texts, problem: LoginProblem, { failures, windowSeconds, durationSeconds }: LockRule): Html | string {
   if (problem.kind === 'tooMany') return texts.tooMany(durationText(texts, problem.seconds));
   if (problem.kind === 'unavailable') return texts.unavailable;
   const rule = texts.lockRule(failures, durationText(texts, windowSeconds), durationText(texts, durationSeconds));
@@ -106,7 +106,7 @@ export interface ProviderForm {
 }
 
 /** @param stayURL where to go for a person who stays: nothing ends, here or there */
-export const logOutPage = (texts: Texts, { action, secret }: ProviderForm, stayURL: string, formTargets: readonly string[]): Page => ({
+export const logoutPage = (texts: Texts, { action, secret }: ProviderForm, stayURL: string, formTargets: readonly string[]): Page => ({
   texts,
   heading: texts.logOut,
   formTargets,

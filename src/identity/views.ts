@@ -69,7 +69,7 @@ export function endSessionView(views: Views, ctx: KoaContextWithOIDC): void {
   views.send(
     ctx,
     isQuestion
-      ? pages.logOutPage(texts, form, typeof back === 'string' ? back : views.consoleURL, targets)
+      ? pages.logoutPage(texts, form, typeof back === 'string' ? back : views.consoleURL, targets)
       : pages.endSessionPage(texts, form, isLoggedIn, targets),
   );
 }

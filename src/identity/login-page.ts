@@ -10,7 +10,7 @@ import type { Account } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
 import { errors } from './oidc-provider.ts';
-import { consentPage, type LockRule, type LogInProblem, logInPage, newPasswordPage } from './pages.ts';
+import { consentPage, type LockRule, type LoginProblem, loginPage, newPasswordPage } from './pages.ts';
 import type { PasswordDue } from './password-due.ts';
 import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
@@ -19,7 +19,7 @@ import { originsOf, type Views } from './views.ts';
 
 const readForm = formReader(8 * 1024);
 
-export interface LogInParts {
+export interface LoginPageParts {
   views: Views;
   /** Origin of the issuer. */
   origin: string;
@@ -50,7 +50,7 @@ interface Visit {
  *
  * @throws SessionNotFound if this browser has not begun it, or too long ago
  */
-export async function answerLogIn(parts: LogInParts, ctx: Context, provider: Provider, uid: string): Promise<void> {
+export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provider: Provider, uid: string): Promise<void> {
   if (!['GET', 'HEAD', 'POST'].includes(ctx.method)) throw methodNotAllowed(ctx.method, ['GET', 'HEAD', 'POST']);
   if (ctx.method === 'POST') checkSameOrigin(ctx, parts.origin);
   const interaction = await provider.interactionDetails(ctx.req, ctx.res);
@@ -66,10 +66,12 @@ export async function answerLogIn(parts: LogInParts, ctx: Context, provider: Pro
   await logIn(parts, visit, { email: form.get('email') ?? '', password: form.get('password') ?? '' });
 }
 
-async function logIn(parts: LogInParts, visit: Visit, { email, password }: { email: string; password: string }): Promise<void> {
+async function logIn(parts: LoginPageParts, visit: Visit, { email, password }: { email: string; password: string }): Promise<void> {
   const { ctx, interaction } = visit;
   const browser = await parts.knownBrowsers.find(ctx);
-  const verdict = await judge(() => parts.passwordCheck.check({ email, password, browser, ...auditOrigin(ctx) }, requestScope().signal));
+  const verdict = await unlessUnavailable(() =>
+    parts.passwordCheck.check({ email, password, browser, ...auditOrigin(ctx) }, requestScope().signal),
+  );
   if (verdict.outcome !== 'ok') return refuse(parts, visit, email, verdict);
   const { account, passwordChangedAt } = verdict;
   if (!account.mustChangePassword) return succeed(parts, visit, account);
@@ -77,9 +79,9 @@ async function logIn(parts: LogInParts, visit: Visit, { email, password }: { ema
 }
 
 /** @throws SessionNotFound for a form that does not come from this visit, or not after the last change of the password */
-async function changePassword(parts: LogInParts, visit: Visit, form: URLSearchParams): Promise<void> {
+async function changePassword(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<void> {
   const { ctx, interaction } = visit;
-  const verdict = await judge(() => parts.passwordDue.change(interaction.uid, form));
+  const verdict = await unlessUnavailable(() => parts.passwordDue.change(interaction.uid, form));
   if (verdict.outcome === 'stale') throw new errors.SessionNotFound('the old password was given elsewhere, or too long ago');
   if (verdict.outcome === 'unavailable') return refuse(parts, visit, '', verdict);
   if (verdict.outcome === 'refused') {
@@ -91,12 +93,12 @@ async function changePassword(parts: LogInParts, visit: Visit, form: URLSearchPa
   await succeed(parts, visit, account);
 }
 
-function askForPassword(parts: LogInParts, visit: Visit, form: { email: string; proof: string; problem?: NewPasswordProblem }): void {
+function askForPassword(parts: LoginPageParts, visit: Visit, form: { email: string; proof: string; problem?: NewPasswordProblem }): void {
   const formTargets = originsOf(visit.interaction.params.redirect_uri);
   parts.views.send(visit.ctx, newPasswordPage(textsOf(parts, visit), { ...form, minLength: parts.minLength, formTargets }));
 }
 
-async function succeed(parts: LogInParts, visit: Visit, account: Account): Promise<void> {
+async function succeed(parts: LoginPageParts, visit: Visit, account: Account): Promise<void> {
   await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
   await parts.knownBrowsers.remember(visit.ctx, account.uid);
   // The console records its own logins.
@@ -117,7 +119,7 @@ interface Unavailable {
 }
 
 /** What is out of reach or overrun has a page here, too. */
-async function judge<T>(verdict: () => Promise<T>): Promise<T | Unavailable> {
+async function unlessUnavailable<T>(verdict: () => Promise<T>): Promise<T | Unavailable> {
   try {
     return await verdict();
   } catch (error) {
@@ -128,7 +130,7 @@ async function judge<T>(verdict: () => Promise<T>): Promise<T | Unavailable> {
 
 type Refusal = Extract<PasswordVerdict, { outcome: 'refused' }>;
 
-async function refuse(parts: LogInParts, visit: Visit, email: string, verdict: Refusal | Unavailable): Promise<void> {
+async function refuse(parts: LoginPageParts, visit: Visit, email: string, verdict: Refusal | Unavailable): Promise<void> {
   const { ctx } = visit;
   if (verdict.outcome === 'unavailable') {
     ctx.status = 503;
@@ -141,9 +143,9 @@ async function refuse(parts: LogInParts, visit: Visit, email: string, verdict: R
   return showForm(parts, visit, email, seconds === undefined ? { kind: 'refused' } : { kind: 'tooMany', seconds });
 }
 
-const textsOf = ({ views }: LogInParts, { ctx, interaction }: Visit) => views.texts(ctx, interaction.params.ui_locales);
+const textsOf = ({ views }: LoginPageParts, { ctx, interaction }: Visit) => views.texts(ctx, interaction.params.ui_locales);
 
-function showForm(parts: LogInParts, visit: Visit, email?: string, problem?: LogInProblem): void {
+function showForm(parts: LoginPageParts, visit: Visit, email?: string, problem?: LoginProblem): void {
   const { ctx, interaction, clientName } = visit;
   const { login_hint: hint, redirect_uri: redirectURI } = interaction.params;
   const texts = textsOf(parts, visit);
@@ -151,7 +153,7 @@ function showForm(parts: LogInParts, visit: Visit, email?: string, problem?: Log
   const page =
     interaction.prompt.name === 'consent'
       ? consentPage(texts, clientName, formTargets)
-      : logInPage(texts, {
+      : loginPage(texts, {
           client: clientName === parts.views.title ? undefined : clientName,
           email: (email ?? (typeof hint === 'string' ? hint : '')).slice(0, 253),
           ...(problem && { problem }),
