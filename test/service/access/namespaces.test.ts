@@ -58,7 +58,7 @@ describe('GET /auth/v1/namespaces', () => {
     );
   });
 
-  it('tells whoever may not list namespaces in which he may do it, with name and labels and nothing more', async () => {
+  it('lists, for callers who may not list namespaces, those in which they may act, with name and labels only', async () => {
     const { total, items, metadata } = await ask();
 
     expect([total, metadata.continue, metadata.remainingItemCount]).to.deep.equal([3, '', 0]);
@@ -95,7 +95,7 @@ describe('GET /auth/v1/namespaces', () => {
     expect(await names(`${path}?verb=get&resource=namespaces`)).to.deep.equal(['red']);
   });
 
-  it('knows whoever may do it everywhere, and whoever may do everything', async () => {
+  it('recognizes callers who may do it everywhere, and callers who may do everything', async () => {
     const all = await names('', 'viewer');
     expect(all).to.include.members(['blue', 'green', 'red', 'secret', 'yellow', 'default', 'kube-system']);
     expect(await names('', 'admin')).to.deep.equal(all);

@@ -88,7 +88,7 @@ describe('POST /auth/v1/authorize', () => {
     expect(status.subject.commonName).to.equal('bob');
   });
 
-  it('gives one for another to whoever may impersonate them and their groups, or some of these', async () => {
+  it('issues a certificate for another user to callers who may impersonate that user and their groups, or some of them', async () => {
     const certificate = await issued(server, 'manager', { user: jane, groups: ['oidc:ops', 'oidc:dev'] });
     expect(certificate.spec.user).to.equal(jane);
     expect(certificate.status.subject.organizations).to.have.members(['oidc:dev', 'oidc:ops']);
@@ -110,7 +110,7 @@ describe('POST /auth/v1/authorize', () => {
     expect(status.subject).to.deep.equal({ commonName: 'jane', organizations: ['oidc:dev'] });
   });
 
-  it('answers 401 to nobody, 403 to whoever may not, whether or not the user is there, and 404 to who may', async () => {
+  it('answers 401 without a token, 403 without permission whether or not the user exists, and 404 with permission', async () => {
     expect((await server.request('/auth/v1/authorize', { method: 'POST', body: {} })).status).to.equal(401);
     for (const user of [undefined, jane, 'nobody-of-that-name'])
       expect((await authorize(server, 'nobody', user === undefined ? {} : { user })).status, user).to.equal(403);

@@ -126,7 +126,7 @@ describe('CertificateSigningRequests', () => {
     expect(body).to.have.property('message').that.contains(`use of ${clientSigner} signer with system:masters group is not allowed`);
   });
 
-  it('is approved by those who may approve at its signer, and not by whoever may write', async () => {
+  it('is approved by callers who may approve at its signer; permission to write is not enough', async () => {
     const rule = { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests/approval'], verbs: ['update'] };
     const signers = (name: string) => ({
       apiGroups: ['certificates.k8s.io'],

@@ -93,7 +93,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
       expect(body).to.have.deep.nested.property('status.groups', ['dev']);
     });
 
-    it('bring their roles, once each, to themselves and to whoever may look', async () => {
+    it('list their roles, once each, for themselves and for callers who may look', async () => {
       const { access_token } = await logInForTokens();
       for (const [token, query] of [
         [access_token, ''],

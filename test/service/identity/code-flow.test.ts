@@ -156,7 +156,7 @@ describe('the embedded OpenID provider', () => {
     }
   });
 
-  it('takes no record for another one, whoever may write the objects', async () => {
+  it('takes no identity record for another, even when its object is overwritten', async () => {
     const relying = party();
     const [own, other] = [await relying.tokens(issuers.browser(), jane), await relying.tokens(issuers.browser(), jane)];
     const [from, to] = [own, other].map(({ refresh_token: token }) => `${recordsPath}/refreshtoken-${hash('sha256', token)}`);

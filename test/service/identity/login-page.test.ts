@@ -100,7 +100,7 @@ describe('the log-in page', () => {
     expect(wrong.body).to.not.contain('a secret guess');
   });
 
-  it('USR-10 gives one answer to whoever is unknown, wrong, disabled or locked', async () => {
+  it('USR-10 gives the same answer to an unknown user, a wrong password, a disabled user and a locked one', async () => {
     const guess = 'not even the right one';
     await issuers.addPerson('wrong@example.com', 'the right one');
     await issuers.addPerson('off@example.com', guess, { is_disabled: true });
@@ -161,7 +161,7 @@ describe('the log-in page', () => {
     expect(url.searchParams.get('error')).to.equal('invalid_request');
   });
 
-  it('sends whoever cancels back to where he came from', async () => {
+  it('sends users who cancel back to where they came from', async () => {
     const browser = issuers.browser();
     const end = await browser.submit(await browser.get(party().authorizationURL({ state: 'my-state' })), { cancel: 'yes' });
 

@@ -84,7 +84,7 @@ describe('the log-in page, when the password is due', () => {
     expect((await old.get(party().authorizationURL())).body).to.contain('name="password"');
   });
 
-  it('asks whoever is logged in already for the password first', async () => {
+  it('asks users who are already logged in for the password first', async () => {
     const email = 'open@example.com';
     await issuers.addPerson(email, given);
     const browser = issuers.browser();

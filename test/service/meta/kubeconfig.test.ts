@@ -146,7 +146,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
     });
 
     if (credentials === 'passthrough')
-      it('gives whoever logged in a file that logs in by itself, and believes the authority of the issuer', async () => {
+      it('gives logged-in users a file that logs in by itself and trusts the certificate authority of the issuer', async () => {
         const answer = await bySession();
         expect(answer.status, answer.body).to.equal(200);
         const { users } = parse(answer.body);

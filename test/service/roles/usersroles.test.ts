@@ -119,7 +119,7 @@ describe('GET /auth/v1/usersroles', () => {
     expect((await ask(`?name=${jane}&limit=3&page=2`)).items.map(({ role }) => role)).to.deep.equal(['view']);
   });
 
-  it('shows everybody their own, and others only to whoever may', async () => {
+  it('shows users their own roles, and those of others only with permission', async () => {
     const own = await ask('', 'alice');
     expect(own.user.name).to.equal(nameOf('alice@example.com'));
     expect(own.items.map(({ role }) => role)).to.deep.equal(['edit']);

@@ -88,7 +88,7 @@ describe('the sessions of users', () => {
       for (const secret of [second.secret, second.handle, spec.sealed ?? '', 'sealed', 'eyJ']) expect(reply.text).to.not.include(secret);
     });
 
-    it('lists them for whoever keeps tokens, too, with no mark', async () => {
+    it('lists them for callers who keep tokens, too, with none marked as current', async () => {
       const one = await session(service);
       const { bearer } = await tokens(service);
       const reply = await new Browser(service.url).request(path, { headers: { authorization: `Bearer ${bearer}` } });

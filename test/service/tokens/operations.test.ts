@@ -182,7 +182,7 @@ describe('access tokens', () => {
       expect(text).not.to.include(token.slice(24, 60));
     });
 
-    it('shows nobody those of others, but to whoever may list access tokens', async () => {
+    it('shows tokens of others only to callers who may list access tokens', async () => {
       const { id } = await makeToken(server, 'alice', { description: 'of alice' });
       expect((await listOf('bob')).items.map(({ metadata }) => metadata.name)).not.to.include(id);
       const foreign = await server.request(`${tokensPath}?fieldSelector=spec.owner%3D${recordOf('alice')}`, { as: 'bob' });
@@ -240,7 +240,7 @@ describe('access tokens', () => {
       expect((await remove(id, 'manager')).status).to.equal(404);
     });
 
-    it('AUZ-12 ends those of others for whoever may delete them, and tells nobody else whether there are any', async () => {
+    it('AUZ-12 deletes tokens of others for callers who may delete them, and hides from all others whether any exist', async () => {
       const { id } = await makeToken(server, 'alice');
       const [existing, missing] = await Promise.all(
         [id, 'a'.repeat(16)].map(async (name) => {

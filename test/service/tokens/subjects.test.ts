@@ -35,7 +35,7 @@ describe('an access token and the subject that it was made for', () => {
       (status) => status === wanted,
     );
 
-  it('REC-05 ends with it, whoever writes the record', async () => {
+  it('REC-05 ends with its subject, even when the record is edited by hand', async () => {
     const { service, provider, cluster } = party();
     const subject = { issuer: provider.issuer, sub: 'keeper-1' };
     provider.person = { sub: subject.sub, email, email_verified: true, groups: ['dev'] };

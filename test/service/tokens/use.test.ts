@@ -247,7 +247,7 @@ describe('an access token as credential', () => {
     await untilCauses(token, 403);
   });
 
-  it('USR-16 ends with its owner, and is none of whoever gets the name again', async () => {
+  it('USR-16 ends with its owner, and does not pass to the next user of the name', async () => {
     const { id, token } = await makeToken(server, 'carol');
     const { id: kept, token: keptToken } = await makeToken(server, 'carol');
     expect(await causesOf(token)).to.deep.equal([403]);

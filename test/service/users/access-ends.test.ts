@@ -150,7 +150,7 @@ describe('USR-07 what a user has opened', () => {
     expect((await service.logIn(email, old)).status).to.equal(200);
   });
 
-  it('USR-16 is not handed to whoever gets the name after a deletion, and bindings that are left are told of', async () => {
+  it('USR-16 is not inherited by the next user of a deleted name, and the API reports bindings that are left', async () => {
     const email = 'reborn@example.com';
     await service.admin.apply(clusterRoleBinding('reborn-view', 'view', { kind: 'User', name: email }));
     const opened = await open(email);

@@ -235,7 +235,7 @@ describe('POST /auth/v1/users', () => {
     }
   });
 
-  it('AUZ-08 answers 403 to whoever may not, before it looks at the body, and 401 to nobody', async () => {
+  it('AUZ-08 answers 403 to callers without permission before it reads the body, and 401 without a token', async () => {
     expect((await create({ nonsense: true }, { as: 'nobody' })).status).to.equal(403);
     expect((await server.request('/auth/v1/users', { method: 'POST', body: {} })).status).to.equal(401);
   });

@@ -110,7 +110,7 @@ describe('deleting users', () => {
       expect(await exists(nameOf('root@example.com'))).to.equal(true);
     });
 
-    it('heeds preconditions, and refuses whoever may not before it says what there is', async () => {
+    it('checks permissions before preconditions, so that existence does not leak', async () => {
       const name = await create('pre@example.com');
       const other = await remove(`/${name}`, { body: { preconditions: { uid: 'another' } } });
       expect([other.status, await reasonOf(other)]).to.deep.equal([409, 'Conflict']);
@@ -167,7 +167,7 @@ describe('deleting users', () => {
       expect(await exists(name)).to.equal(true);
     });
 
-    it('deletes a selection for whoever may delete collections', async () => {
+    it('deletes a selection for callers who may delete collections', async () => {
       await Promise.all(['s1@sel.example.com', 's2@sel.example.com'].map(create));
       const path = `?fieldSelector=${encodeURIComponent('spec.email=s1@sel.example.com')}`;
       expect((await remove(path, { as: 'nobody' })).status).to.equal(403);

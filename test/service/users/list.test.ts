@@ -234,7 +234,7 @@ describe('GET /auth/v2/users', () => {
     expect(statusBody.parse(await response.json()).reason).to.equal('Timeout');
   });
 
-  it('refuses whoever may not list users, in the words of the API server', async () => {
+  it('refuses callers who may not list users, with the message of the API server', async () => {
     const response = await list('', 'nobody');
 
     expect(response.status).to.equal(403);

@@ -28,7 +28,7 @@ describe('what callers ask about themselves', () => {
       expect((await server.request('/auth/v1/me', { as: 'alice', headers })).status).to.equal(304);
     });
 
-    it('is 404 for whoever has none, and 401 for nobody', async () => {
+    it('answers 404 to callers without a record, and 401 without a token', async () => {
       const none = await server.request('/auth/v1/me', { as: 'bob' });
       expect(none.status).to.equal(404);
       expect(await none.json()).to.include({ kind: 'Status', reason: 'NotFound', code: 404 });
@@ -75,7 +75,7 @@ describe('features.me and features.pubkey, when they are off', () => {
   });
 });
 
-describe('whoever has to change the password first', () => {
+describe('users who must change their password first', () => {
   const person = { email: 'due@example.com', password: 'given by somebody' };
   const service = forSuite(() => startEmbeddedLogin({ emails: [person.email], password: person.password, credentials: 'impersonate' }));
 

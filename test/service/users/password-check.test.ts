@@ -179,7 +179,7 @@ describe('the password check', () => {
     expect((await Promise.all(left)).filter((end) => end === 'judged')).to.have.length.lessThan(20);
   });
 
-  it('refuses whoever may not log in, without counting', async () => {
+  it('refuses users who may not log in, without counting the attempt', async () => {
     const off = await person('off@example.com', { is_disabled: true });
     const gone = aUser('gone@example.com');
     await replicas.kubernetes.apply({ ...gone, spec: { ...(gone.spec as object), valid: false } });

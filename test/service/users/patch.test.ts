@@ -215,7 +215,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     expect([right.status, await right.text()]).to.deep.equal([wrong.status, await wrong.text()]);
   });
 
-  it('lets whoever may reset a password, which is then to be changed', async () => {
+  it('lets permitted callers reset a password, which the user must then change', async () => {
     await aPerson('reset@example.com');
     expect((await patch('reset@example.com', { spec: { password: old } })).status).to.equal(422);
     expect((await patch('reset@example.com', { spec: { password: fresh } }, { as: 'viewer' })).status).to.equal(403);
@@ -223,7 +223,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     expect((await read('reset@example.com')).status).to.include({ mustChangePassword: true });
   });
 
-  it('USR-06 keeps administrators, and those with roles, from whoever may edit users', async () => {
+  it('USR-06 protects administrators and users with roles from callers who may only edit users', async () => {
     await aPerson('root@example.com', { is_admin: true });
     for (const spec of [{ password: fresh }, { is_disabled: true }, { expired: { end: '2020-01-01T00:00:00Z' } }])
       expect((await patch('root@example.com', { spec })).status, JSON.stringify(spec)).to.equal(403);
@@ -256,7 +256,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     expect(on.status).to.include({ phase: 'Normal' }).and.to.have.property('activatedTime');
   });
 
-  it('changes nothing on a dry run, and refuses whoever may not before it says what there is', async () => {
+  it('changes nothing on a dry run, and checks permissions first, so that existence does not leak', async () => {
     await aPerson('dry@example.com');
     const dry = await patch('dry@example.com', { spec: { username: 'Dry' } }, { query: '?dryRun=All' });
     expect([dry.status, ((await dry.json()) as User).spec.username]).to.deep.equal([200, 'Dry']);

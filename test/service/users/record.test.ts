@@ -29,7 +29,7 @@ describe('a user record', () => {
   });
 
   describe('GET /auth/v1/users/{name}', () => {
-    it('shows a user to whoever may get it, to be revalidated by its resource version', async () => {
+    it('shows a user to callers who may get it, with its resource version as ETag for revalidation', async () => {
       for (const as of ['admin', 'viewer'] as const) {
         const response = await server.request(`/auth/v1/users/${jane}`, { as });
 
@@ -74,7 +74,7 @@ describe('a user record', () => {
       expect(headers(existing)).to.deep.equal(headers(absent));
     });
 
-    it('answers 404 to whoever may look', async () => {
+    it('answers 404 to callers who may get users', async () => {
       const response = await server.request(`/auth/v1/users/${missing}`, { as: 'viewer' });
 
       expect(response.status).to.equal(404);
@@ -122,7 +122,7 @@ describe('a user record', () => {
       expect(z.looseObject({ items: z.array(userSchema) }).parse(await next.json()).items).to.have.length(1);
     });
 
-    it('gives a table to whoever asks for one', async () => {
+    it('answers with a Table when the caller asks for one', async () => {
       const headers = { Accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' };
       const table = await server.request(native, { as: 'viewer', headers });
 

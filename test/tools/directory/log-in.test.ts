@@ -45,7 +45,7 @@ describe('log-in with a password of a directory', () => {
   };
   const failures = () => service.lines.filter((line) => line.startsWith('{"audit":"LoginFailed"')).map((line) => JSON.parse(line).reason);
 
-  it('makes the record of whoever is new there, and puts the groups into the token', async () => {
+  it('creates the record of a user who is new, and puts the groups into the token', async () => {
     const { status, body } = await logIn('jane');
     expect(status, body).to.equal(200);
     const info = JSON.parse(body);
@@ -120,7 +120,7 @@ describe('log-in with a password of a directory', () => {
     expect(status).to.equal(404);
   });
 
-  it('ends with the entry: the session of whoever is made invalid no longer counts', async () => {
+  it('ends with the directory entry: the session of a user who becomes invalid no longer counts', async () => {
     const { browser, status } = await logIn('gone');
     expect(status).to.equal(200);
     const info = async () => (await browser.get(`${service.url}/api/v2/token/info`)).response.status;

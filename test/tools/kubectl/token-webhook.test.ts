@@ -128,7 +128,7 @@ describe('kubectl with an access token, by the token webhook of the API server',
     expect(nonsense.stderr).to.match(/Unauthorized|You must be logged in/);
   });
 
-  it('is for the API server alone: whoever reviews it for another audience is told that it is not', async () => {
+  it('is for the API server alone: a review for another audience reports that it is not authenticated', async () => {
     const { token } = await service.makeToken('alice');
     const review = async (audiences: string[]) => {
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences } };
