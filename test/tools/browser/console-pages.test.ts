@@ -32,7 +32,7 @@ const pages: readonly Seen[] = [
   { what: 'sessions', role: 'viewer', path: '/sessions', text: 'This device' },
   { what: 'access tokens', role: 'manager', path: '/tokens', text: 'Nightly report' },
   { what: 'kubeconfig', role: 'manager', path: '/kubeconfig', text: 'Client certificate' },
-  { what: 'plugins', role: 'viewer', path: '/extensions', text: 'Not enabled' },
+  { what: 'plugins', role: 'viewer', path: '/extensions', text: 'What is enabled in this installation' },
   { what: 'about', role: 'viewer', path: '/about', text: 'OpenAPI document' },
   { what: 'users that nothing matches', role: 'manager', path: '/users?q=none-of-these', text: 'No user matches the filter.' },
   { what: 'users for a person who may not list them', role: 'nobody', path: '/users', text: 'You may not see this.' },
