@@ -1,8 +1,8 @@
-import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import { refusalBehind } from '../kubernetes/upstream-error.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
 import {
@@ -179,7 +179,7 @@ export class ManagedBindings {
 
   /** @throws what says nothing about this very binding */
   #outcomeOf(error: unknown, { roleRef }: Owner): Outcome {
-    const { code = 0, reason, message = '', details } = refusalOf(error) ?? {};
+    const { code = 0, reason, message = '', details } = refusalBehind(error)?.status ?? {};
     const isEnding = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
     if (isEnding) return 'no-namespace';
     if (code === 403) return 'not-allowed';
@@ -213,10 +213,4 @@ export class ManagedBindings {
   #caches(): readonly WatchCache<ManagedRow>[] {
     return [this.#inNamespaces, this.#inCluster];
   }
-}
-
-/** What the API server itself said; of what the service may not do, behind the 503 that others would get to see. */
-function refusalOf(error: unknown) {
-  const said = error instanceof StatusError && error.cause instanceof StatusError ? error.cause : error;
-  return said instanceof StatusError ? said.status : undefined;
 }

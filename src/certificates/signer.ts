@@ -3,10 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { badParameter, StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
-import { UpstreamError } from '../kubernetes/upstream-error.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
+import { refusalBehind, UpstreamError } from '../kubernetes/upstream-error.ts';
 
-const requests: ResourceType = { group: 'certificates.k8s.io', version: 'v1', resource: 'certificatesigningrequests' };
+const requestKind: ResourceKind = {
+  type: { group: 'certificates.k8s.io', version: 'v1', resource: 'certificatesigningrequests' },
+  kind: 'CertificateSigningRequest',
+};
 
 /** As much of a CertificateSigningRequest as is looked at; the rest is sent back as it came. */
 const requestObject = z.looseObject({
@@ -14,7 +18,6 @@ const requestObject = z.looseObject({
     .looseObject({ certificate: z.string().default(''), conditions: z.array(z.looseObject({ type: z.string() })).default([]) })
     .prefault({}),
 });
-type RequestObject = z.infer<typeof requestObject>;
 
 /** Ten seconds, with all that goes on around it. */
 const answerWithinMs = 9_500;
@@ -47,80 +50,57 @@ interface SigningRequest {
  */
 export async function sign(client: ServiceClient, { user = 'caller', ...rest }: SigningRequest, signal: AbortSignal) {
   const name = `atrium-${user.replaceAll(/[^a-z0-9]/g, '').slice(0, 8)}-${randomBytes(4).toString('hex')}`;
-  const removed = () => remove(client, name);
-  const created = await create(client, name, rest).catch(async (error: unknown) => {
+  const requests = new ServiceResource(client, requestKind);
+  const removed = () => requests.remove(name, { signal: AbortSignal.timeout(cleanUpWithinMs), isRepeatable: true }).catch(() => false);
+  // Not given up when the caller goes away: it could then not be removed.
+  const created = await requests.create(manifestOf(name, rest), { signal: new AbortController().signal }).catch(async (error: unknown) => {
     // Whether it is there is unknown, unless the API server itself has refused it.
-    if (!(error instanceof UpstreamError)) await removed();
+    const { code = 500 } = refusalBehind(error)?.status ?? {};
+    if (code >= 500) await removed();
     throw troubleOf(error);
   });
   try {
-    return { name, certificate: await certificateOf(client, name, created, signal) };
+    if (created === 'conflict') throw serviceUnavailable('kubernetes', { cause: new Error('there is a request of that name') });
+    return { name, certificate: await certificateOf(requests, name, created, signal) };
   } catch (error) {
     throw troubleOf(error);
   } finally {
-    await removed();
+    // Left behind is what the API server does not answer about; the cluster's own cleaner takes that.
+    if (created !== 'conflict') await removed();
   }
 }
 
-/** Not given up when the caller goes away: it could then not be removed. */
-async function create(client: ServiceClient, name: string, { request, signerName, expirationSeconds }: Omit<SigningRequest, 'user'>) {
-  const object = {
-    apiVersion: 'certificates.k8s.io/v1',
-    kind: 'CertificateSigningRequest',
-    metadata: { name, labels: { 'app.kubernetes.io/part-of': 'atrium' } },
-    spec: { request: Buffer.from(request).toString('base64'), signerName, expirationSeconds, usages: ['client auth'] },
-  };
-  const signal = new AbortController().signal;
-  const path = resourcePath(requests);
-  return requestObject.parse(
-    await client.request({ method: 'POST', path, body: object, call: 'create certificatesigningrequests', signal }),
-  );
-}
+const manifestOf = (name: string, { request, signerName, expirationSeconds }: Omit<SigningRequest, 'user'>) => ({
+  apiVersion: 'certificates.k8s.io/v1',
+  kind: requestKind.kind,
+  metadata: { name, labels: { 'app.kubernetes.io/part-of': 'atrium' } },
+  spec: { request: Buffer.from(request).toString('base64'), signerName, expirationSeconds, usages: ['client auth'] },
+});
 
-/** Left behind is what the API server does not answer about; the cluster's own cleaner takes that. */
-async function remove(client: ServiceClient, name: string): Promise<void> {
-  const signal = AbortSignal.timeout(cleanUpWithinMs);
-  const path = resourcePath(requests, { name });
-  await client
-    .request({ method: 'DELETE', path, call: 'delete certificatesigningrequests', signal, isRepeatable: true })
-    .catch(() => undefined);
-}
-
-async function certificateOf(client: ServiceClient, name: string, created: RequestObject, signal: AbortSignal): Promise<string> {
+async function certificateOf(requests: ServiceResource, name: string, created: KubernetesObject, signal: AbortSignal): Promise<string> {
   const deadline = performance.now() + answerWithinMs;
-  let object = created;
+  let object: KubernetesObject | undefined = created;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
-    const { certificate, conditions } = object.status;
+    const request = requestObject.parse(object);
+    const { certificate, conditions } = request.status;
     const has = (wanted: string) => conditions.some(({ type }) => type === wanted);
     if (certificate !== '') return Buffer.from(certificate, 'base64').toString();
     if (has('Denied')) throw new StatusError(403, 'Forbidden', 'the cluster denies the certificate');
     if (has('Failed')) throw serviceUnavailable('kubernetes', { cause: new Error('the signer failed') });
-    if (!has('Approved')) await approve(client, name, object, signal);
+    // An administrator may be faster, and deny it: a conflict changes nothing here.
+    const approved = { ...request, status: { conditions: [...conditions, approval] } };
+    if (!has('Approved')) await requests.replace(name, 'approval', approved, { signal });
     if (performance.now() + pauseMs > deadline) throw timedOut('kubernetes', { cause: new Error('the signer does not answer') });
     await sleep(pauseMs, undefined, { signal });
-    const path = resourcePath(requests, { name });
-    object = requestObject.parse(await client.request({ method: 'GET', path, call: 'get certificatesigningrequests', signal }));
+    object = await requests.get(name, signal);
   }
-}
-
-/** An administrator may have been faster, and denied it: then nothing happens here. */
-async function approve(client: ServiceClient, name: string, object: RequestObject, signal: AbortSignal): Promise<void> {
-  const path = resourcePath(requests, { name, subresource: 'approval' });
-  const conditions = [...object.status.conditions, approval];
-  const body = { ...object, status: { conditions } };
-  await client
-    .request({ method: 'PUT', path, body, call: 'update certificatesigningrequests/approval', signal })
-    .catch((error: unknown) => {
-      if (!(error instanceof UpstreamError && error.status.code === 409)) throw error;
-    });
 }
 
 /** What the API server refuses us is our trouble, but for a request that came from the caller. */
 function troubleOf(error: unknown): unknown {
-  if (error instanceof z.ZodError) return serviceUnavailable('kubernetes', { cause: error });
-  if (!(error instanceof UpstreamError) || error.status.code >= 500 || error.status.code === 429) return error;
-  const isAboutRequest = error.status.details?.causes?.some(({ field }) => field === 'spec.request');
-  return isAboutRequest
-    ? badParameter('spec.request', 'the API server cannot read it')
-    : serviceUnavailable('kubernetes', { cause: error });
+  const refusal = refusalBehind(error);
+  if (refusal?.status.details?.causes?.some(({ field }) => field === 'spec.request'))
+    return badParameter('spec.request', 'the API server cannot read it');
+  if (refusal?.status.code === 429) return refusal;
+  return error instanceof z.ZodError || error instanceof UpstreamError ? serviceUnavailable('kubernetes', { cause: error }) : error;
 }

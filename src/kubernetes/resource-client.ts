@@ -1,5 +1,7 @@
+import type { Context } from 'koa';
 import { serviceUnavailable } from '../api/status.ts';
 import type { ApiCall, CallerClient, ServiceClient } from './api-server.ts';
+import type { ForwardCall } from './forward.ts';
 import { listPages, type Selection } from './list-watch.ts';
 import { ourTrouble } from './own-account.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
@@ -25,13 +27,13 @@ export interface NewObject {
 export interface WriteOptions {
   signal: AbortSignal;
   isDryRun?: boolean;
+  /** Whether it may be sent again after a connection was lost. */
+  isRepeatable?: boolean;
 }
 
 export interface DeletionOptions extends WriteOptions {
   preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined };
   propagationPolicy?: 'Background';
-  /** Whether it may be sent again after a connection was lost. */
-  isRepeatable?: boolean;
 }
 
 /** Calls about the objects of one resource. Whose rights they need, the two classes below say. */
@@ -67,16 +69,22 @@ abstract class ResourceClient {
     return uidOf(answer);
   }
 
-  protected async post(object: NewObject, { signal, isDryRun = false }: WriteOptions): Promise<KubernetesObject> {
-    const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun), body: object });
+  protected async post(object: NewObject, { signal, isDryRun = false, isRepeatable = false }: WriteOptions): Promise<KubernetesObject> {
+    const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun), body: object, isRepeatable });
     // What is not stored has no version.
     if (!isDryRun || !isRecord(created) || !isRecord(created.metadata)) return this.objectOf(created);
     return this.objectOf({ ...created, metadata: { resourceVersion: '-', ...created.metadata } });
   }
 
-  protected async merge(target: ResourceTarget, change: object, { signal, isDryRun = false }: WriteOptions): Promise<KubernetesObject> {
-    const contentType = 'application/merge-patch+json';
-    return this.objectOf(await this.call('PATCH', 'patch', target, signal, { query: writeQuery(isDryRun), contentType, body: change }));
+  /** An array is a JSON Patch (RFC 6902), an object a merge patch (RFC 7396). */
+  protected async merge(
+    target: ResourceTarget,
+    change: object,
+    { signal, isDryRun = false, isRepeatable = false }: WriteOptions,
+  ): Promise<KubernetesObject> {
+    const contentType = Array.isArray(change) ? 'application/json-patch+json' : 'application/merge-patch+json';
+    const call = { query: writeQuery(isDryRun), contentType, body: change, isRepeatable };
+    return this.objectOf(await this.call('PATCH', 'patch', target, signal, call));
   }
 
   protected call(
@@ -105,8 +113,17 @@ abstract class ResourceClient {
 
 /** Writes with the rights of the caller, who gets to know what the API server says of it. */
 export class CallerResource extends ResourceClient {
+  readonly #client: CallerClient;
+
   constructor(client: CallerClient, resource: ResourceKind) {
     super(resource, (call) => client.request(call));
+    this.#client = client;
+  }
+
+  /** Has the API server answer a list, a watch, or, with a name, a get. @throws UpstreamError in its words; StatusError 503, 504 */
+  forward(ctx: Context, { name, ...call }: Omit<ForwardCall, 'path' | 'query'> & { name?: string }): Promise<void> {
+    const path = resourcePath(this.resource.type, { ...(name !== undefined && { name }) });
+    return this.#client.forward(ctx, { ...call, path, query: ctx.querystring });
   }
 
   /** @throws UpstreamError in the words of the API server; StatusError 503, 504 */
@@ -172,7 +189,28 @@ export class ServiceResource extends ResourceClient {
     return this.merge({ name }, change, options).catch(conflictOrGone(name));
   }
 
-  /** The same of its status. */
+  /** Applies a JSON Patch. @returns as `patch`; also 'conflict' if one of its tests does not hold; @throws StatusError 503, 504 */
+  patchTested(name: string, operations: readonly object[], options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
+    return this.merge({ name }, operations, options).catch((error: unknown) =>
+      isRefusal(error, 422) ? ('conflict' as const) : conflictOrGone(name)(error),
+    );
+  }
+
+  /** Replaces a subresource. @returns as `patch`; @throws StatusError 503, 504 */
+  async replace(
+    name: string,
+    subresource: string,
+    object: object,
+    { signal }: WriteOptions,
+  ): Promise<KubernetesObject | 'conflict' | 'gone'> {
+    try {
+      return this.objectOf(await this.call('PUT', 'update', { name, subresource }, signal, { body: object }));
+    } catch (error) {
+      return conflictOrGone(name)(error);
+    }
+  }
+
+  /** As `patch`, of its status. */
   patchStatus(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
     return this.merge({ name, subresource: 'status' }, change, options).catch(conflictOrGone(name));
   }

@@ -76,6 +76,12 @@ export class UpstreamError extends StatusError {
 export const isRefusal = (error: unknown, ...codes: number[]): error is UpstreamError =>
   error instanceof UpstreamError && codes.includes(error.status.code);
 
+/** What the API server itself said, also behind the 503 that a refusal of our own account becomes; undefined if it said nothing. */
+export function refusalBehind(error: unknown): UpstreamError | undefined {
+  const said = error instanceof StatusError && !(error instanceof UpstreamError) ? error.cause : error;
+  return said instanceof UpstreamError ? said : undefined;
+}
+
 function parseStatus(statusCode: number, body: string): Status {
   const parsed = failureStatus.safeParse(parseJson(body));
   if (parsed.success && parsed.data.code === statusCode) return parsed.data;

@@ -32,7 +32,6 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     home: [
       'users/passwords/secret.ts',
       'users/record/revoked-subject.ts',
-      'certificates/signer.ts',
       'console/config-maps.ts',
       'identity/records.ts',
       'identity/sweep.ts',
