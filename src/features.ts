@@ -87,8 +87,10 @@ export function createFeatures(options: FeaturesOptions): Features {
   const base = createBase(options);
   const { config, apiServer, access, audit, rbac, events } = base;
   const { login, sessions, issuer, identity, accessTokens, authenticator, passwords } = createLogins(base);
-  const users = createUsers({
-    ...base,
+  const users = createUsers(base.services, base.watched, {
+    naming: base.naming,
+    localGroups: base.localGroups,
+    userBindings: base.userBindings,
     ...passwords,
     keepSession: sessions.keepSession,
     again: (ctx) => authenticator.again(ctx),
@@ -144,7 +146,7 @@ function createServices({ connection, writeAudit = () => undefined, ...options }
   const client = apiServer.asService;
   const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
-  const events = config.audit.kubernetesEvents ? new UserEvents({ ...options, client }) : undefined;
+  const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;
   const keepsRules = followsNamespaces(config) || config.features.explain;
   const services: Services = {
     config,
@@ -195,9 +197,8 @@ function createLogins(base: Base) {
   const { services, config, apiServer, metrics, directory, keyRing, now, accounts } = base;
   const identities = new IdentityCache({ apiServer, metrics });
   const passwords = new Passwords();
-  const ofAccounts = { ...base, passwords, directories: directory.passwords, config: config.users };
-  const passwordCheck = new PasswordCheck(ofAccounts);
-  const passwordChange = new PasswordChange(ofAccounts);
+  const passwordCheck = new PasswordCheck(services, accounts, passwords, directory.passwords);
+  const passwordChange = new PasswordChange(services, passwords);
   const identityURL = identityURLOf(config);
   const isSecure = config.server.publicURL?.startsWith('https:') === true;
   const knownBrowsers = new KnownBrowsers({ seal: keyRing.sealFor('known browser'), isSecure, now });
@@ -227,7 +228,7 @@ function createLogins(base: Base) {
           provenAgain: identity?.provenAgain,
         })
       : withoutSessions(services, identify);
-  const recorder = new LoginRecorder({ ...base, config: config.users });
+  const recorder = new LoginRecorder(services, accounts);
   const login = createLogin(services, { sessions: sessions.context, identify, recorder, knownBrowsers });
   const accessTokens = config.features.accessTokens
     ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })

@@ -1,24 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { conflict, serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { type HeldLock, RunLock } from '../kubernetes/run-lock.ts';
+import type { Services } from '../services.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { type AccountLookup, requireAccounts } from './record/lookup.ts';
 import { phaseOf } from './record/phase.ts';
 import { UserRecords } from './record/records.ts';
 import { userResource } from './record/resource.ts';
-
-export interface AdministratorsOptions {
-  client: ServiceClient;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  accounts: AccountLookup;
-  /** `users.idleDays` */
-  idleDays: number;
-  log: Logger;
-  now: () => Date;
-}
 
 /** More than a request may take; a replica that dies with the lock keeps others from it for so long. */
 const lockSeconds = 15;
@@ -30,22 +18,25 @@ const pauseMs = 50;
  * others as they are stored at that moment: two at once never take away the last two.
  */
 export class Administrators {
-  readonly #options: AdministratorsOptions;
+  readonly #services: Services;
+  readonly #accounts: AccountLookup;
   readonly #records: UserRecords;
   readonly #lock: RunLock;
   /** Of this replica, so that many at once do not contend for the Lease. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(options: AdministratorsOptions) {
-    const { client, namespace, log } = options;
-    this.#options = options;
+  constructor(services: Services, accounts: AccountLookup) {
+    const { client, namespace, log } = services;
+    this.#services = services;
+    this.#accounts = accounts;
     this.#records = new UserRecords(client);
     this.#lock = new RunLock({ client, namespace, log, name: 'atrium-administrators', durationSeconds: lockSeconds });
   }
 
   /** @throws StatusError 409 for the last administrator who can log in, 503, 504 */
   async requireAnother({ name, isAdmin, isCanonical }: Account, what: string, signal: AbortSignal): Promise<void> {
-    const { accounts, idleDays, now } = this.#options;
+    const accounts = this.#accounts;
+    const { config, now } = this.#services;
     if (!isAdmin || !isCanonical) return;
     requireAccounts(accounts);
     for (const other of accounts.administrators()) {
@@ -53,7 +44,7 @@ export class Administrators {
       const found = await this.#records.read(other.name, signal);
       if (found === undefined || found === 'notInstalled') continue;
       const account = accountOf(found);
-      if (account.isAdmin && phaseOf(account, now(), idleDays).phase === 'Normal') return;
+      if (account.isAdmin && phaseOf(account, now(), config.users.idleDays).phase === 'Normal') return;
     }
     throw conflict(userResource, name, `the last administrator cannot be ${what}`);
   }

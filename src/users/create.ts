@@ -1,41 +1,21 @@
 import { type FieldError, invalidValue } from '../api/field-error.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
-import type { PasswordChange } from './passwords/change.ts';
-import type { NewPasswords } from './passwords/new-passwords.ts';
+import type { UsersContext } from './context.ts';
 import { PasswordSecrets } from './passwords/secret.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { createdByAnnotation, userLabels } from './record/labels.ts';
-import type { AccountLookup } from './record/lookup.ts';
 import { recordName } from './record/name.ts';
 import { UserRecords } from './record/records.ts';
 import { userApiVersion, userKind, userResource } from './record/resource.ts';
-import { localSubjectName, type SubjectNaming } from './record/subject-name.ts';
-import type { SubjectRights } from './subject-rights.ts';
+import { localSubjectName } from './record/subject-name.ts';
 import { type NewUser, newUserBody } from './user-body.ts';
-
-export interface UserCreatorOptions {
-  apiServer: ApiServer;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  rights: SubjectRights;
-  passwords: NewPasswords;
-  passwordChange: PasswordChange;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  config: Pick<Config, 'users'>;
-  naming: SubjectNaming;
-  now: () => Date;
-}
 
 interface CreateRequest {
   body: unknown;
@@ -48,15 +28,14 @@ const takeBackMs = 5_000;
 
 /** Makes local users: the record with the caller's rights, the status and the password with ours. */
 export class UserCreator {
-  readonly #options: UserCreatorOptions;
+  readonly #context: UsersContext;
   readonly #records: UserRecords;
   readonly #secrets: PasswordSecrets;
 
-  constructor(options: UserCreatorOptions) {
-    this.#options = options;
-    const { apiServer, namespace } = options;
-    this.#records = new UserRecords(apiServer.asService);
-    this.#secrets = new PasswordSecrets({ client: apiServer.asService, namespace });
+  constructor(context: UsersContext) {
+    this.#context = context;
+    this.#records = new UserRecords(context.services.client);
+    this.#secrets = new PasswordSecrets(context.services);
   }
 
   /**
@@ -67,14 +46,14 @@ export class UserCreator {
    * @throws StatusError 400, 403, 409, 422, 429, 503, 504
    */
   async create({ body, isDryRun, fieldValidation }: CreateRequest, caller: Caller, signal: AbortSignal) {
-    const { access, accounts, passwords, rights } = this.#options;
-    await access.require(caller, { ...userResource, verb: 'create' }, signal);
+    const { services, accounts, newPasswords, rights } = this.#context;
+    await services.access.require(caller, { ...userResource, verb: 'create' }, signal);
     const { spec, metadata, password, warnings } = await this.#read(body, fieldValidation);
     const name = recordName(spec.email) ?? '';
     await rights.requireForNew(caller, { name, email: spec.email }, signal);
     refuseKnown(name, spec.email, accounts.find(spec.email), accounts.get(name));
     if (isDryRun) return { user: await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal }), warnings };
-    const hash = await passwords.hash(password);
+    const hash = await newPasswords.hash(password);
     const user = await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
     try {
       const finished = await this.#finish(user, hash, signal);
@@ -93,7 +72,7 @@ export class UserCreator {
     const username = typeof given.username === 'string' ? given.username : email;
     const { password, violations } =
       typeof given.password === 'string'
-        ? await this.#options.passwords.read(given.password, 'spec.password', { email, username })
+        ? await this.#context.newPasswords.read(given.password, 'spec.password', { email, username })
         : { password: '', violations: [] };
     const { object, warnings } = readObject(newUserBody, body, {
       group: userResource.group,
@@ -107,7 +86,7 @@ export class UserCreator {
   }
 
   #post(manifest: NewObject, caller: Caller, { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal }): Promise<KubernetesObject> {
-    const users = new CallerResource(this.#options.apiServer.asCaller(caller), userKind);
+    const users = new CallerResource(this.#context.services.apiServer.asCaller(caller), userKind);
     return users.create(manifest, { isDryRun, signal }).catch((error: unknown) => {
       throw isRefusal(error, 404)
         ? serviceUnavailable('kubernetes', { cause: new Error('users are not installed', { cause: error }) })
@@ -117,10 +96,10 @@ export class UserCreator {
 
   /** The mark goes with the last write. Until then a password that has to be changed is due already. */
   async #finish(user: KubernetesObject, hash: string, signal: AbortSignal): Promise<KubernetesObject> {
-    const { config, naming, passwordChange, now } = this.#options;
-    const time = now();
+    const { services, naming, passwordChange } = this.#context;
+    const time = services.now();
     const { name, uid } = user.metadata;
-    const mustChangePassword = config.users.passwordPolicy.changeOnFirstLogin;
+    const mustChangePassword = services.config.users.passwordPolicy.changeOnFirstLogin;
     await passwordChange.writeStatus({ name, uid }, { unfinishedSince: timestamp(time), mustChangePassword });
     await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, signal);
     const subjectName = localSubjectName(accountOf(user), naming);

@@ -2,20 +2,16 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
-import type { BulkDeleter } from '../collection/bulk-delete.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-request.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
-import type { UserDeleter } from './delete.ts';
+import type { UsersContext } from './context.ts';
+import { UserDeleter } from './delete.ts';
 import { userName } from './resource.ts';
-import type { UserRow } from './row.ts';
 
-export interface DeleteOperationsOptions {
-  deleter: UserDeleter;
-  bulkDeleter: BulkDeleter<UserRow>;
-  audit: Audit;
-}
+/** Most of them wait for a write that takes many out of a group. */
+const deletedAtOnce = 40;
 
 const tag = 'users';
 
@@ -24,9 +20,12 @@ const deleteResult = bulkResultSchema(resultKind);
 
 const forbidden: AnswerDescription = { description: 'Forbidden: RBAC denies it, or it is the account of the caller.' };
 
-export const deleteOperations = (options: DeleteOperationsOptions): Operation[] => [deleteOne(options), deleteMany(options)];
+export function deleteOperations(context: UsersContext): Operation[] {
+  const deleter = new UserDeleter(context);
+  return [deleteOne(context, deleter), deleteMany(context, deleter)];
+}
 
-const deleteOne = ({ deleter, audit }: DeleteOperationsOptions) =>
+const deleteOne = ({ services: { audit } }: UsersContext, deleter: UserDeleter) =>
   operation({
     id: 'DeleteUser',
     method: 'DELETE',
@@ -55,8 +54,9 @@ const deleteOne = ({ deleter, audit }: DeleteOperationsOptions) =>
     },
   });
 
-const deleteMany = ({ deleter, bulkDeleter, audit }: DeleteOperationsOptions) =>
-  operation({
+function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserDeleter): Operation {
+  const bulkDeleter = users.bulkDeleter({ deleter, uidOf: ({ account }) => account.uid, atOnce: deletedAtOnce });
+  return operation({
     id: 'DeleteUsers',
     method: 'DELETE',
     paths: ['/auth/v1/users'],
@@ -80,6 +80,7 @@ const deleteMany = ({ deleter, bulkDeleter, audit }: DeleteOperationsOptions) =>
       ctx.body = bulkResult(resultKind, items);
     },
   });
+}
 
 function record(audit: Audit, ctx: Context, { identity }: Caller, target: { name: string; uid: string }): void {
   const actor = { name: identity.name, uid: identity.uid };

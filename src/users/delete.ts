@@ -1,33 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { nextSecond } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
-import type { Administrators } from './administrators.ts';
+import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
-import type { AccountLookup } from './record/lookup.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/resource.ts';
 import { revocationEnd, revokeSubject } from './record/revoked-subject.ts';
-import { localSubjectName, type SubjectNaming } from './record/subject-name.ts';
+import { localSubjectName } from './record/subject-name.ts';
 import { References } from './references.ts';
-import type { SubjectRights } from './subject-rights.ts';
-
-export interface UserDeleterOptions {
-  apiServer: ApiServer;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  rights: SubjectRights;
-  administrators: Administrators;
-  config: Pick<Config, 'login' | 'users'>;
-  naming: SubjectNaming;
-  now: () => Date;
-}
 
 /** Which user, and what must still be so. */
 interface Deletion {
@@ -49,15 +33,16 @@ const finishWithinMs = 120_000;
 
 /** Deletes users with all that goes with them. */
 export class UserDeleter {
-  readonly #options: UserDeleterOptions;
+  readonly #context: UsersContext;
   readonly #records: UserRecords;
   readonly #references: References;
   #settledAt = 0;
 
-  constructor(options: UserDeleterOptions) {
-    this.#options = options;
-    this.#records = new UserRecords(options.apiServer.asService);
-    this.#references = new References(options.apiServer.asService);
+  constructor(context: UsersContext) {
+    const { client } = context.services;
+    this.#context = context;
+    this.#records = new UserRecords(client);
+    this.#references = new References(client);
   }
 
   /**
@@ -67,9 +52,9 @@ export class UserDeleter {
    * @throws StatusError 403, 404, 409, 503, 504
    */
   async delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<Deleted> {
-    const { access, accounts, rights, administrators } = this.#options;
+    const { services, accounts, rights, administrators } = this.#context;
     const { name } = deletion;
-    if (deletion.asCaller) await access.require(caller, { ...userResource, verb: 'delete', name }, signal);
+    if (deletion.asCaller) await services.access.require(caller, { ...userResource, verb: 'delete', name }, signal);
     const object = await this.#records.readInstalled(name, signal);
     if (object === undefined) throw notFound(userResource, name);
     checkPreconditions(object, deletion);
@@ -96,7 +81,7 @@ export class UserDeleter {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<void> {
-    const { accounts } = this.#options;
+    const { accounts } = this.#context;
     const { name } = account;
     if (subjectName !== '') await this.#revoke(subjectName, account, signal);
     // References by name mean the canonical record. They are kept when a record that is not canonical goes.
@@ -114,7 +99,7 @@ export class UserDeleter {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<void> {
-    const { apiServer } = this.#options;
+    const { apiServer } = this.#context.services;
     const resource = asCaller
       ? new CallerResource(apiServer.asCaller(caller), userKind)
       : new ServiceResource(apiServer.asService, userKind);
@@ -125,19 +110,20 @@ export class UserDeleter {
 
   /** To be awaited before it is told that users are gone: until then the tokens of the next user of such a name would not count either. */
   async whenSettled(signal: AbortSignal): Promise<void> {
-    await sleep(Math.max(0, this.#settledAt - this.#options.now().getTime()), undefined, { signal });
+    await sleep(Math.max(0, this.#settledAt - this.#context.services.now().getTime()), undefined, { signal });
   }
 
   /** Of a record that was made a moment ago; '' if there is none. */
   #localName(account: Account): string {
-    return account.isCanonical && account.connectorType === 'local' ? (localSubjectName(account, this.#options.naming) ?? '') : '';
+    return account.isCanonical && account.connectorType === 'local' ? (localSubjectName(account, this.#context.naming) ?? '') : '';
   }
 
   async #revoke(subjectName: string, { name, uid }: Account, signal: AbortSignal): Promise<void> {
-    const now = this.#options.now();
+    const { client, config, now: clock } = this.#context.services;
+    const now = clock();
     this.#settledAt = nextSecond(now).getTime();
-    const expiresAt = revocationEnd(now, this.#options.config.login.session);
-    await revokeSubject(this.#options.apiServer.asService, { subjectName, user: name, userUID: uid, now, expiresAt }, signal);
+    const expiresAt = revocationEnd(now, config.login.session);
+    await revokeSubject(client, { subjectName, user: name, userUID: uid, now, expiresAt }, signal);
   }
 }
 

@@ -6,19 +6,14 @@ import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collectio
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
-import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
-import { resourcePath } from '../kubernetes/resource.ts';
-import { userResource } from './record/resource.ts';
+import type { ResourceAccess } from '../kubernetes/access.ts';
+import { CallerResource } from '../kubernetes/resource-client.ts';
+import type { Services } from '../services.ts';
+import { userKind, userResource } from './record/resource.ts';
 import { userName, userSchema } from './resource.ts';
 
 /** A client that takes nothing for so long, of what waits for it, is cut. */
 const stuckMs = 50_000;
-
-export interface NativeOperationsOptions extends WhileAllowedOptions {
-  apiServer: ApiServer;
-  access: AccessReviews;
-}
 
 /** What the API server understands of a list. It is passed on as it comes. */
 const nativeQuery = z.object({
@@ -53,13 +48,8 @@ const nativeList = z
     ],
   });
 
-export function nativeUserOperations({ apiServer, access, ...guard }: NativeOperationsOptions): Operation[] {
-  const forwardTo = (ctx: Context, bearer: Bearer, call: { call: string; signal: AbortSignal; name?: string; isLong?: boolean }) => {
-    const { name, ...rest } = call;
-    return apiServer
-      .asCaller(bearer)
-      .forward(ctx, { ...rest, path: resourcePath(userResource, { ...(name && { name }) }), query: ctx.querystring });
-  };
+export function nativeUserOperations({ apiServer, access }: Services, guard: WhileAllowedOptions): Operation[] {
+  const asCaller = (bearer: Bearer) => new CallerResource(apiServer.asCaller(bearer), userKind);
   const description =
     'Query, `Accept` and answer are passed between caller and API server unchanged; all errors but those of the transport are its own.';
   return [
@@ -82,14 +72,14 @@ export function nativeUserOperations({ apiServer, access, ...guard }: NativeOper
       },
       isLongRunning: isWatch,
       handle({ ctx, caller, signal }) {
-        if (!isWatch(ctx)) return forwardTo(ctx, caller, { call: 'forward users', signal });
+        if (!isWatch(ctx)) return asCaller(caller).forward(ctx, { call: 'forward users', signal });
         const lasting = whileAllowed(ctx, { check: rightCheck(access, watchAccess(ctx), caller.user ?? ''), signal }, guard);
         const reader = cutWhenStuck(ctx.req.socket, { stuckMs, over: lasting.signal });
         ctx.res.once('close', () => {
           lasting.end();
           reader.end();
         });
-        return forwardTo(ctx, caller, { call: 'watch users', signal: lasting.signal, isLong: true });
+        return asCaller(caller).forward(ctx, { call: 'watch users', signal: lasting.signal, isLong: true });
       },
     }),
     operation({
@@ -106,7 +96,7 @@ export function nativeUserOperations({ apiServer, access, ...guard }: NativeOper
         403: { description: 'The API server says no.' },
         404: { description: 'There is no such user.' },
       },
-      handle: ({ ctx, caller, params: { name }, signal }) => forwardTo(ctx, caller, { call: 'forward user', signal, name }),
+      handle: ({ ctx, caller, params: { name }, signal }) => asCaller(caller).forward(ctx, { call: 'forward user', signal, name }),
     }),
   ];
 }

@@ -1,16 +1,10 @@
 /** What a caller asks about oneself, and the key for passwords. */
 import { z } from 'zod';
-import type { Config } from '../config/schema.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import type { UsersContext } from './context.ts';
 import type { PasswordEnvelopes } from './passwords/envelope.ts';
+import { getOwnUser } from './read.ts';
 import { userSchema } from './resource.ts';
-import type { UserService } from './service.ts';
-
-export interface OwnOperationsOptions {
-  service: UserService;
-  envelopes: PasswordEnvelopes;
-  features: Config['features'];
-}
 
 const publicKeySchema = z
   .object({
@@ -31,10 +25,10 @@ const publicKeySchema = z
     ],
   });
 
-export const ownOperations = ({ service, envelopes, features }: OwnOperationsOptions): Operation[] => [
-  ...(features.pubkey ? [pubkeyOperation(envelopes)] : []),
-  ...(features.me ? [meOperation(service)] : []),
-];
+export function ownOperations(context: UsersContext, envelopes: PasswordEnvelopes): Operation[] {
+  const { features } = context.services.config;
+  return [...(features.pubkey ? [pubkeyOperation(envelopes)] : []), ...(features.me ? [meOperation(context)] : [])];
+}
 
 const pubkeyOperation = (envelopes: PasswordEnvelopes) =>
   operation({
@@ -52,7 +46,7 @@ const pubkeyOperation = (envelopes: PasswordEnvelopes) =>
     },
   });
 
-const meOperation = (service: UserService) =>
+const meOperation = (context: UsersContext) =>
   operation({
     id: 'GetMe',
     method: 'GET',
@@ -66,7 +60,7 @@ const meOperation = (service: UserService) =>
       404: { description: 'The caller has no record.' },
     },
     async handle({ ctx, caller, signal }) {
-      const { text, resourceVersion } = await service.own(caller, signal);
+      const { text, resourceVersion } = await getOwnUser(context, caller, signal);
       ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
       ctx.type = 'application/json; charset=utf-8';
       ctx.body = text;

@@ -1,44 +1,23 @@
 import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '../api/field-error.ts';
 import { checkTests, mergePatchOf, type PatchTest } from '../api/json-patch.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
-import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, tooManyRequests } from '../api/status.ts';
+import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, StatusError, tooManyRequests } from '../api/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
-import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
-import { isRecord, type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
-import { isRefusal } from '../kubernetes/upstream-error.ts';
-import type { Administrators } from './administrators.ts';
+import type { UsersContext } from './context.ts';
 import { noFailures } from './logins/lockout.ts';
-import type { PasswordChange } from './passwords/change.ts';
-import type { PasswordCheck } from './passwords/check.ts';
-import type { NewPasswords } from './passwords/new-passwords.ts';
 import { type UserPatch, userPatchBody } from './patch-body.ts';
 import { type Account, accountOf } from './record/account.ts';
-import type { AccountLookup } from './record/lookup.ts';
-import { UserRecords, untilUncontested, userObjectOf } from './record/records.ts';
-import { userResource } from './record/resource.ts';
+import { UserRecords, untilUncontested } from './record/records.ts';
+import { userKind, userResource } from './record/resource.ts';
 import { userRow } from './row.ts';
 import { hasPassed, specChanges } from './spec-changes.ts';
-import type { SubjectRights } from './subject-rights.ts';
-
-export interface UserPatcherOptions {
-  apiServer: ApiServer;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  rights: SubjectRights;
-  administrators: Administrators;
-  passwords: NewPasswords;
-  passwordCheck: Pick<PasswordCheck, 'check' | 'isCurrent'>;
-  passwordChange: PasswordChange;
-  config: Config['users'];
-  now: () => Date;
-}
 
 interface PatchRequest {
   name: string;
@@ -60,8 +39,8 @@ export interface Patched {
   isProfileChanged: boolean;
 }
 
-/** What the caller wants to change, and what that takes. */
-interface Wish {
+/** What the caller asks to change, and which rights that takes. */
+interface RequestedChange {
   isSelf: boolean;
   setsPassword: boolean;
   /** Whether it needs the right to patch the user. */
@@ -70,9 +49,9 @@ interface Wish {
   switches: boolean;
 }
 
-interface WriteOptions {
+interface Write {
   caller: Caller;
-  wish: Wish;
+  requested: RequestedChange;
   isDryRun: boolean;
   signal: AbortSignal;
   /** Whether it is refused if another writer came first. */
@@ -83,12 +62,12 @@ const own = new Set(['username', 'password', 'old_password']);
 
 /** Changes what may be changed of a User: the display name and password by the user, more by a caller who has the right. */
 export class UserPatcher {
-  readonly #options: UserPatcherOptions;
+  readonly #context: UsersContext;
   readonly #records: UserRecords;
 
-  constructor(options: UserPatcherOptions) {
-    this.#options = options;
-    this.#records = new UserRecords(options.apiServer.asService);
+  constructor(context: UsersContext) {
+    this.#context = context;
+    this.#records = new UserRecords(context.services.client);
   }
 
   /**
@@ -104,64 +83,76 @@ export class UserPatcher {
       : { patch: request.body, tests: [] };
     const object = await this.#records.readInstalled(name, signal);
     const account = object && accountOf(object);
-    const wish = wishOf(patch, account, caller);
-    if (wish.setsPassword) requireNoAccessToken(caller, 'change passwords');
-    await this.#requireRights(wish, name, account, caller, signal);
+    const requested = requestedChange(patch, account, caller);
+    if (requested.setsPassword) requireNoAccessToken(caller, 'change passwords');
+    await this.#requireRights(requested, name, account, caller, signal);
     if (object === undefined || account === undefined) throw notFound(userResource, name);
-    const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, wish);
+    const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, requested);
     checkVersion(object, body, request.ifMatch);
     checkServed(object, tests);
     const leaving = leavingBy(body);
-    if (leaving !== undefined) await this.#options.administrators.requireAnother(account, leaving, signal);
-    const attempt = { account, password, oldPassword, wish, origin: request.origin, isDryRun };
+    if (leaving !== undefined) await this.#context.administrators.requireAnother(account, leaving, signal);
+    const attempt = { account, password, oldPassword, requested, origin: request.origin, isDryRun };
     const passwordChangedAt = await this.#checkPassword(attempt, signal);
-    const spec = specChanges(object, body, this.#options.now());
+    const spec = specChanges(object, body, this.#context.services.now());
     const isWritten = spec !== undefined;
     const isOfVersion = isOfOneVersion(body.metadata, request.ifMatch);
     const write = (held: AbortSignal) => {
-      const how = { caller, wish, isDryRun, signal: held, isOfVersion: isOfVersion || tests.length > 0 };
+      const how = { caller, requested, isDryRun, signal: held, isOfVersion: isOfVersion || tests.length > 0 };
       return isOfVersion || tests.length === 0 ? this.#write(object, spec, how) : this.#writeTested(object, body, tests, how);
     };
     const changed = await (leaving === undefined || isDryRun
       ? write(signal)
-      : this.#options.administrators.leaving(account, leaving, write, signal));
+      : this.#context.administrators.leaving(account, leaving, write, signal));
     if (isDryRun) return { user: changed, warnings, isProfileChanged: false };
-    const user = await this.#entail(changed, { body, account, password, passwordChangedAt, wish }, signal);
-    await this.#options.accounts.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
-    return { user, warnings, isProfileChanged: isWritten, ...(password !== undefined && { password: wish.isSelf ? 'Changed' : 'Reset' }) };
+    const user = await this.#applySideEffects(changed, { body, account, password, passwordChangedAt, requested }, signal);
+    await this.#context.accounts.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
+    return {
+      user,
+      warnings,
+      isProfileChanged: isWritten,
+      ...(password !== undefined && { password: requested.isSelf ? 'Changed' : 'Reset' }),
+    };
   }
 
-  async #requireRights(wish: Wish, name: string, account: Account | undefined, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { access, rights } = this.#options;
-    if (!wish.isSelf && caller.mustChangePassword) throw passwordDue();
+  async #requireRights(
+    requested: RequestedChange,
+    name: string,
+    account: Account | undefined,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { services, rights } = this.#context;
+    if (!requested.isSelf && caller.mustChangePassword) throw passwordDue();
     const refuse = (subresource?: string) =>
       forbidden({ ...userResource, verb: 'patch', name, user: caller.identity.name, ...(subresource && { subresource }) });
-    if (wish.isSelf && wish.switches) throw refuse();
-    if (wish.needsPatch) await access.require(caller, { ...userResource, verb: 'patch', name }, signal);
-    if (wish.isSelf) return;
-    if (wish.setsPassword) await access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
+    if (requested.isSelf && requested.switches) throw refuse();
+    if (requested.needsPatch) await services.access.require(caller, { ...userResource, verb: 'patch', name }, signal);
+    if (requested.isSelf) return;
+    if (requested.setsPassword)
+      await services.access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
     if (account === undefined) return;
-    if (wish.setsPassword) await rights.requireForPassword(caller, account, signal);
+    if (requested.setsPassword) await rights.requireForPassword(caller, account, signal);
     // As the admission policy has it, for the API server may have none.
-    if (wish.needsPatch && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
+    if (requested.needsPatch && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
   }
 
   /** Every violation at once. */
-  async #read({ name, body, fieldValidation }: PatchRequest, account: Account, { isSelf, setsPassword }: Wish) {
-    const { passwords } = this.#options;
+  async #read({ name, body, fieldValidation }: PatchRequest, account: Account, { isSelf, setsPassword }: RequestedChange) {
+    const { newPasswords } = this.#context;
     const given = isRecord(body) && isRecord(body.spec) ? body.spec : {};
     const username = typeof given.username === 'string' ? given.username : account.username;
     const sent = typeof given.password === 'string' ? given.password : undefined;
     const alsoWrong: FieldError[] = [];
     const user = { email: account.email, username };
-    const fresh = sent === undefined ? undefined : await passwords.read(sent, 'spec.password', user);
+    const fresh = sent === undefined ? undefined : await newPasswords.read(sent, 'spec.password', user);
     if (account.connectorType !== 'local' && setsPassword)
       alsoWrong.push(forbiddenField('spec.password', 'the user is not local: the password is kept at the source'));
     else alsoWrong.push(...(fresh?.violations ?? []));
     const isOldMissing = isSelf && setsPassword && given.old_password === undefined;
     if (isOldMissing) alsoWrong.push(required('spec.old_password', 'give the old password to change your own'));
     const old =
-      typeof given.old_password === 'string' && isSelf ? await passwords.open(given.old_password, 'spec.old_password') : undefined;
+      typeof given.old_password === 'string' && isSelf ? await newPasswords.open(given.old_password, 'spec.old_password') : undefined;
     alsoWrong.push(...(old?.violations ?? []));
     const secretFields = ['spec.password', 'spec.old_password'];
     const rules = { group: userResource.group, kind: 'User', name, fieldValidation, secretFields, alsoWrong };
@@ -177,20 +168,27 @@ export class UserPatcher {
    * @returns the verified password of a user who changes their own
    */
   async #checkPassword(
-    given: { account: Account; password: string | undefined; oldPassword: string; wish: Wish; origin: AuditOrigin; isDryRun: boolean },
+    given: {
+      account: Account;
+      password: string | undefined;
+      oldPassword: string;
+      requested: RequestedChange;
+      origin: AuditOrigin;
+      isDryRun: boolean;
+    },
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { passwordCheck } = this.#options;
-    const { account, password, oldPassword, wish, origin, isDryRun } = given;
+    const { passwordCheck } = this.#context;
+    const { account, password, oldPassword, requested, origin, isDryRun } = given;
     if (password === undefined) return undefined;
     const { name, email, uid } = account;
     const refuse = (error: FieldError) => invalid({ group: userResource.group, kind: 'User', name }, [error]);
     const same = invalidValue('spec.password', '***', 'must be another one than before');
     if (isDryRun) {
-      if (wish.isSelf && password === oldPassword) throw refuse(same);
+      if (requested.isSelf && password === oldPassword) throw refuse(same);
       return undefined;
     }
-    if (wish.isSelf) {
+    if (requested.isSelf) {
       const verdict = await passwordCheck.check({ email, password: oldPassword, ...origin }, signal, 'PasswordCheckFailed');
       if (verdict.outcome === 'refused' && verdict.retryAfterSeconds !== undefined)
         throw tooManyRequests('too many wrong passwords from this address, try again later', verdict.retryAfterSeconds);
@@ -206,35 +204,31 @@ export class UserPatcher {
   async #write(
     object: KubernetesObject,
     changes: { spec: Record<string, unknown>; labels: Record<string, string> | undefined } | undefined,
-    { caller, wish, isDryRun, signal, isOfVersion }: WriteOptions,
+    { caller, requested, isDryRun, signal, isOfVersion }: Write,
   ): Promise<KubernetesObject> {
     if (changes === undefined) return object;
-    const { apiServer } = this.#options;
+    const { apiServer } = this.#context.services;
     const { name, resourceVersion } = object.metadata;
-    const client = wish.needsPatch ? apiServer.asCaller(caller) : apiServer.asService;
     const { spec, labels } = changes;
     const metadata = { ...(isOfVersion && { resourceVersion }), uid: object.metadata.uid, ...(labels && { labels }) };
-    const written = await client.request({
-      method: 'PATCH',
-      path: resourcePath(userResource, { name }),
-      query: new URLSearchParams({ fieldManager: 'atrium', ...(isDryRun && { dryRun: 'All' }) }),
-      contentType: 'application/merge-patch+json',
-      body: { metadata, spec },
-      call: 'patch users',
-      signal,
-    });
-    return userObjectOf(written);
+    const change = { metadata, spec };
+    const options = { isDryRun, signal };
+    if (requested.needsPatch) return new CallerResource(apiServer.asCaller(caller), userKind).patch(name, change, options);
+    const written = await new ServiceResource(apiServer.asService, userKind).patch(name, change, options);
+    if (written === 'gone') throw notFound(userResource, name);
+    if (written === 'conflict') throw modified(name);
+    return written;
   }
 
   /** The tests hold for the version that is written: of a conflict with another writer the caller has asked nothing. */
-  async #writeTested(found: KubernetesObject, body: UserPatch, tests: readonly PatchTest[], how: WriteOptions): Promise<KubernetesObject> {
+  async #writeTested(found: KubernetesObject, body: UserPatch, tests: readonly PatchTest[], how: Write): Promise<KubernetesObject> {
     const { name, uid } = found.metadata;
     let object = found;
     const written = await untilUncontested(async () => {
       try {
-        return await this.#write(object, specChanges(object, body, this.#options.now()), how);
+        return await this.#write(object, specChanges(object, body, this.#context.services.now()), how);
       } catch (error) {
-        if (!isRefusal(error, 409)) throw error;
+        if (!(error instanceof StatusError && error.status.code === 409)) throw error;
         const current = await this.#records.read(name, how.signal);
         if (current === undefined || current === 'notInstalled' || current.metadata.uid !== uid) throw error;
         checkServed(current, tests);
@@ -247,24 +241,30 @@ export class UserPatcher {
   }
 
   /** What follows in the status, with our own account, and the password. */
-  async #entail(
+  async #applySideEffects(
     object: KubernetesObject,
-    given: { body: UserPatch; account: Account; password: string | undefined; passwordChangedAt: string | undefined; wish: Wish },
+    given: {
+      body: UserPatch;
+      account: Account;
+      password: string | undefined;
+      passwordChangedAt: string | undefined;
+      requested: RequestedChange;
+    },
     signal: AbortSignal,
   ): Promise<KubernetesObject> {
-    const { passwordChange, config, now } = this.#options;
-    const { body, account, password, passwordChangedAt, wish } = given;
+    const { passwordChange, services } = this.#context;
+    const { body, account, password, passwordChangedAt, requested } = given;
     const { uid, name } = account;
-    const time = now();
+    const time = services.now();
     const { spec = {} } = body;
     const isSwitchedOff = spec.is_disabled === true || hasPassed(spec.expired?.end, time);
     const status = spec.is_disabled === false ? { activatedTime: timestamp(time), ...noFailures } : {};
     let user = object;
     if (isSwitchedOff) user = await passwordChange.endAccess({ name, uid });
-    else if (wish.switches) user = await passwordChange.writeStatus({ name, uid }, status);
+    else if (requested.switches) user = await passwordChange.writeStatus({ name, uid }, status);
     if (password === undefined) return user;
     if (passwordChangedAt === undefined)
-      return passwordChange.reset({ name, uid }, password, { mustChange: config.passwordPolicy.changeAfterReset });
+      return passwordChange.reset({ name, uid }, password, { mustChange: services.config.users.passwordPolicy.changeAfterReset });
     const verdict = await passwordChange.change({ name, uid, passwordChangedAt }, password);
     if (verdict.outcome !== 'changed') throw conflict(userResource, name, 'another request changed the password at the same time');
     const changed = await this.#records.read(name, signal);
@@ -272,7 +272,7 @@ export class UserPatcher {
   }
 }
 
-function wishOf(patch: unknown, account: Account | undefined, { identity }: Caller): Wish {
+function requestedChange(patch: unknown, account: Account | undefined, { identity }: Caller): RequestedChange {
   const spec = isRecord(patch) && isRecord(patch.spec) ? patch.spec : {};
   const fields = Object.keys(spec);
   const isSelf = account !== undefined && account.subjectName !== '' && account.subjectName === identity.name;

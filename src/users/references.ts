@@ -1,7 +1,9 @@
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { maxLeaving } from './record/local-groups.ts';
 import { untilUncontested } from './record/records.ts';
 
@@ -9,7 +11,6 @@ const group = 'auth.platform.io';
 const version = 'v1';
 const groups: ResourceType = { group, version, resource: 'groups' };
 const userBindings: ResourceType = { group, version, resource: 'userbindings' };
-const pageSize = 500;
 /** A pass goes on when those who wait for it are gone: their tokens are ended. */
 const passMs = 120_000;
 
@@ -29,6 +30,7 @@ interface Waiting extends Leaving {
 /** A list of the spec that names users. */
 interface Place {
   type: ResourceType;
+  kind: string;
   list: 'users' | 'subjects';
   /** What its members call a user. */
   namesOf: (leaving: Leaving) => readonly string[];
@@ -39,9 +41,10 @@ interface Place {
 }
 
 const places: readonly Place[] = [
-  { type: groups, list: 'users', namesOf: ({ name }) => [name], atMost: maxLeaving, goesEmpty: false },
+  { type: groups, kind: 'Group', list: 'users', namesOf: ({ name }) => [name], atMost: maxLeaving, goesEmpty: false },
   {
     type: userBindings,
+    kind: 'UserBinding',
     list: 'subjects',
     namesOf: ({ name, subjectName }) => (subjectName === '' ? [name] : [name, subjectName]),
     atMost: Number.POSITIVE_INFINITY,
@@ -88,7 +91,7 @@ export class References {
   async #pass(all: readonly Waiting[], signal: AbortSignal): Promise<void> {
     for (const place of places) {
       const names = new Set(all.flatMap(place.namesOf));
-      for await (const object of objects(this.#client, place.type, signal)) {
+      for await (const object of this.#objects(place, signal)) {
         const found = new Set(positionsOf(object, place, names).map((at) => nameAt(object, place, at)));
         if (found.size === 0) continue;
         await this.#leave(object, place, names, signal).catch((error: unknown) => {
@@ -104,8 +107,7 @@ export class References {
     const isLeft = () => object === undefined || positionsOf(object, place, names).length === 0;
     const areGone = await untilUncontested(async () => {
       if (object === undefined || isLeft()) return true;
-      object =
-        (await this.#write(object, place, names, signal)) ?? (await objectNamed(this.#client, place.type, listed.metadata.name, signal));
+      object = (await this.#write(object, place, names, signal)) ?? (await this.#named(place, listed.metadata.name, signal));
       return isLeft() || undefined;
     }, signal);
     if (!areGone) throw serviceUnavailable('kubernetes', { cause: new Error(`${place.type.resource} are written all the time`) });
@@ -113,39 +115,47 @@ export class References {
 
   /** @returns what was written; undefined if the object is gone or other than it was, or if that is unknown */
   async #write(object: KubernetesObject, place: Place, names: Names, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const { type } = place;
+    const { name, uid, resourceVersion } = object.metadata;
     const positions = positionsOf(object, place, names);
-    const isEmptied = place.goesEmpty && positions.length === membersOf(object, place).length;
+    const resource = this.#resource(place);
     try {
-      const answer = await this.#client.request({
-        path: resourcePath(type, { name: object.metadata.name }),
-        signal,
-        ...(isEmptied ? deletionOf(object, type) : removalOf(object, place, positions.slice(0, place.atMost))),
-      });
-      return !isEmptied && isKubernetesObject(answer) ? answer : undefined;
+      if (place.goesEmpty && positions.length === membersOf(object, place).length) {
+        await resource.remove(name, { preconditions: { uid, resourceVersion }, signal });
+        return undefined;
+      }
+      const written = await resource.patchTested(name, removal(object, place, positions.slice(0, place.atMost)), { signal });
+      return written === 'conflict' || written === 'gone' ? undefined : written;
     } catch (error) {
-      if (error instanceof StatusError && [404, 409, 422, 504].includes(error.status.code)) return undefined;
+      if (error instanceof StatusError && error.status.code === 504) return undefined;
       throw error;
     }
   }
+
+  #resource({ type, kind }: Place): ServiceResource {
+    return new ServiceResource(this.#client, { type, kind });
+  }
+
+  /** Where the resource is not installed, there are none. */
+  async *#objects(place: Place, signal: AbortSignal, selectors = {}): AsyncGenerator<KubernetesObject> {
+    try {
+      yield* this.#resource(place).list(selectors, signal);
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
+    }
+  }
+
+  /** The service may list UserBindings, but get none by name. */
+  async #named(place: Place, name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    for await (const object of this.#objects(place, signal, { fieldSelector: `metadata.name=${name}` })) return object;
+    return undefined;
+  }
 }
 
-const deletionOf = ({ metadata: { uid, resourceVersion } }: KubernetesObject, { resource }: ResourceType) => ({
-  method: 'DELETE' as const,
-  body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
-  call: `delete ${resource}`,
-});
-
 /** By position, each with who must stand there: what others write elsewhere in the object, its status for one, does no harm. */
-const removalOf = (object: KubernetesObject, place: Place, positions: readonly number[]) => ({
-  method: 'PATCH' as const,
-  contentType: 'application/json-patch+json',
-  body: [
-    ...positions.map((at) => ({ op: 'test', path: `/spec/${place.list}/${at}/name`, value: nameAt(object, place, at) })),
-    ...positions.toReversed().map((at) => ({ op: 'remove', path: `/spec/${place.list}/${at}` })),
-  ],
-  call: `patch ${place.type.resource}`,
-});
+const removal = (object: KubernetesObject, place: Place, positions: readonly number[]) => [
+  ...positions.map((at) => ({ op: 'test', path: `/spec/${place.list}/${at}/name`, value: nameAt(object, place, at) })),
+  ...positions.toReversed().map((at) => ({ op: 'remove', path: `/spec/${place.list}/${at}` })),
+];
 
 function membersOf({ spec }: KubernetesObject, { list }: Place): readonly unknown[] {
   const members = isRecord(spec) ? spec[list] : undefined;
@@ -162,40 +172,3 @@ const positionsOf = (object: KubernetesObject, place: Place, names: Names): numb
     const isUser = isRecord(member) && (member.kind ?? 'User') === 'User';
     return isUser && names.has(nameAt(object, place, at)) ? [at] : [];
   });
-
-async function objectNamed(
-  client: ServiceClient,
-  type: ResourceType,
-  name: string,
-  signal: AbortSignal,
-): Promise<KubernetesObject | undefined> {
-  for await (const object of objects(client, type, signal, `metadata.name=${name}`)) return object;
-  return undefined;
-}
-
-async function* objects(
-  client: ServiceClient,
-  type: ResourceType,
-  signal: AbortSignal,
-  fieldSelector = '',
-): AsyncGenerator<KubernetesObject> {
-  let next = '';
-  do {
-    const query = new URLSearchParams({
-      limit: String(pageSize),
-      ...(next && { continue: next }),
-      ...(fieldSelector && { fieldSelector }),
-    });
-    const list = await client
-      .request({ method: 'GET', path: resourcePath(type), query, call: `list ${type.resource}`, signal })
-      .catch(unlessNotInstalled);
-    if (!isRecord(list)) return;
-    for (const item of Array.isArray(list.items) ? list.items : []) if (isKubernetesObject(item)) yield item;
-    next = isRecord(list.metadata) && typeof list.metadata.continue === 'string' ? list.metadata.continue : '';
-  } while (next !== '');
-}
-
-function unlessNotInstalled(error: unknown): undefined {
-  if (error instanceof StatusError && error.status.code === 404) return undefined;
-  throw error;
-}

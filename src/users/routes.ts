@@ -7,39 +7,49 @@ import { z } from 'zod';
 import { isLive, type LiveLists, liveParameters } from '../collection/live-lists.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
+import { rightCheck, type WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { type DeleteOperationsOptions, deleteOperations } from './delete-routes.ts';
+import type { UsersContext } from './context.ts';
+import { deleteOperations } from './delete-routes.ts';
 import { userProperties } from './list-properties.ts';
-import { type NativeOperationsOptions, nativeUserOperations } from './native.ts';
-import { type OwnOperationsOptions, ownOperations } from './own-routes.ts';
+import { nativeUserOperations } from './native.ts';
+import { ownOperations } from './own-routes.ts';
+import type { PasswordEnvelopes } from './passwords/envelope.ts';
+import { getUser } from './read.ts';
+import { userResource } from './record/resource.ts';
 import { userListSchema, userName, userSchema } from './resource.ts';
 import type { UserRow } from './row.ts';
-import type { UserService } from './service.ts';
-import { type SubjectOperationsOptions, subjectOperations } from './subject-routes.ts';
-import { type WriteOperationsOptions, writeOperations } from './write-routes.ts';
+import { subjectOperations } from './subject-routes.ts';
+import type { EndAccessTokens } from './subjects.ts';
+import { type KeepSession, writeOperations } from './write-routes.ts';
 
-export interface UserOperationsOptions
-  extends NativeOperationsOptions,
-    OwnOperationsOptions,
-    WriteOperationsOptions,
-    DeleteOperationsOptions,
-    SubjectOperationsOptions {
-  service: UserService;
-  /** Undefined where `features.watch` is off. */
-  live: LiveLists<UserRow> | undefined;
-  v1List: Config['users']['v1List'];
+/** What of other rooms the operations need. */
+export interface UserRoutesNeeds {
+  /** Checks the credential of a request again. */
+  again: WhileAllowedOptions['again'];
+  keepSession: KeepSession;
+  /** Undefined where there are no access tokens. */
+  endAccessTokens: EndAccessTokens | undefined;
 }
 
-export const userOperations = (options: UserOperationsOptions): Operation[] => [
-  ...nativeUserOperations(options),
-  ...listOperations(options, deprecationHeaders(options.v1List, options.basePath)),
-  getOperation(options.service),
-  ...writeOperations(options),
-  ...deleteOperations(options),
-  ...subjectOperations(options),
-  ...ownOperations(options),
-];
+export function userOperations(
+  context: UsersContext,
+  envelopes: PasswordEnvelopes,
+  live: ((guard: WhileAllowedOptions) => LiveLists<UserRow>) | undefined,
+  { again, keepSession, endAccessTokens }: UserRoutesNeeds,
+): Operation[] {
+  const guard = { again, accessCacheMs: context.services.config.kubernetes.accessCache };
+  return [
+    ...nativeUserOperations(context.services, guard),
+    ...listOperations(context, live?.(guard)),
+    getOperation(context),
+    ...writeOperations(context, keepSession),
+    ...deleteOperations(context),
+    ...subjectOperations(context, endAccessTokens),
+    ...ownOperations(context, envelopes),
+  ];
+}
 
 const json = 'application/json';
 const query = listQuery(userProperties);
@@ -66,7 +76,9 @@ function deprecationHeaders({ deprecatedAt, sunset }: Config['users']['v1List'],
   };
 }
 
-function listOperations({ service, live }: UserOperationsOptions, deprecation: Record<string, string>): Operation[] {
+function listOperations({ services, users }: UsersContext, live: LiveLists<UserRow> | undefined): Operation[] {
+  const { access, config, basePath } = services;
+  const deprecation = deprecationHeaders(config.users.v1List, basePath);
   const answers: Record<number, AnswerDescription> = {
     200: listAnswer(userListSchema),
     403: forbidden,
@@ -86,8 +98,14 @@ function listOperations({ service, live }: UserOperationsOptions, deprecation: R
       answers: live ? { ...answers, 200: liveAnswer } : answers,
       isLongRunning: (ctx) => live !== undefined && isLive(ctx),
       async handle({ ctx, caller, query, signal }) {
-        if (live && isLive(ctx)) return live.answer(ctx, query, { caller, check: service.watchCheck(caller), signal });
-        sendPage(ctx, await service.list(query, caller, signal));
+        if (live && isLive(ctx))
+          return live.answer(ctx, query, {
+            caller,
+            check: rightCheck(access, { ...userResource, verb: 'watch' }, caller.identity.name),
+            signal,
+          });
+        await access.require(caller, { ...userResource, verb: 'list' }, signal);
+        sendPage(ctx, await users.lister.list(query, signal));
       },
     }),
     operation({
@@ -116,13 +134,14 @@ function listOperations({ service, live }: UserOperationsOptions, deprecation: R
       },
       async handle({ ctx, caller, query, signal }) {
         ctx.set(deprecation);
-        sendPage(ctx, await service.list(query, caller, signal));
+        await access.require(caller, { ...userResource, verb: 'list' }, signal);
+        sendPage(ctx, await users.lister.list(query, signal));
       },
     }),
   ];
 }
 
-function getOperation(service: UserService): Operation {
+function getOperation(context: UsersContext): Operation {
   return operation({
     id: 'GetUser',
     method: 'GET',
@@ -138,7 +157,7 @@ function getOperation(service: UserService): Operation {
       404: notFound,
     },
     async handle({ ctx, caller, params: { name }, signal }) {
-      const { text, resourceVersion } = await service.get(name, caller, signal);
+      const { text, resourceVersion } = await getUser(context, name, caller, signal);
       ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
       sendJson(ctx, text);
     },

@@ -1,22 +1,12 @@
 import { conflict, type StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
+import type { Services } from '../services.ts';
 import type { Account } from './record/account.ts';
 import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from './record/local-groups.ts';
 import { recordName } from './record/name.ts';
 import { userResource } from './record/resource.ts';
 import { isNamedByUID, localSubjectName, type SubjectNaming } from './record/subject-name.ts';
-
-export interface SubjectRightsOptions {
-  access: AccessReviews;
-  rbac: RbacWatch;
-  localGroups: LocalGroupLookup;
-  /** Undefined where UserBindings are turned off. */
-  userBindings: NamingBindings | undefined;
-  naming: SubjectNaming;
-}
 
 /** UserBindings, which name records and Groups, and become bindings of the cluster in a moment. */
 export interface NamingBindings {
@@ -29,27 +19,34 @@ export interface NamingBindings {
  * sets the password of one, could act as it, and so needs the right to impersonate it.
  */
 export class SubjectRights {
-  readonly #options: SubjectRightsOptions;
+  readonly #services: Services;
+  readonly #naming: SubjectNaming;
+  readonly #localGroups: LocalGroupLookup;
+  readonly #userBindings: NamingBindings | undefined;
 
-  constructor(options: SubjectRightsOptions) {
-    this.#options = options;
+  /** @param userBindings undefined where they are turned off */
+  constructor(services: Services, naming: SubjectNaming, localGroups: LocalGroupLookup, userBindings: NamingBindings | undefined) {
+    this.#services = services;
+    this.#naming = naming;
+    this.#localGroups = localGroups;
+    this.#userBindings = userBindings;
   }
 
   /** Bindings of the cluster that name the user, but not his groups. @throws StatusError 503 while they are not known */
   bindingsOf(subjectName: string): readonly RoleBinding[] {
-    const { rbac } = this.#options;
+    const { rbac } = this.#services;
     rbac.requireSynced();
     return subjectName === '' ? [] : rbac.bindingsOf({ kind: 'User', name: subjectName });
   }
 
   /** @throws StatusError 403 if the caller may not act as them, 503 */
   async requireImpersonation(caller: Caller, subjectName: string, signal: AbortSignal): Promise<void> {
-    await this.#options.access.require(caller, { group: '', resource: 'users', verb: 'impersonate', name: subjectName }, signal);
+    await this.#services.access.require(caller, { group: '', resource: 'users', verb: 'impersonate', name: subjectName }, signal);
   }
 
   /** Of a local user that is to be made. @throws StatusError 403, 409 where the name is not known, 503 */
   async requireForNew(caller: Caller, user: Pick<Account, 'name' | 'email'>, signal: AbortSignal): Promise<void> {
-    const { naming } = this.#options;
+    const naming = this.#naming;
     const subjectName = isNamedByUID(naming) ? '' : localSubjectName({ ...user, uid: '' }, naming);
     if (subjectName === undefined) throw unknownName(user.name);
     const isBound = this.#isAnyBound([{ kind: 'User', name: subjectName }], user.name);
@@ -63,7 +60,7 @@ export class SubjectRights {
    * @throws StatusError 403, 409 where the name is not known, 503
    */
   async requireForPassword(caller: Caller, account: Account, signal: AbortSignal): Promise<void> {
-    const { naming } = this.#options;
+    const naming = this.#naming;
     const { name, subjectName, groups, isAdmin } = account;
     if (!account.isCanonical) throw notCanonical(account);
     const local = localSubjectName(account, naming);
@@ -80,11 +77,11 @@ export class SubjectRights {
 
   /** Any of the subjects, or the record itself or a local group that it is in, by RBAC or by what is about to become RBAC. */
   #isAnyBound(subjects: readonly Subject[], record: string): boolean {
-    const { rbac, localGroups, userBindings } = this.#options;
+    const { rbac } = this.#services;
     rbac.requireCurrent();
-    requireCurrentGroups(localGroups);
-    const isNamed = ({ kind, name }: Subject) => userBindings?.names(kind, name) === true;
-    const local = localGroups.of(record);
+    requireCurrentGroups(this.#localGroups);
+    const isNamed = ({ kind, name }: Subject) => this.#userBindings?.names(kind, name) === true;
+    const local = this.#localGroups.of(record);
     return (
       isNamed({ kind: 'User', name: record }) ||
       subjects.filter(({ name }) => name !== '').some((subject) => rbac.bindingsOf(subject).length > 0 || isNamed(subject)) ||

@@ -1,17 +1,13 @@
 /** Which accounts of external issuers a User record belongs to. */
 import { z } from 'zod';
 import { dryRun } from '../api/write-options.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import type { UsersContext } from './context.ts';
 import { userName } from './resource.ts';
-import type { UserSubjects } from './subjects.ts';
+import { type EndAccessTokens, forgetSubjects } from './subjects.ts';
 
-export interface SubjectOperationsOptions {
-  subjects: UserSubjects;
-  audit: Audit;
-}
-
-export const subjectOperations = ({ subjects, audit }: SubjectOperationsOptions): Operation[] => [
+export const subjectOperations = (context: UsersContext, endAccessTokens: EndAccessTokens | undefined): Operation[] => [
   operation({
     id: 'DeleteUserSubjects',
     method: 'DELETE',
@@ -31,11 +27,11 @@ export const subjectOperations = ({ subjects, audit }: SubjectOperationsOptions)
     },
     async handle({ ctx, caller, params: { name }, query, signal }) {
       const isDryRun = query.dryRun !== undefined;
-      const { uid } = await subjects.forget(name, { isDryRun }, caller, signal);
+      const { uid } = await forgetSubjects(context, endAccessTokens, { name, isDryRun }, caller, signal);
       const { identity } = caller;
       const actor = { name: identity.name, uid: identity.uid };
       const event = { ...auditOrigin(ctx), actor, target: { name, uid }, outcome: 'success', code: 204 } as const;
-      if (!isDryRun) audit.record({ audit: 'UserSubjectsDeleted', ...event });
+      if (!isDryRun) context.services.audit.record({ audit: 'UserSubjectsDeleted', ...event });
       ctx.status = 204;
     },
   }),

@@ -4,33 +4,32 @@ import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { warningHeaders } from '../api/warning.ts';
 import { writeQuery } from '../api/write-options.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { UserCreator } from './create.ts';
-import type { UserPatcher } from './patch.ts';
+import type { UsersContext } from './context.ts';
+import { UserCreator } from './create.ts';
+import { UserPatcher } from './patch.ts';
 import { userPatchBody } from './patch-body.ts';
 import { userName, userSchema } from './resource.ts';
 import { userRow } from './row.ts';
 import { newUserBody } from './user-body.ts';
 
-export interface WriteOperationsOptions {
-  creator: UserCreator;
-  patcher: UserPatcher;
-  /** Gives a user who has changed their own password a new session in the place of the one that ended with it. */
-  keepSession: (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<void>;
-  audit: Audit;
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
-}
+/** Gives a user who has changed their own password a new session in the place of the one that ended with it. */
+export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<void>;
 
 const tag = 'users';
 
 const forbidden: AnswerDescription = { description: 'Forbidden: RBAC denies it, or the caller would gain the rights of another user.' };
 
-export const writeOperations = (options: WriteOperationsOptions): Operation[] => [createOperation(options), patchOperation(options)];
+export const writeOperations = (context: UsersContext, keepSession: KeepSession): Operation[] => [
+  createOperation(context),
+  patchOperation(context, keepSession),
+];
 
-function createOperation({ creator, audit, basePath }: WriteOperationsOptions): Operation {
+function createOperation(context: UsersContext): Operation {
+  const creator = new UserCreator(context);
+  const { audit, basePath } = context.services;
   return operation({
     id: 'CreateUser',
     method: 'POST',
@@ -63,7 +62,9 @@ function createOperation({ creator, audit, basePath }: WriteOperationsOptions): 
   });
 }
 
-function patchOperation({ patcher, audit, keepSession }: WriteOperationsOptions): Operation {
+function patchOperation(context: UsersContext, keepSession: KeepSession): Operation {
+  const patcher = new UserPatcher(context);
+  const { audit } = context.services;
   return operation({
     id: 'PatchUser',
     method: 'PATCH',

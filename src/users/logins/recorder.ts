@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from 'pino';
 import { serviceUnavailable } from '../../api/status.ts';
-import type { Config } from '../../config/schema.ts';
-import type { ServiceClient } from '../../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../../kubernetes/until.ts';
+import type { Services } from '../../services.ts';
 import { type Account, accountOf, isOf, type LinkingSubject, type Subject } from '../record/account.ts';
 import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from '../record/bounds.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
@@ -39,26 +37,20 @@ export type Recorded =
   | { outcome: 'refused'; reason: 'NotALogin' | 'NoRecord' | 'EmailDiffers' | 'AdministratorIsLocal' | 'SubjectDiffers' }
   | { outcome: 'refused'; reason: 'Phase'; phase: AccountPhase };
 
-export interface LoginRecorderOptions {
-  client: ServiceClient;
-  accounts: AccountLookup;
-  config: Config['users'];
-  log: Logger;
-  now?: () => Date;
-}
-
 /** Bounds of the custom resource definition. */
 const maxSubjectName = 512;
 const maxSubjects = 16;
 
 /** Makes or updates the User at a login, with the service's account: it is what a login brings with it (docs/contract/login.md). */
 export class LoginRecorder {
-  readonly #options: LoginRecorderOptions;
+  readonly #services: Services;
+  readonly #accounts: AccountLookup;
   readonly #records: UserRecords;
 
-  constructor(options: LoginRecorderOptions) {
-    this.#options = options;
-    this.#records = new UserRecords(options.client);
+  constructor(services: Services, accounts: AccountLookup) {
+    this.#services = services;
+    this.#accounts = accounts;
+    this.#records = new UserRecords(services.client);
   }
 
   /**
@@ -68,7 +60,8 @@ export class LoginRecorder {
    * @throws StatusError 503, 504
    */
   async record(login: Login, signal: AbortSignal): Promise<Recorded> {
-    const { accounts, log } = this.#options;
+    const accounts = this.#accounts;
+    const { log } = this.#services;
     const name = accounts.find(login.login)?.name ?? recordName(login.login);
     if (name === undefined || login.subjectName.length > maxSubjectName) return { outcome: 'refused', reason: 'NotALogin' };
     const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
@@ -83,12 +76,12 @@ export class LoginRecorder {
 
   /** Undefined if another writer was faster. */
   async #attempt(name: string, login: Login, signal: AbortSignal): Promise<Recorded | undefined> {
-    const { config, now = () => new Date() } = this.#options;
+    const { config, now } = this.#services;
     const found = await this.#records.read(name, signal);
     if (found === 'notInstalled') return { outcome: 'no-records' };
     const time = now();
     if (found !== undefined) return this.#refusal(found, login, time) ?? this.#update(found, login, time, signal);
-    if (!config.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
+    if (!config.users.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
     const created = await this.#records.create(newUser(name, login), signal);
     return created && this.#writeStatus(created, login, time, signal);
   }
@@ -98,7 +91,7 @@ export class LoginRecorder {
     if (account.email.toLowerCase() !== login.toLowerCase()) return { outcome: 'refused', reason: 'EmailDiffers' };
     // Before the phase: what it is of another person's account is not shown.
     if (subject !== undefined && !isOf(account, subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
-    const phase = phaseOf(account, time, this.#options.config.idleDays);
+    const phase = phaseOf(account, time, this.#services.config.users.idleDays);
     if (phase.phase !== 'Normal') return { outcome: 'refused', reason: 'Phase', phase };
     // The definition says so too: an issuer that claims an administrator's address must not become one.
     if (account.isAdmin && connector.id !== 'local') return { outcome: 'refused', reason: 'AdministratorIsLocal' };
@@ -132,7 +125,7 @@ export class LoginRecorder {
       ...(isFirst && { activatedTime: timestamp(time) }),
     };
     const status = { ...old, ...told };
-    const phase = phaseStatus({ ...object, status }, time, this.#options.config.idleDays);
+    const phase = phaseStatus({ ...object, status }, time, this.#services.config.users.idleDays);
     const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
     return written && { outcome: 'recorded', account: accountOf(written) };
   }

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, StatusError, serviceUnavailable } from '../../api/status.ts';
-import type { Config } from '../../config/schema.ts';
-import type { ServiceClient } from '../../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
+import type { Services } from '../../services.ts';
 import { type Account, accountOf } from '../record/account.ts';
 import { phaseOf, phaseStatus } from '../record/phase.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
@@ -26,28 +25,21 @@ export type ChangeVerdict =
   /** Meanwhile the password was changed, or the user may not log in any more. */
   | { outcome: 'overtaken' };
 
-export interface PasswordChangeOptions {
-  client: ServiceClient;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  passwords: Passwords;
-  config: Pick<Config['users'], 'idleDays' | 'passwordPolicy'>;
-  now?: () => Date;
-}
-
 /** Each call has a deadline of its own: a client that hangs up must not leave a change half done. */
 const { signal } = new AbortController();
 
 /** Gives local users new passwords, and ends what the old one has opened. */
 export class PasswordChange {
-  readonly #options: PasswordChangeOptions;
+  readonly #services: Services;
+  readonly #passwords: Passwords;
   readonly #records: UserRecords;
   readonly #secrets: PasswordSecrets;
 
-  constructor(options: PasswordChangeOptions) {
-    this.#options = options;
-    this.#records = new UserRecords(options.client);
-    this.#secrets = new PasswordSecrets(options);
+  constructor(services: Services, passwords: Passwords) {
+    this.#services = services;
+    this.#passwords = passwords;
+    this.#records = new UserRecords(services.client);
+    this.#secrets = new PasswordSecrets(services);
   }
 
   /**
@@ -56,11 +48,12 @@ export class PasswordChange {
    * @throws StatusError 429, 503, 504
    */
   async change(proved: ProvedPassword, password: string): Promise<ChangeVerdict> {
-    const { passwords, config } = this.#options;
+    const passwords = this.#passwords;
+    const { passwordPolicy } = this.#services.config.users;
     const stored = await this.#secrets.read(proved, signal);
     const account = await this.#accountOf(proved);
     if (stored === undefined || account === undefined || stored.changedAt !== proved.passwordChangedAt) return { outcome: 'overtaken' };
-    const [problem] = await passwordProblems(password, account, config.passwordPolicy);
+    const [problem] = await passwordProblems(password, account, passwordPolicy);
     if (problem !== undefined) return { outcome: 'refused', problem };
     if ((await passwords.verify(password, stored.hash)) !== 'mismatch') return { outcome: 'refused', problem: 'SameAsOld' };
     const hash = await passwords.hash(password);
@@ -84,13 +77,13 @@ export class PasswordChange {
    * @throws StatusError 409 if the user was deleted meanwhile, or another request sets it too; 429, 503, 504
    */
   async reset(user: { name: string; uid: string }, password: string, { mustChange }: { mustChange: boolean }): Promise<KubernetesObject> {
-    const hash = await this.#options.passwords.hash(password);
+    const hash = await this.#passwords.hash(password);
     return this.#replace(user, { mustChange }, (changedAt) => this.#secrets.put({ user, hash, changedAt }, signal));
   }
 
   /** Ends all sessions and tokens of the user, with what else is to be written into the status; resolves when new ones count. @throws StatusError 409, 503, 504 */
   async endAccess(user: { name: string; uid: string }, status: Record<string, unknown> = {}): Promise<KubernetesObject> {
-    const since = nextSecond(this.#now());
+    const since = nextSecond(this.#services.now());
     const written = await this.writeStatus(user, { ...status, sessionsNotBefore: timestamp(since) });
     await this.#until(since);
     return written;
@@ -113,7 +106,7 @@ export class PasswordChange {
         throw conflict(userResource, name, 'the user was deleted meanwhile');
       if (!(await isWanted())) throw conflict(userResource, name, 'the password was changed meanwhile');
       const status = { ...(isRecord(object.status) && object.status), ...changes };
-      const phase = phaseStatus({ ...object, status }, this.#now(), this.#options.config.idleDays);
+      const phase = phaseStatus({ ...object, status }, this.#services.now(), this.#services.config.users.idleDays);
       return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
     }, signal);
     if (written === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
@@ -129,10 +122,10 @@ export class PasswordChange {
     { mustChange, isWanted }: { mustChange: boolean; isWanted?: () => Promise<boolean> },
     write: (changedAt: Date) => Promise<void>,
   ): Promise<KubernetesObject> {
-    const ended = { sessionsNotBefore: timestamp(nextSecond(this.#now())) };
+    const ended = { sessionsNotBefore: timestamp(nextSecond(this.#services.now())) };
     // Before the hash: the password that one user has set for another must never count without the duty to change it.
     await this.writeStatus(user, { ...ended, ...(mustChange && { mustChangePassword: true }) }, isWanted);
-    const since = nextSecond(this.#now());
+    const since = nextSecond(this.#services.now());
     await write(since);
     const time = timestamp(since);
     const written = await this.writeStatus(user, { sessionsNotBefore: time, passwordChangedTime: time, mustChangePassword: mustChange });
@@ -144,16 +137,12 @@ export class PasswordChange {
     const object = await this.#records.read(name, signal);
     if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return undefined;
     const account = accountOf(object);
-    const { phase } = phaseOf(account, this.#now(), this.#options.config.idleDays);
+    const { phase } = phaseOf(account, this.#services.now(), this.#services.config.users.idleDays);
     return phase === 'Normal' ? account : undefined;
   }
 
   /** Tokens tell their time in whole seconds: one made earlier would count as made before. */
   async #until(since: Date): Promise<void> {
-    await sleep(Math.max(0, since.getTime() - this.#now().getTime()));
-  }
-
-  #now(): Date {
-    return this.#options.now?.() ?? new Date();
+    await sleep(Math.max(0, since.getTime() - this.#services.now().getTime()));
   }
 }

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Config } from '../../config/schema.ts';
-import type { Audit, AuditOrigin } from '../../http/audit.ts';
+import type { AuditOrigin } from '../../http/audit.ts';
 import { KeyedTurns } from '../../http/keyed-turns.ts';
 import { type RateExceeded, RateLimit } from '../../http/rate-limit.ts';
 import { Turns } from '../../http/turns.ts';
-import type { ServiceClient } from '../../kubernetes/api-server.ts';
 import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { Services } from '../../services.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
 import { LockEnds } from '../logins/lock-ends.ts';
 import { countAttempt, noFailures, withoutAttempt } from '../logins/lockout.ts';
@@ -38,22 +36,6 @@ export type PasswordVerdict =
   | { outcome: 'ok'; account: Account; passwordChangedAt: string }
   /** `retryAfterSeconds` is about the client's address, not about the user, and may be told. */
   | { outcome: 'refused'; reason: Refusal; retryAfterSeconds?: number };
-
-export interface PasswordCheckOptions {
-  client: ServiceClient;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  accounts: AccountLookup;
-  passwords: Passwords;
-  /** Of users who come from directories. Left out: there are none. */
-  directories?: DirectoryPasswords | undefined;
-  config: Config['users'];
-  audit: Audit;
-  log: Logger;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
-}
 
 /** What came of counting an attempt: it may be judged, or `refusal` says why not. */
 interface Counted {
@@ -98,7 +80,10 @@ const refusalStepMs = 250;
  * disabled gets the same answer as for a wrong password, after the same work and at the same time.
  */
 export class PasswordCheck {
-  readonly #options: PasswordCheckOptions;
+  readonly #services: Services;
+  readonly #accounts: AccountLookup;
+  readonly #passwords: Passwords;
+  readonly #directories: DirectoryPasswords | undefined;
   readonly #records: UserRecords;
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
@@ -109,24 +94,24 @@ export class PasswordCheck {
   /** Of their own, as a directory that hangs must not keep local users waiting. */
   readonly #directoryTurns = new Turns(turns);
   readonly #locks: LockEnds;
-  readonly #now: () => Date;
-  readonly #clock: () => number;
 
-  constructor(options: PasswordCheckOptions) {
-    const { client, config, directories, now = () => new Date(), clock = () => performance.now() } = options;
-    this.#options = options;
+  /** @param directories of users whose passwords a directory keeps; undefined if there are none */
+  constructor(services: Services, accounts: AccountLookup, passwords: Passwords, directories: DirectoryPasswords | undefined) {
+    const { client, config, now, clock } = services;
+    this.#services = services;
+    this.#accounts = accounts;
+    this.#passwords = passwords;
+    this.#directories = directories;
     this.#records = new UserRecords(client);
-    this.#secrets = new PasswordSecrets(options);
-    const { failures, duration } = config.lockout;
+    this.#secrets = new PasswordSecrets(services);
+    const { failures, duration } = config.users.lockout;
     this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
     this.#browsers = new RateLimit({ limit: failures, windowMs: duration, clock });
     const limit = new RateLimit({ limit: failures, windowMs: duration, clock });
     this.#newcomers = directories && new Newcomers({ directories, limit });
-    this.#now = now;
-    this.#clock = clock;
     this.#locks = new LockEnds({ now, clock });
-    options.accounts.onChange((name) => {
-      const account = options.accounts.get(name);
+    accounts.onChange((name) => {
+      const account = accounts.get(name);
       if (account !== undefined) this.#locks.see(account);
     });
   }
@@ -137,12 +122,12 @@ export class PasswordCheck {
    * @throws StatusError 429 when too many are being checked, 503, 504
    */
   async check(attempt: PasswordAttempt, signal: AbortSignal, failure: FailureName = 'LoginFailed'): Promise<PasswordVerdict> {
-    const started = this.#clock();
+    const started = this.#services.clock();
     // Before the address is looked at, of which a user who waits for their own turn takes nothing.
     const judged = await this.#userTurns.run(nameOf(attempt.email), () => this.#counted(attempt, signal), signal);
     const verdict = this.#record(attempt, failure, judged);
     const isAtOnce = verdict.outcome === 'ok' || verdict.reason === 'TooManyFromSource';
-    if (!isAtOnce) await sleep(refusalStepMs - ((this.#clock() - started) % refusalStepMs), undefined, { signal });
+    if (!isAtOnce) await sleep(refusalStepMs - ((this.#services.clock() - started) % refusalStepMs), undefined, { signal });
     return verdict;
   }
 
@@ -153,12 +138,12 @@ export class PasswordCheck {
    */
   async isCurrent(user: { name: string; uid: string }, password: string, signal: AbortSignal): Promise<boolean> {
     const stored = await this.#secrets.read(user, signal);
-    return stored !== undefined && (await this.#options.passwords.verify(password, stored.hash)) !== 'mismatch';
+    return stored !== undefined && (await this.#passwords.verify(password, stored.hash)) !== 'mismatch';
   }
 
   /** Where the attempt counts as a failure until it turns out right, or why it is one too many. */
   #bucketOf({ email, source, browser }: PasswordAttempt): Bucket | RateExceeded {
-    const isKnown = browser !== undefined && browser.user === this.#options.accounts.find(email)?.uid;
+    const isKnown = browser !== undefined && browser.user === this.#accounts.find(email)?.uid;
     if (isKnown && this.#browsers.take(browser.id) === undefined) return { limit: this.#browsers, key: browser.id };
     return this.#sources.take(source) ?? { limit: this.#sources, key: source };
   }
@@ -186,7 +171,8 @@ export class PasswordCheck {
   }
 
   async #judge({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<Judged> {
-    const { accounts, passwords } = this.#options;
+    const accounts = this.#accounts;
+    const passwords = this.#passwords;
     const known = accounts.find(email);
     const name = known?.name ?? nameOf(email);
     if (known === undefined && accounts.isSynced) await this.#newcomers?.provision(name, { email, password }, signal);
@@ -207,13 +193,13 @@ export class PasswordCheck {
   }
 
   #mayBeOfDirectory(email: string): boolean {
-    const { accounts, directories } = this.#options;
-    return directories !== undefined && accounts.find(email)?.connectorType !== 'local';
+    return this.#directories !== undefined && this.#accounts.find(email)?.connectorType !== 'local';
   }
 
   /** @throws StatusError 503 if it gives no answer: then the attempt does not count */
   async #askDirectory({ account, isLast }: { account: Account; isLast: boolean }, password: string, signal: AbortSignal): Promise<Judged> {
-    const { directories, passwords } = this.#options;
+    const directories = this.#directories;
+    const passwords = this.#passwords;
     const { connectorID, email } = account;
     try {
       // As much work as for a local user, so that the time does not tell who is one.
@@ -244,10 +230,10 @@ export class PasswordCheck {
     const account = accountOf(object);
     if (account.email.toLowerCase() !== email.toLowerCase()) return { refusal: 'UnknownUser' };
     if (!this.#isJudgedHere(account)) return { account, refusal: 'NotLocal' };
-    const { lockout, idleDays } = this.#options.config;
-    const { phase } = phaseOf(account, this.#now(), idleDays);
+    const { lockout, idleDays } = this.#services.config.users;
+    const { phase } = phaseOf(account, this.#services.now(), idleDays);
     if (phase !== 'Normal') return { account, refusal: phase };
-    const count = countAttempt(statusOf(object), this.#now(), lockout);
+    const count = countAttempt(statusOf(object), this.#services.now(), lockout);
     if (count === undefined) return { account, refusal: 'Locked' };
     const written = await this.#writeStatus(object, { ...count }, signal);
     return written && { account, isLast: count.lockedUntil !== null };
@@ -263,7 +249,7 @@ export class PasswordCheck {
     if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid)
       return { outcome: 'refused', reason: 'UnknownUser' };
     const account = accountOf({ ...object, status: { ...statusOf(object), ...noFailures } });
-    const { phase } = phaseOf(account, this.#now(), this.#options.config.idleDays);
+    const { phase } = phaseOf(account, this.#services.now(), this.#services.config.users.idleDays);
     if (phase !== 'Normal') return { outcome: 'refused', reason: phase };
     // Meanwhile the password was changed: the right one was the old one.
     if (account.sessionsNotBefore !== sessionsNotBefore) return { outcome: 'refused', reason: 'WrongPassword' };
@@ -272,21 +258,21 @@ export class PasswordCheck {
   }
 
   #isJudgedHere({ connectorType, connectorID }: Account): boolean {
-    return connectorType === 'local' || (connectorType === 'ldap' && this.#options.directories?.has(connectorID) === true);
+    return connectorType === 'local' || (connectorType === 'ldap' && this.#directories?.has(connectorID) === true);
   }
 
   #writeStatus(object: KubernetesObject, changes: Record<string, unknown>, signal: AbortSignal): Promise<KubernetesObject | undefined> {
     const changed = { ...object, status: { ...statusOf(object), ...changes } };
-    const phase = phaseStatus(changed, this.#now(), this.#options.config.idleDays);
+    const phase = phaseStatus(changed, this.#services.now(), this.#services.config.users.idleDays);
     return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
   }
 
   /** A hash of today's strength, now that the password is at hand. A failed write refuses no login. */
   async #rehash(user: string, password: string, stored: StoredHash, signal: AbortSignal): Promise<void> {
     try {
-      await this.#secrets.replaceHash(user, { ...stored, hash: await this.#options.passwords.hash(password) }, signal);
+      await this.#secrets.replaceHash(user, { ...stored, hash: await this.#passwords.hash(password) }, signal);
     } catch (error) {
-      this.#options.log.warn({ user, err: error }, 'a password hash stays as weak as it is');
+      this.#services.log.warn({ user, err: error }, 'a password hash stays as weak as it is');
     }
   }
 
@@ -296,7 +282,7 @@ export class PasswordCheck {
     { verdict, account, isLocking = false }: Judged,
   ): PasswordVerdict {
     if (verdict.outcome === 'ok') return verdict;
-    const { audit } = this.#options;
+    const { audit } = this.#services;
     const event = {
       source,
       ...(requestId !== undefined && { requestId }),

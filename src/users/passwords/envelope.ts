@@ -1,6 +1,6 @@
 import { constants, createPrivateKey, createPublicKey, type KeyObject, privateDecrypt } from 'node:crypto';
 import { z } from 'zod';
-import type { KeyRing } from '../../keys/key-ring.ts';
+import type { Services } from '../../services.ts';
 
 /** Of the key: what decodes to so many bytes is an envelope, as no password is that long. */
 const envelopeBytes = 256;
@@ -20,38 +20,29 @@ export interface PublicKey {
   algorithms: ['RSA-OAEP-256'];
 }
 
-export interface PasswordEnvelopesOptions {
-  keyRing: KeyRing;
-  /** `features.pubkey` */
-  isEnabled: boolean;
-  now: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock: () => number;
-}
-
 /**
  * Passwords on their way here, encrypted for keys that only the replicas have: base64 of RSA-OAEP (RFC 8017, SHA-256) of
  * `{"ts":"…","password":"…"}`. PKCS #1 v1.5, which the runtime would decrypt too, is a padding oracle and not offered.
  */
 export class PasswordEnvelopes {
-  readonly #options: PasswordEnvelopesOptions;
+  readonly #services: Services;
   #keys: { privateKeys: readonly KeyObject[]; pem: string } | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: PasswordEnvelopesOptions) {
-    this.#options = options;
+  constructor(services: Services) {
+    this.#services = services;
   }
 
   /** @throws StatusError 503 while there are no keys */
   async publicKey(): Promise<PublicKey> {
     const { pem } = await this.#current();
-    const ts = String(Math.floor(this.#options.now().getTime() / 1000) + lifetimeSeconds);
+    const ts = String(Math.floor(this.#services.now().getTime() / 1000) + lifetimeSeconds);
     return { ts, pubkey: pem, pubkey_encode: Buffer.from(pem).toString('base64'), algorithms: ['RSA-OAEP-256'] };
   }
 
   /** Whether a text can be nothing but an envelope. */
   isEnvelope(text: string): boolean {
-    return this.#options.isEnabled && decoded(text) !== undefined;
+    return this.#services.config.features.pubkey && decoded(text) !== undefined;
   }
 
   /** @returns the password; undefined, whatever is wrong with the envelope; @throws StatusError 503 while there are no keys */
@@ -62,18 +53,18 @@ export class PasswordEnvelopes {
     const plain = privateKeys.map((key) => decrypt(key, bytes)).find((found) => found !== undefined);
     const { success, data } = content.safeParse(plain);
     if (!success) return undefined;
-    const left = Number(data.ts) - this.#options.now().getTime() / 1000;
+    const left = Number(data.ts) - this.#services.now().getTime() / 1000;
     return left > 0 && left <= lifetimeSeconds ? data.password : undefined;
   }
 
   /** Read again from time to time, so that a rotation needs no restart. */
   async #current() {
-    if (this.#keys === undefined || this.#options.clock() - this.#readAt > rereadAfterMs) {
-      const privateKeys = (await this.#options.keyRing.passwordKeys()).map((key) => createPrivateKey({ key, format: 'jwk' }));
+    if (this.#keys === undefined || this.#services.clock() - this.#readAt > rereadAfterMs) {
+      const privateKeys = (await this.#services.keyRing.passwordKeys()).map((key) => createPrivateKey({ key, format: 'jwk' }));
       const [first] = privateKeys;
       if (first === undefined) throw new RangeError('there is no key for passwords');
       this.#keys = { privateKeys, pem: createPublicKey(first).export({ type: 'spki', format: 'pem' }).toString() };
-      this.#readAt = this.#options.clock();
+      this.#readAt = this.#services.clock();
     }
     return this.#keys;
   }

@@ -4,12 +4,6 @@ import type { PasswordEnvelopes } from './envelope.ts';
 import type { Passwords } from './passwords.ts';
 import { passwordProblems, problemText } from './policy.ts';
 
-export interface NewPasswordsOptions {
-  envelopes: PasswordEnvelopes;
-  passwords: Passwords;
-  policy: Config['users']['passwordPolicy'];
-}
-
 /** A password as it came: what it says, and why it will not do. */
 interface ReadPassword {
   /** '' if it could not be read. */
@@ -19,10 +13,14 @@ interface ReadPassword {
 
 /** Passwords that people choose: opened, held against the policy, hashed. */
 export class NewPasswords {
-  readonly #options: NewPasswordsOptions;
+  readonly #policy: Config['users']['passwordPolicy'];
+  readonly #envelopes: PasswordEnvelopes;
+  readonly #passwords: Passwords;
 
-  constructor(options: NewPasswordsOptions) {
-    this.#options = options;
+  constructor(policy: Config['users']['passwordPolicy'], envelopes: PasswordEnvelopes, passwords: Passwords) {
+    this.#policy = policy;
+    this.#envelopes = envelopes;
+    this.#passwords = passwords;
   }
 
   /**
@@ -33,17 +31,18 @@ export class NewPasswords {
   async read(sent: string, field: string, user: { email: string; username: string }): Promise<ReadPassword> {
     const opened = await this.open(sent, field);
     if (opened.violations.length > 0) return opened;
-    const problems = await passwordProblems(opened.password, user, this.#options.policy);
-    return { ...opened, violations: problems.map((problem) => invalidValue(field, '***', problemText(problem, this.#options.policy))) };
+    const problems = await passwordProblems(opened.password, user, this.#policy);
+    return { ...opened, violations: problems.map((problem) => invalidValue(field, '***', problemText(problem, this.#policy))) };
   }
 
   /** The same without the policy: of a password that there is already. */
   async open(sent: string, field: string): Promise<ReadPassword> {
-    const { envelopes, policy } = this.#options;
     const wrong = (detail: string) => ({ password: '', violations: [invalidValue(field, '***', detail)] });
-    if (!envelopes.isEnvelope(sent))
-      return policy.requireEncrypted ? wrong('must be encrypted with the key of GET /auth/v1/pubkey') : { password: sent, violations: [] };
-    const password = await envelopes.open(sent);
+    if (!this.#envelopes.isEnvelope(sent))
+      return this.#policy.requireEncrypted
+        ? wrong('must be encrypted with the key of GET /auth/v1/pubkey')
+        : { password: sent, violations: [] };
+    const password = await this.#envelopes.open(sent);
     return password === undefined
       ? wrong('cannot be decrypted: encrypt it again with the key of GET /auth/v1/pubkey')
       : { password, violations: [] };
@@ -51,6 +50,6 @@ export class NewPasswords {
 
   /** @throws StatusError 429 when too many wait already */
   hash(password: string): Promise<string> {
-    return this.#options.passwords.hash(password);
+    return this.#passwords.hash(password);
   }
 }

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { Logger } from 'pino';
-import type { Config } from '../../config/schema.ts';
-import type { ServiceClient } from '../../kubernetes/api-server.ts';
-import { Controller, type Term } from '../../kubernetes/controller.ts';
+import { Controller, type Source, type Term } from '../../kubernetes/controller.ts';
 import { createEvent } from '../../kubernetes/events.ts';
 import { changedStatus } from '../../kubernetes/object-status.ts';
 import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Outcome } from '../../kubernetes/work-queue.ts';
+import type { Services } from '../../services.ts';
 import { type Account, accountOf } from './account.ts';
 import { conditionsOf } from './conditions.ts';
 import { DeletedUsers } from './deleted-users.ts';
@@ -21,58 +19,51 @@ import { unfinishedEnd } from './unfinished.ts';
 /** The API server keeps Events about objects without a namespace nowhere else. */
 const eventNamespace = 'default';
 const workers = 4;
-/** A user is made, or logs in, by several writes: a look in between would only be in their way. */
+/** A user is made, or logs in, by several writes: reconciling in between would only be in their way. */
 const delayMs = 500;
 
-export interface UserStatesOptions {
-  client: ServiceClient;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  accounts: AccountLookup;
-  records: {
-    /** Of all records, as they are then. */
-    names(): Iterable<string>;
-    /** As it was seen last. */
-    get(name: string): KubernetesObject | undefined;
-    /** Tells of every one that is gone. @returns a function that ends it */
-    onGone(listener: (account: Account) => void): () => void;
-  };
-  config: Pick<Config, 'login' | 'users'>;
-  naming: SubjectNaming;
-  log: Logger;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
+/** All User records, as they are stored. */
+export interface StoredUsers {
+  /** Of all records, as they are then. */
+  names(): Iterable<string>;
+  /** As it was seen last. */
+  get(name: string): KubernetesObject | undefined;
+  /** Calls with every record that is gone. @returns a function that ends it */
+  onGone(listener: (account: Account) => void): () => void;
 }
 
 /**
- * Keeps what the records of users say of them: phase and conditions as times pass, labels and the name that Kubernetes will see of what
- * was written with kubectl; and removes records whose making was never finished. One replica does it at a time. Nothing relies on it:
- * whether a user may log in is computed where it is asked.
+ * Keeps the status of User records: phase and conditions as times pass, labels and the name in Kubernetes of what was written with kubectl.
+ * It also removes records whose making was never finished, and ends the tokens of deleted users. One replica does it at a time. Nothing
+ * relies on it: whether a user may log in is computed where it is asked.
  */
-export class UserStates {
-  readonly #options: UserStatesOptions;
+export class UsersController implements Term {
+  readonly sources: readonly Source[];
+  readonly #services: Services;
+  readonly #users: StoredUsers;
+  readonly #naming: SubjectNaming;
   readonly #records: UserRecords;
   readonly #controller: Controller;
-  readonly #now: () => Date;
   readonly #deleted: DeletedUsers;
   #forgetGone: () => void = () => undefined;
 
-  constructor(options: UserStatesOptions) {
-    this.#options = options;
-    this.#records = new UserRecords(options.client);
-    this.#now = options.now ?? (() => new Date());
-    this.#deleted = new DeletedUsers({ ...options, now: this.#now });
-    this.#controller = new Controller(options, {
-      name: 'atrium-user-states',
-      workers,
-      delayMs,
-      begin: (signal) => this.#begin(signal),
-    });
+  constructor(services: Services, accounts: AccountLookup, users: StoredUsers, naming: SubjectNaming) {
+    this.#services = services;
+    this.#users = users;
+    this.#naming = naming;
+    this.#records = new UserRecords(services.client);
+    this.#deleted = new DeletedUsers(services, naming);
+    this.#controller = new Controller(services, { name: 'atrium-user-states', workers, delayMs, begin: () => this });
+    const changed: Source = {
+      onChange: (enqueue) => accounts.onChange(enqueue),
+      whenSynced: (signal) => accounts.whenSynced(signal),
+      keys: () => users.names(),
+    };
+    this.sources = [changed, this.#deleted];
   }
 
   start(): void {
-    this.#forgetGone = this.#options.records.onGone((account) => this.#deleted.see(account));
+    this.#forgetGone = this.#users.onGone((account) => this.#deleted.see(account));
     this.#controller.start();
   }
 
@@ -81,30 +72,21 @@ export class UserStates {
     return this.#controller.stop();
   }
 
-  #begin(signal: AbortSignal): Term {
-    const { accounts, records, log } = this.#options;
-    const ending = this.#deleted.run(signal);
-    return {
-      sources: [
-        {
-          onChange: (enqueue) => accounts.onChange(enqueue),
-          whenSynced: (whileLeader) => accounts.whenSynced(whileLeader),
-          keys: () => records.names(),
-        },
-      ],
-      reconcile: (name, whileLeader) => this.#reconcile(name, whileLeader),
-      onFailure: (name, error) => log.debug({ user: name, err: error }, 'the state of a user could not be written'),
-      end: () => ending,
-    };
+  reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    return this.#deleted.isKey(key) ? this.#deleted.reconcile(key, signal) : this.#reconcile(key, signal);
   }
 
-  /** What it writes, the watch tells of: then it is looked at again. */
+  onFailure(key: string, error: unknown): void {
+    this.#services.log.debug({ user: key, err: error }, 'the status or the tokens of a user could not be written yet');
+  }
+
+  /** Its own writes come back by the watch, and are reconciled again. */
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
-    const { records, config, naming } = this.#options;
-    const object = records.get(name);
+    const { config } = this.#services;
+    const object = this.#users.get(name);
     if (object === undefined) return 'done';
     const unfinishedUntil = unfinishedEnd(object);
-    const now = this.#now();
+    const now = this.#services.now();
     if (unfinishedUntil !== undefined && unfinishedUntil > now.getTime()) return { requeueAt: unfinishedUntil };
     if (unfinishedUntil !== undefined) {
       await this.#records.remove(object.metadata, signal);
@@ -116,7 +98,7 @@ export class UserStates {
     if (labelled === undefined) return 'again';
     const phase = phaseOf(account, now, config.users.idleDays);
     const isNameless = account.isCanonical && account.connectorType === 'local' && account.subjectName === '';
-    const subjectName = isNameless ? localSubjectName(account, naming) : undefined;
+    const subjectName = isNameless ? localSubjectName(account, this.#naming) : undefined;
     const wanted = {
       phase: phase.phase,
       reason: phase.reason || null,
@@ -128,15 +110,15 @@ export class UserStates {
     const status = changedStatus(object.status, wanted);
     if (status !== undefined) {
       if ((await this.#records.patch(labelled, { status }, signal)) === undefined) return 'again';
-      await this.#tell(object, phase, signal);
+      await this.#report(object, phase, signal);
     }
     const next = nextChangeOf(account, now, config.users.idleDays);
     return next === undefined ? 'done' : { requeueAt: next };
   }
 
   /** An Event where the phase is another one than before; one that is lost fails nothing. */
-  async #tell(object: KubernetesObject, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
-    const { client, log } = this.#options;
+  async #report(object: KubernetesObject, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#services;
     const { name, uid } = object.metadata;
     const before = isRecord(object.status) ? object.status.phase : undefined;
     if (typeof before !== 'string' || before === phase) return;
@@ -148,7 +130,7 @@ export class UserStates {
       reason: 'PhaseChanged',
       message: `the phase is ${phase}${reason && ` (${reason})`}, it was ${before}`,
       action: 'PhaseChanged',
-      time: this.#now(),
+      time: this.#services.now(),
     };
     await createEvent(client, event, signal).catch((error: unknown) => log.debug({ user: name, err: error }, 'an Event was lost'));
   }

@@ -1,18 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
 import type { AuditEvent } from '../../http/audit.ts';
-import type { ServiceClient } from '../../kubernetes/api-server.ts';
 import { createEvent } from '../../kubernetes/events.ts';
+import type { Services } from '../../services.ts';
 import { userApiVersion } from './resource.ts';
-
-export interface UserEventsOptions {
-  client: ServiceClient;
-  log: Logger;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
-}
 
 /** The API server keeps Events about objects without a namespace nowhere else. */
 const namespace = 'default';
@@ -24,15 +15,17 @@ const maxUsers = 4096;
 
 const maxPending = 100;
 
+type EventServices = Pick<Services, 'client' | 'log' | 'now' | 'clock'>;
+
 /** Writes what happens to a User as Kubernetes Events, which `kubectl describe user` shows. */
 export class UserEvents {
-  readonly #options: UserEventsOptions;
+  readonly #services: EventServices;
   readonly #stopping = new AbortController();
   readonly #buckets = new LRUCache<string, { left: number; at: number }>({ max: maxUsers });
   #pending = 0;
 
-  constructor(options: UserEventsOptions) {
-    this.#options = options;
+  constructor(services: EventServices) {
+    this.#services = services;
   }
 
   /** Never throws, and no request waits for it: an Event that is lost fails nothing. */
@@ -41,7 +34,7 @@ export class UserEvents {
     if (target === undefined || target.uid === '' || this.#pending >= maxPending || !this.#spend(target.uid)) return;
     this.#pending += 1;
     this.#create(event, target)
-      .catch((error: unknown) => this.#options.log.debug({ audit, user: target.name, err: error }, 'an Event was lost'))
+      .catch((error: unknown) => this.#services.log.debug({ audit, user: target.name, err: error }, 'an Event was lost'))
       .finally(() => {
         this.#pending -= 1;
       });
@@ -52,7 +45,7 @@ export class UserEvents {
   }
 
   #spend(uid: string): boolean {
-    const now = this.#options.clock?.() ?? performance.now();
+    const now = this.#services.clock();
     const { left, at } = this.#buckets.get(uid) ?? { left: burst, at: now };
     const refilled = Math.min(burst, left + (now - at) / refillMs);
     if (refilled < 1) return false;
@@ -61,7 +54,7 @@ export class UserEvents {
   }
 
   #create(event: AuditEvent, { name, uid }: { name: string; uid: string }): Promise<void> {
-    const { client, now = () => new Date() } = this.#options;
+    const { client, now } = this.#services;
     const type = event.outcome === 'success' && event.audit !== 'UserLocked' ? 'Normal' : 'Warning';
     const involvedObject = { apiVersion: userApiVersion, kind: 'User', name, uid };
     const suffix = randomBytes(8).toString('hex');

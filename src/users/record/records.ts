@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serviceUnavailable } from '../../api/status.ts';
 import type { ServiceClient } from '../../kubernetes/api-server.ts';
-import { isKubernetesObject, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { type NewObject, ServiceResource } from '../../kubernetes/resource-client.ts';
 import { userKind } from './resource.ts';
 
@@ -71,10 +71,4 @@ export async function untilUncontested<T>(attempt: () => Promise<T | undefined>,
     await sleep(Math.random() * maxPauseMs, undefined, { signal });
   }
   return undefined;
-}
-
-/** The User that the API server answered. @throws StatusError 503 for anything else */
-export function userObjectOf(answer: unknown): KubernetesObject {
-  if (!isKubernetesObject(answer)) throw serviceUnavailable('kubernetes', { cause: new Error('a User without its metadata') });
-  return answer;
 }

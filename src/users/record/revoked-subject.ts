@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import { StatusError, serviceUnavailable } from '../../api/status.ts';
+import { serviceUnavailable } from '../../api/status.ts';
 import type { ServiceClient } from '../../kubernetes/api-server.ts';
-import { isKubernetesObject, isRecord, type ResourceType, resourcePath } from '../../kubernetes/resource.ts';
+import type { ResourceType } from '../../kubernetes/resource.ts';
+import { ServiceResource } from '../../kubernetes/resource-client.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
 
 /** The custom resource RevokedToken; deploy/manifests holds its definition. */
@@ -51,38 +52,18 @@ export async function revokeSubject(
   const notBefore = timestamp(nextSecond(revocation.now));
   const spec = { kind: 'Subject', notBefore, expiration: timestamp(revocation.expiresAt), user: revocation.user };
   const annotations = { [uidAnnotation]: revocation.userUID };
-  const body = { apiVersion: 'auth.platform.io/v1', kind: 'RevokedToken', metadata: { name, annotations }, spec };
-  try {
-    await client.request({
-      method: 'POST',
-      path: resourcePath(revokedTokenResource),
-      body,
-      call: 'create revokedtokens',
-      signal,
-      isRepeatable: true,
-    });
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    if (error.status.code !== 409) throw error.status.code >= 500 ? error : serviceUnavailable('kubernetes', { cause: error });
-    if (once && (await isEnded(client, name, revocation.userUID, signal))) return;
-    const path = resourcePath(revokedTokenResource, { name });
-    const contentType = 'application/merge-patch+json';
-    await client.request({
-      method: 'PATCH',
-      path,
-      contentType,
-      body: { metadata: { annotations }, spec },
-      call: 'patch revokedtokens',
-      signal,
-      isRepeatable: true,
-    });
-  }
+  const revokedTokens = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
+  const object = { apiVersion: 'auth.platform.io/v1', kind: 'RevokedToken', metadata: { name, annotations }, spec };
+  const created = await revokedTokens.create(object, { signal, isRepeatable: true });
+  if (created !== 'conflict' || (once && (await isEnded(revokedTokens, name, revocation.userUID, signal)))) return;
+  const written = await revokedTokens.patch(name, { metadata: { annotations }, spec }, { signal, isRepeatable: true });
+  if (written === 'conflict' || written === 'gone')
+    throw serviceUnavailable('kubernetes', { cause: new Error(`the RevokedToken was written meanwhile: ${written}`) });
 }
 
 /** Whether the record's tokens were ended; the account of the service may list, not get. */
-async function isEnded(client: ServiceClient, name: string, userUID: string, signal: AbortSignal): Promise<boolean> {
-  const query = new URLSearchParams({ fieldSelector: `metadata.name=${name}` });
-  const list = await client.request({ method: 'GET', path: resourcePath(revokedTokenResource), query, call: 'list revokedtokens', signal });
-  const items = isRecord(list) && Array.isArray(list.items) ? list.items : [];
-  return items.some((item) => isKubernetesObject(item) && item.metadata.annotations?.[uidAnnotation] === userUID);
+async function isEnded(revokedTokens: ServiceResource, name: string, userUID: string, signal: AbortSignal): Promise<boolean> {
+  for await (const { metadata } of revokedTokens.list({ fieldSelector: `metadata.name=${name}` }, signal))
+    if (metadata.annotations?.[uidAnnotation] === userUID) return true;
+  return false;
 }

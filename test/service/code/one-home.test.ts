@@ -30,8 +30,6 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     what: 'the path of a resource: kubernetes/resource-client.ts',
     pattern: /\bresourcePath\(/,
     home: [
-      'users/passwords/secret.ts',
-      'users/record/revoked-subject.ts',
       'console/config-maps.ts',
       'identity/records.ts',
       'identity/sweep.ts',
@@ -42,30 +40,17 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
       'kubernetes/resource-client.ts',
       'kubernetes/resource.ts',
       'sessions/store.ts',
-      'users/native.ts',
-      'users/patch.ts',
-      'users/references.ts',
     ],
   },
   {
     what: 'deletions with preconditions: kubernetes/resource-client.ts',
     pattern: /'DeleteOptions'/,
-    home: ['kubernetes/resource-client.ts', 'sessions/store.ts', 'users/references.ts'],
+    home: ['kubernetes/resource-client.ts', 'sessions/store.ts'],
   },
   {
     what: 'merge patches: kubernetes/resource-client.ts',
     pattern: /application\/merge-patch/,
-    home: [
-      'users/passwords/secret.ts',
-      'users/record/revoked-subject.ts',
-      'api/json-patch.ts',
-      'identity/records.ts',
-      'kubernetes/resource-client.ts',
-      'kubernetes/transport.ts',
-      'sessions/store.ts',
-      'users/patch.ts',
-      'users/references.ts',
-    ],
+    home: ['api/json-patch.ts', 'identity/records.ts', 'kubernetes/resource-client.ts', 'kubernetes/transport.ts', 'sessions/store.ts'],
   },
 ];
 

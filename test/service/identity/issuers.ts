@@ -24,6 +24,7 @@ import { userResource } from '../../../src/users/record/resource.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
 import { addLocalUser } from '../../support/local-user.ts';
+import { servicesOf } from '../../support/services.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { aUser, nameOf, type UserParts } from '../users/a-user.ts';
 import { Browser } from './browser.ts';
@@ -178,6 +179,7 @@ async function startReplica({
   });
   const basePath = basePathOf(config);
   const audit = new Audit({ write: (line) => auditLines.push(JSON.parse(line)), log });
+  const services = servicesOf(service, { log, config, audit, namespace: serviceNamespace });
   const identity = createIdentity({
     issuerURL: `${publicURL}/identity`,
     config: { ...config, languages: config.console.languages },
@@ -186,8 +188,8 @@ async function startReplica({
     namespace: serviceNamespace,
     accounts,
     localGroups: noLocalGroups,
-    passwordChange: new PasswordChange({ client, namespace: serviceNamespace, passwords, config: config.users, now: () => new Date() }),
-    passwordCheck: new PasswordCheck({ client, namespace: serviceNamespace, accounts, passwords, config: config.users, audit, log }),
+    passwordChange: new PasswordChange(services, passwords),
+    passwordCheck: new PasswordCheck(services, accounts, passwords, undefined),
     knownBrowsers: new KnownBrowsers({
       seal: keyRing.sealFor('known browser'),
       isSecure: publicURL.startsWith('https:'),

@@ -130,7 +130,7 @@ describe('Kubernetes Events on a user', () => {
       created += 1;
       response.writeHead(201, { 'Content-Type': 'application/json' }).end('{}');
     });
-    const events = new UserEvents({ client: client.asService, log, clock: () => clock });
+    const events = new UserEvents({ client: client.asService, log, now: () => new Date(), clock: () => clock });
     const send = (name: string, count: number) => {
       for (let index = 0; index < count; index += 1) events.send({ ...anEvent, target: { name, uid: `uid of ${name}` } });
     };
@@ -169,7 +169,7 @@ describe('Kubernetes Events on a user', () => {
     });
     const logLines: string[] = [];
     const debugLog = createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) });
-    const events = new UserEvents({ client: client.asService, log: debugLog });
+    const events = new UserEvents({ client: client.asService, log: debugLog, now: () => new Date(), clock: () => performance.now() });
     try {
       events.send({ ...anEvent, target: { name: 'jane', uid: '1' } });
       await eventually(

@@ -2,10 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { parseConfig } from '../../../src/config/load.ts';
 import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
-import { UserStates } from '../../../src/users/record/controller.ts';
+import { UsersController } from '../../../src/users/record/controller.ts';
 import { userLabels } from '../../../src/users/record/labels.ts';
 import { accountLookup } from '../../../src/users/record/lookup.ts';
 import { watchUsers } from '../../../src/users/users.ts';
@@ -126,7 +125,7 @@ describe(`${userCount} users and a change of leader`, () => {
   let server: UserServer;
   let client: ApiServer;
   let watched: ReturnType<typeof watchUsers>;
-  let states: UserStates;
+  let controller: UsersController;
   /** Names of the users that were looked at. */
   let looks: string[] = [];
 
@@ -138,29 +137,23 @@ describe(`${userCount} users and a change of leader`, () => {
       server.users.set(user.metadata.name, user);
     }
     client = clientOf(server, 10_000);
-    watched = watchUsers(servicesOf(client, { log: silentLog }));
-    const config = parseConfig({ yaml: '{}' });
-    states = new UserStates({
-      client: client.asService,
-      namespace: 'atrium-system',
-      accounts: accountLookup(watched.collection.cache),
-      records: {
-        ...watched.records,
-        get(name) {
-          looks.push(name);
-          return watched.records.get(name);
-        },
+    const services = servicesOf(client, { log: silentLog });
+    watched = watchUsers(services);
+    const users = {
+      ...watched.records,
+      get(name: string) {
+        looks.push(name);
+        return watched.records.get(name);
       },
-      config,
-      naming: { claims: config.login.claims, embeddedIssuer: undefined },
-      log: silentLog,
-    });
+    };
+    const naming = { claims: services.config.login.claims, embeddedIssuer: undefined };
+    controller = new UsersController(services, accountLookup(watched.collection.cache), users, naming);
     watched.collection.cache.start();
-    states.start();
+    controller.start();
     await watched.collection.cache.whenSynced();
   });
   after(async () => {
-    await states.stop();
+    await controller.stop();
     await watched.collection.cache.stop();
     await client.close();
     await server.stop();

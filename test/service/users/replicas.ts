@@ -19,6 +19,7 @@ import { accountLookup } from '../../../src/users/record/lookup.ts';
 import { userResource } from '../../../src/users/record/resource.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { servicesOf } from '../../support/services.ts';
 
 const eventList = z.object({
   items: z.array(
@@ -67,11 +68,11 @@ export class Replica {
   readonly passwordCheck: PasswordCheck;
   readonly passwordChange: PasswordChange;
 
-  constructor({ apiServer, config, now }: { apiServer: ApiServer; config: Config['users']; now: () => Date }) {
+  constructor({ apiServer, config, now }: { apiServer: ApiServer; config: Config; now: () => Date }) {
     const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => this.logLines.push(line) });
     const client = apiServer.asService;
     this.#apiServer = apiServer;
-    this.#events = new UserEvents({ client, log, now });
+    this.#events = new UserEvents({ client, log, now, clock: () => performance.now() });
     this.#cache = new WatchCache(
       { client, log, metrics: new Metrics() },
       { name: 'users', type: userResource, keep: (object) => ({ account: accountOf(object) }) },
@@ -79,9 +80,10 @@ export class Replica {
     this.accounts = accountLookup(this.#cache);
     this.audit = new Audit({ write: (line) => this.auditLines.push(JSON.parse(line)), events: this.#events, log, now });
     const { accounts, passwords, audit } = this;
-    this.recorder = new LoginRecorder({ client, accounts, config, log, now });
-    this.passwordCheck = new PasswordCheck({ client, namespace: serviceNamespace, accounts, passwords, config, audit, log, now });
-    this.passwordChange = new PasswordChange({ client, namespace: serviceNamespace, passwords, config, now });
+    const services = servicesOf(apiServer, { log, config, now, audit, namespace: serviceNamespace });
+    this.recorder = new LoginRecorder(services, accounts);
+    this.passwordCheck = new PasswordCheck(services, accounts, passwords, undefined);
+    this.passwordChange = new PasswordChange(services, passwords);
   }
 
   async start(): Promise<void> {
@@ -131,7 +133,7 @@ export class Replicas {
       requestTimeoutMs: 10_000,
       metrics: new Metrics(),
     });
-    const config = parseConfig({ yaml: JSON.stringify({ users }) }).users;
+    const config = parseConfig({ yaml: JSON.stringify({ users }) });
     const replica = new Replica({ apiServer, config, now: () => this.time ?? new Date() });
     this.#started.push(replica);
     await replica.start();
