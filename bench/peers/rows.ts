@@ -42,7 +42,7 @@ async function measure({ target, request }: Contender, options: LoadOptions): Pr
  */
 export async function measureRows(rows: readonly Row[], rounds: number, options: LoadOptions): Promise<Results> {
   const results: Results = new Map(rows.flatMap(({ contenders }) => contenders.map((contender) => [contender, []])));
-  for (const row of rows) for (const contender of row.contenders) await measure(contender, { ...options, seconds: 2 });
+  for (const { contenders } of rows) for (const contender of contenders) await warmUp(contender, options);
   for (let round = 0; round < rounds; round += 1) {
     for (const { contenders } of rows) {
       const first = round % contenders.length;
@@ -52,6 +52,16 @@ export async function measureRows(rows: readonly Row[], rounds: number, options:
   }
   return results;
 }
+
+/** What runs for the first time is compiled first. On a machine that others use, seconds say nothing about how far that has come. */
+async function warmUp(contender: Contender, options: LoadOptions): Promise<void> {
+  let requests = 0;
+  for (let turn = 0; turn < warmUpTurns && requests < warmUpRequests; turn += 1)
+    requests += (await measure(contender, { ...options, seconds: 2 })).requests;
+}
+
+const warmUpRequests = 5_000;
+const warmUpTurns = 5;
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
