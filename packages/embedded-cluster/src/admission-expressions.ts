@@ -5,7 +5,6 @@
  */
 import { Environment } from '@marcbachmann/cel-js';
 import type { AccessAttributes } from './rbac.ts';
-import { isObject } from './schema-values.ts';
 
 type May = (access: AccessAttributes) => boolean;
 
@@ -63,10 +62,3 @@ export const policyEnvironment = new Environment({ enableOptionalTypes: true, ho
     ({ may, attributes }: ResourceCheck, verb: string) => new Decision(may({ version: '*', ...attributes, verb })),
   )
   .registerFunction('Decision.allowed(): bool', ({ isAllowed }: Decision) => isAllowed);
-
-/** As the language has it, where whole numbers are no fractions. */
-export function celValue(value: unknown): unknown {
-  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
-  if (Array.isArray(value)) return value.map(celValue);
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, member]) => [key, celValue(member)])) : (value ?? null);
-}

@@ -1,15 +1,13 @@
 /**
- * `x-kubernetes-validations`: rules in the Common Expression Language, type-checked against the schema when it arrives and run for
- * each object.
+ * `x-kubernetes-validations`: rules in the Common Expression Language, parsed when the schema arrives and run for each object.
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  */
 import { isDeepStrictEqual } from 'node:util';
-import { EvaluationError, Optional } from '@marcbachmann/cel-js';
+import { Environment, EvaluationError, Optional } from '@marcbachmann/cel-js';
 import { type FieldError, invalidValue, valueText } from '../../../src/api/field-error.ts';
-import { type CelType, checkExpression, TypeRegistry } from './cel-types.ts';
 import { type Schema, unenforceable, type ValidationRule } from './schema-definition.ts';
-import { childPath, continuedItem, fieldOf, isObject } from './schema-values.ts';
+import { childPath, continuedItem, fieldOf, isObject, parseDateTime } from './schema-values.ts';
 
 interface Check {
   definition: ValidationRule;
@@ -22,37 +20,32 @@ interface Check {
 /** The rules of one place of the schema and of the places below; absent where there are none. */
 export interface Rules {
   schema: Schema;
-  convert: CelType['convert'];
   checks: Check[];
   properties: Map<string, Rules>;
   additionalProperties?: Rules;
   items?: Rules;
 }
 
-/** What a rule at the root sees of the object's own metadata. */
-const ROOT_FIELDS: [string, Schema][] = [
-  ['apiVersion', { type: 'string' }],
-  ['kind', { type: 'string' }],
-  [
-    'metadata',
-    {
-      type: 'object',
-      properties: new Map([
-        ['name', { type: 'string' }],
-        ['generateName', { type: 'string' }],
-      ]),
-    },
-  ],
-];
+/** Values are looked into as they come: that a rule fits its schema is for an API server to check, which has every definition of ours. */
+const environment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false })
+  .registerVariable('self', 'dyn')
+  .registerVariable('oldSelf', 'dyn');
 
-/** @throws StatusError 422 for a rule that does not parse, or does not fit the schema */
-export function compileRules(root: Schema): Rules | undefined {
-  const visible = { ...root, properties: new Map([...(root.properties ?? []), ...ROOT_FIELDS]) };
-  return compile(new TypeRegistry(visible), visible, [], true);
+/** As the language has it, where whole numbers are no fractions, and what a schema calls a time is one. */
+export function celValue(value: unknown, schema?: Schema): unknown {
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
+  if (typeof value === 'string') return schema?.format === 'date-time' ? (parseDateTime(value) ?? value) : value;
+  if (Array.isArray(value)) return value.map((item) => celValue(item, schema?.items));
+  if (!isObject(value)) return value ?? null;
+  const typeOf = (key: string) => schema?.properties?.get(key) ?? schema?.additionalProperties;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, celValue(member, typeOf(key))]));
 }
 
-function compile(types: TypeRegistry, schema: Schema, path: readonly string[], isCorrelatable: boolean): Rules | undefined {
-  const below = (child: Schema, name: string, correlatable: boolean) => compile(types, child, [...path, name], correlatable);
+/** @throws StatusError 422 for a rule that does not parse, or stands where it has no meaning */
+export const compileRules = (root: Schema): Rules | undefined => compile(root, [], true);
+
+function compile(schema: Schema, path: readonly string[], isCorrelatable: boolean): Rules | undefined {
+  const below = (child: Schema, name: string, correlatable: boolean) => compile(child, [...path, name], correlatable);
   const properties = new Map(
     [...(schema.properties ?? [])].flatMap(([key, child]): [string, Rules][] => {
       const rules = below(child, `properties[${key}]`, isCorrelatable);
@@ -63,44 +56,32 @@ function compile(types: TypeRegistry, schema: Schema, path: readonly string[], i
   const items = schema.items && below(schema.items, 'items', isCorrelatable && schema['x-kubernetes-list-type'] === 'map');
   const definitions = schema['x-kubernetes-validations'] ?? [];
   if (!definitions.length && !properties.size && !additionalProperties && !items) return undefined;
-
-  const type = types.typeOf(schema);
-  if (definitions.length && !type) throw unenforceable([{ path, problem: 'a rule needs a place with a type' }]);
   const checks = definitions.map((definition, at) => {
     const place = [...path, `x-kubernetes-validations[${at}]`];
-    const check = compileCheck(types, type?.name ?? 'dyn', definition, place);
+    const check = compileCheck(definition, place);
     if (check.isTransition && !isCorrelatable) throw unenforceable([{ path: place, problem: 'oldSelf has no meaning inside this list' }]);
     if (definition.fieldPath && !leadsToField(schema, definition.fieldPath)) {
       throw unenforceable([{ path: [...place, 'fieldPath'], problem: 'does not refer to a valid field' }]);
     }
     return check;
   });
-  return {
-    schema,
-    convert: type?.convert ?? ((value) => value),
-    checks,
-    properties,
-    ...(additionalProperties && { additionalProperties }),
-    ...(items && { items }),
-  };
+  return { schema, checks, properties, ...(additionalProperties && { additionalProperties }), ...(items && { items }) };
 }
 
-function compileCheck(types: TypeRegistry, type: string, definition: ValidationRule, path: readonly string[]): Check {
-  const oldType = definition.optionalOldSelf ? `optional<${type}>` : type;
-  const plain = types.environment.clone().registerVariable('self', type);
-  const withOld = types.environment.clone().registerVariable('self', type).registerVariable('oldSelf', oldType);
-  const program = (expression: string, expected: string, name: string) => {
-    const checked = checkExpression(withOld, expression);
-    if (checked.valid && checked.type === expected) return withOld.parse(expression);
-    const problem = checked.error ? checked.error.summary : `must evaluate to ${expected}, not ${checked.type}`;
-    throw unenforceable([{ path: [...path, name], problem: `${expression}: ${problem}` }]);
+function compileCheck(definition: ValidationRule, path: readonly string[]): Check {
+  const program = (expression: string, name: string) => {
+    if (/\b__\w+__|__dash__|__dot__|__slash__/.test(expression))
+      throw unenforceable([{ path: [...path, name], problem: 'escaped names are not understood' }]);
+    const { valid, error } = environment.check(expression);
+    if (valid) return environment.parse(expression);
+    throw unenforceable([{ path: [...path, name], problem: `${expression}: ${error?.summary ?? 'does not compile'}` }]);
   };
   const { rule, messageExpression } = definition;
   return {
     definition,
-    evaluate: program(rule, 'bool', 'rule'),
-    isTransition: !plain.check(rule).valid,
-    ...(messageExpression && { message: program(messageExpression, 'string', 'messageExpression') }),
+    evaluate: program(rule, 'rule'),
+    isTransition: /\boldSelf\b/.test(rule),
+    ...(messageExpression && { message: program(messageExpression, 'messageExpression') }),
   };
 }
 
@@ -130,9 +111,9 @@ export function runRules(rules: Rules, value: unknown, path: string, old?: unkno
   return [...own, ...nested];
 }
 
-function runChecks({ schema, convert, checks }: Rules, value: unknown, path: string, old: unknown, isUnchanged: boolean): FieldError[] {
-  const self = convert(value);
-  const oldSelf = old === undefined || old === null ? undefined : convert(old);
+function runChecks({ schema, checks }: Rules, value: unknown, path: string, old: unknown, isUnchanged: boolean): FieldError[] {
+  const self = celValue(value, schema);
+  const oldSelf = old === undefined || old === null ? undefined : celValue(old, schema);
   return checks.flatMap((check) => {
     const { rule, message, optionalOldSelf } = check.definition;
     if (check.isTransition ? oldSelf === undefined && !optionalOldSelf : isUnchanged) return [];

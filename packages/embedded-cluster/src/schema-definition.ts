@@ -51,7 +51,7 @@ export interface Schema {
 }
 
 /** Formats of strings that are checked here; the API server's others are refused, and names unknown to it mean nothing to either. */
-const CHECKED_FORMATS = ['date-time', 'byte', 'password', 'uuid', 'ipv4', 'ipv6'];
+const CHECKED_FORMATS = ['date-time', 'password'];
 const KNOWN_FORMATS = new Set(
   (
     'bsonobjectid uri email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 isbn isbn10 isbn13 creditcard ssn hexcolor rgbcolor ' +

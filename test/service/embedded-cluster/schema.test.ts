@@ -233,21 +233,9 @@ describe('custom resources against their schema', () => {
       expect(refusal(schemaWith({ a: { type: 'string', ...rule('self ==') } }))).to.contain('x-kubernetes-validations[0].rule');
     });
 
-    it('for a rule that does not fit the schema', () => {
-      for (const expression of [
-        'self + 1 == 2',
-        'unknown(self)',
-        'other',
-        'self.name',
-        'self',
-        'self.matches(5)',
-        'self.soundsLike("x")',
-      ]) {
-        expect(refusal(schemaWith({ a: { type: 'string', ...rule(expression) } })), expression).to.contain(expression);
-      }
-      expect(refusal(schemaWith({ a: { type: 'string' } }, rule('self.b == "x"')))).to.contain('No such key: b');
-      expect(refusal(schemaWith({ a: { type: 'string' } }, rule('!has(self.a) || has(self.b)')))).to.contain('No such key: b');
-      expect(refusal({ ...schemaWith({}), ...rule('self.metadata.labels.a == "b"') })).to.contain('No such key: labels');
+    it('for a rule with names that it could not look up', () => {
+      expect(refusal(schemaWith({ a: { type: 'string', ...rule('other') } }))).to.contain('other');
+      expect(refusal(schemaWith({ 'a-b': { type: 'string' } }, rule('self.a__dash__b == "x"')))).to.contain('escaped names');
     });
 
     it('for a transition rule where items have no past', () => {
@@ -256,11 +244,10 @@ describe('custom resources against their schema', () => {
       expect(refusal(schemaWith({ a: { type: 'array', items } }))).to.contain('oldSelf has no meaning inside this list');
     });
 
-    it('for a rule that points nowhere, or has a message that is no text', () => {
+    it('for a rule that points nowhere, or has an unknown reason', () => {
       expect(refusal(schemaWith({ a: { type: 'string' } }, rule('true', { fieldPath: '.b' })))).to.contain(
         'does not refer to a valid field',
       );
-      expect(refusal(schemaWith({}, rule('true', { messageExpression: '1' })))).to.contain('must evaluate to string, not int');
       expect(refusal(schemaWith({}, rule('true', { reason: 'Other' })))).to.contain('reason');
     });
   });
