@@ -9,7 +9,7 @@
 import { Reader } from 'protobufjs/minimal.js';
 import { badRequest } from '../../../src/api/status.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
-import { type Field, type Message, messageOf, rawEnvelope, textsMessage, timeMessage, typeMetaEnvelope } from './protobuf-messages.ts';
+import { type Field, type Message, messageOf, rawEnvelope, typeMetaEnvelope } from './protobuf-messages.ts';
 
 const magic = Buffer.from('k8s\0');
 const varint = 0;
@@ -51,7 +51,7 @@ function readMessage(bytes: Uint8Array, message: Message, object: JsonObject = {
   return object;
 }
 
-function readField(reader: Reader, { name, type, label, isKeptEmpty }: Field, object: JsonObject): void {
+function readField(reader: Reader, { name, type, label }: Field, object: JsonObject): void {
   const before = object[name];
   if (label === 'map') {
     object[name] = withEntry(objectAt(object, name), readValue(reader, type));
@@ -61,8 +61,8 @@ function readField(reader: Reader, { name, type, label, isKeptEmpty }: Field, ob
     else object[name] = [value];
   } else {
     const value = readValue(reader, type, before);
-    const isOmitted = value === undefined || (!isKeptEmpty && (value === '' || value === 0));
-    if (isOmitted) delete object[name];
+    // Not told apart here: a text or number that was left out, and one that is empty.
+    if (value === '' || value === 0) delete object[name];
     else object[name] = value;
   }
 }
@@ -83,24 +83,7 @@ function readValue(reader: Reader, type: Field['type'], before?: unknown): unkno
       return reader.bool();
     case 'integer':
       return Number(reader.int64().toString());
-    case 'time':
-      return timeText(reader.bytes(), 0);
-    case 'microTime':
-      return timeText(reader.bytes(), 6);
-    case 'texts':
-      return readMessage(reader.bytes(), textsMessage).items ?? [];
     default:
       return readMessage(reader.bytes(), type, isJsonObject(before) ? before : {});
   }
-}
-
-/** RFC 3339; undefined for a time that was never set, which has no content. */
-function timeText(bytes: Uint8Array, fractionDigits: number): string | undefined {
-  if (bytes.length === 0) return undefined;
-  const { seconds = 0, nanos = 0 } = readMessage(bytes, timeMessage);
-  const text = new Date(Number(seconds) * 1000).toISOString();
-  const isInRange = /^\d{4}-/.test(text) && Number(nanos) >= 0 && Number(nanos) < 1e9;
-  if (!isInRange) throw malformed();
-  const fraction = String(nanos).padStart(9, '0').slice(0, fractionDigits);
-  return `${text.slice(0, 19)}${fraction && `.${fraction}`}Z`;
 }
