@@ -18,7 +18,7 @@ export function aggregateClusterRoles(store: Store): void {
   const roles = store.list(clusterRoles) ?? [];
   for (const role of roles) {
     const selectors = listOf(valueAt(role, ['aggregationRule', 'clusterRoleSelectors']));
-    if (selectors.length === 0) continue;
+    if (!isJsonObject(role.aggregationRule)) continue;
     const rules = distinct(
       roles
         .filter((other) => other !== role && selectors.some((selector) => selects(selector, other)))

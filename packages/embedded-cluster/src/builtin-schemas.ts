@@ -9,6 +9,9 @@ const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const list = (items: JsonObject) => ({ type: 'array', items });
 const map = (values: JsonObject) => ({ type: 'object', additionalProperties: values });
 const shape = (properties: JsonObject) => ({ type: 'object', properties });
+/** Fields of one type, by their names. */
+const each = (names: string, type: JsonObject = text): JsonObject => Object.fromEntries(names.split(' ').map((name) => [name, type]));
+const orNull = { ...text, nullable: true };
 
 const kindSchema = (description: string, properties: JsonObject): JsonObject => ({
   type: 'object',
@@ -16,35 +19,19 @@ const kindSchema = (description: string, properties: JsonObject): JsonObject => 
   properties: { apiVersion: text, kind: text, metadata: { type: 'object' }, ...properties },
 });
 
-const objectReference = shape({
-  apiVersion: text,
-  kind: text,
-  namespace: text,
-  name: text,
-  uid: text,
-  resourceVersion: text,
-  fieldPath: text,
-});
+const objectReference = shape(each('apiVersion kind namespace name uid resourceVersion fieldPath'));
 
 const localReference = shape({ name: text });
 
-const policyRules = list(
-  shape({
-    verbs: list(text),
-    apiGroups: list(text),
-    resources: list(text),
-    resourceNames: list(text),
-    nonResourceURLs: list(text),
-  }),
-);
+const policyRules = list(shape(each('verbs apiGroups resources resourceNames nonResourceURLs', list(text))));
 
 const labelSelector = shape({
   matchLabels: map(text),
-  matchExpressions: list(shape({ key: text, operator: text, values: list(text) })),
+  matchExpressions: list(shape({ ...each('key operator'), values: list(text) })),
 });
 
-const subjects = list(shape({ apiGroup: text, kind: text, name: text, namespace: text }));
-const roleRef = shape({ apiGroup: text, kind: text, name: text });
+const subjects = list(shape(each('apiGroup kind name namespace')));
+const roleRef = shape(each('apiGroup kind name'));
 
 export const namespaceSchema = kindSchema('A scope for names and for rights.', {
   spec: shape({ finalizers: list(text) }),
@@ -52,14 +39,12 @@ export const namespaceSchema = kindSchema('A scope for names and for rights.', {
 });
 
 export const configMapSchema = kindSchema('Configuration as text or bytes, by key.', {
-  data: map(text),
-  binaryData: map(text),
+  ...each('data binaryData', map(text)),
   immutable: bool,
 });
 
 export const secretSchema = kindSchema('Confidential bytes, by key.', {
-  data: map(text),
-  stringData: map(text),
+  ...each('data stringData', map(text)),
   type: text,
   immutable: bool,
 });
@@ -71,31 +56,19 @@ export const serviceAccountSchema = kindSchema('An identity for processes.', {
 });
 
 export const eventSchema = kindSchema('Something that happened to an object.', {
-  involvedObject: objectReference,
-  related: objectReference,
-  reason: text,
-  message: text,
-  type: text,
-  action: text,
+  ...each('involvedObject related', objectReference),
+  ...each('reason message type action reportingComponent reportingInstance'),
+  ...each('firstTimestamp lastTimestamp eventTime', orNull),
   count: int32,
-  firstTimestamp: { ...text, nullable: true },
-  lastTimestamp: { ...text, nullable: true },
-  eventTime: { ...text, nullable: true },
-  source: shape({ component: text, host: text }),
+  source: shape(each('component host')),
   series: shape({ count: int32, lastObservedTime: text }),
-  reportingComponent: text,
-  reportingInstance: text,
 });
 
 export const leaseSchema = kindSchema('A lock that expires unless its holder renews it.', {
   spec: shape({
-    holderIdentity: text,
-    leaseDurationSeconds: int32,
-    acquireTime: { ...text, nullable: true },
-    renewTime: { ...text, nullable: true },
-    leaseTransitions: int32,
-    strategy: text,
-    preferredHolder: text,
+    ...each('holderIdentity strategy preferredHolder'),
+    ...each('leaseDurationSeconds leaseTransitions', int32),
+    ...each('acquireTime renewTime', orNull),
   }),
 });
 
@@ -108,60 +81,31 @@ export const clusterRoleSchema = kindSchema('Rights everywhere, or in a namespac
 
 export const bindingSchema = kindSchema('Gives the rights of a role to subjects.', { subjects: { ...subjects, nullable: true }, roleRef });
 
-const condition = shape({
-  type: text,
-  status: text,
-  reason: text,
-  message: text,
-  lastUpdateTime: { ...text, nullable: true },
-  lastTransitionTime: { ...text, nullable: true },
-});
+const condition = shape({ ...each('type status reason message'), ...each('lastUpdateTime lastTransitionTime', orNull) });
 
 export const certificateRequestSchema = kindSchema('Asks a signer for a certificate; an approver decides about it.', {
   spec: shape({
-    request: text,
-    signerName: text,
+    ...each('request signerName username uid'),
+    ...each('usages groups', list(text)),
     expirationSeconds: int32,
-    usages: list(text),
-    username: text,
-    uid: text,
-    groups: list(text),
     extra: map(list(text)),
   }),
   status: shape({ conditions: list(condition), certificate: text }),
 });
 
+const names = shape({ ...each('plural singular kind listKind'), ...each('shortNames categories', list(text)) });
+const version = shape({
+  ...each('name deprecationWarning'),
+  ...each('served storage deprecated', bool),
+  schema: shape({ openAPIV3Schema: open }),
+  subresources: shape({ status: shape({}), scale: open }),
+  additionalPrinterColumns: list(shape({ ...each('name type format description jsonPath'), priority: int32 })),
+  selectableFields: list(shape({ jsonPath: text })),
+});
+
 export const definitionSchema = kindSchema('Adds a resource to the API.', {
-  spec: {
-    type: 'object',
-    properties: {
-      group: text,
-      scope: text,
-      preserveUnknownFields: bool,
-      names: shape({ plural: text, singular: text, kind: text, listKind: text, shortNames: list(text), categories: list(text) }),
-      conversion: open,
-      versions: list(
-        shape({
-          name: text,
-          served: bool,
-          storage: bool,
-          deprecated: bool,
-          deprecationWarning: text,
-          schema: shape({ openAPIV3Schema: open }),
-          subresources: shape({ status: shape({}), scale: open }),
-          additionalPrinterColumns: list(
-            shape({ name: text, type: text, format: text, description: text, priority: int32, jsonPath: text }),
-          ),
-          selectableFields: list(shape({ jsonPath: text })),
-        }),
-      ),
-    },
-  },
-  status: shape({
-    acceptedNames: shape({ plural: text, singular: text, kind: text, listKind: text, shortNames: list(text), categories: list(text) }),
-    storedVersions: list(text),
-    conditions: list(open),
-  }),
+  spec: shape({ ...each('group scope'), preserveUnknownFields: bool, names, conversion: open, versions: list(version) }),
+  status: shape({ acceptedNames: names, storedVersions: list(text), conditions: list(open) }),
 });
 
 /** What is looked into is checked by the code that enforces it. */

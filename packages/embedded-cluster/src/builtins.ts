@@ -19,196 +19,102 @@ import {
   serviceAccountSchema,
 } from './builtin-schemas.ts';
 import { certificateRequestRules } from './certificate-requests.ts';
-import { ageColumn, columnsOf, nameColumn } from './columns.ts';
+import { columnsOf } from './columns.ts';
 import { prepareConfigMap, prepareSecret, validateConfigMap, validateSecret } from './config-kinds.ts';
 import { pathSegmentProblems } from './metadata.ts';
-import { isJsonObject, type KubernetesObject, type StoredObject, valueAt } from './objects.ts';
+import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from './objects.ts';
 import { prepareBinding, validateBinding, validateClusterRole, validateRole } from './rbac-kinds.ts';
 import { type ResourceType, storedVerbs } from './resources.ts';
 import { compileSchema } from './schema.ts';
 
 const metadataLists = { 'metadata.ownerReferences': 'uid', 'metadata.finalizers': '' };
 
-type Given = Pick<ResourceType, 'resource' | 'kind' | 'openAPISchema'> & Partial<ResourceType>;
-
-function builtin(given: Given): ResourceType {
+/** @param path group, as in paths, and plural: `/events`, `coordination.k8s.io/leases` */
+function builtin(path: string, kind: string, openAPISchema: JsonObject, given: Partial<ResourceType> = {}): ResourceType {
+  const [group = '', resource = ''] = path.split('/');
   return {
-    group: '',
-    version: 'v1',
-    singular: given.kind.toLowerCase(),
-    shortNames: [],
-    categories: [],
-    namespaced: true,
-    isCustom: false,
-    hasStatus: false,
-    subresources: [],
-    hasGeneration: false,
-    allowsUnconditionalUpdate: true,
-    allowsCreateOnUpdate: false,
-    schema: compileSchema(given.openAPISchema),
-    columns: [nameColumn, ageColumn],
-    selectableFields: [],
-    mergedLists: metadataLists,
+    ...{ group, resource, kind, openAPISchema, version: 'v1', singular: kind.toLowerCase(), shortNames: [], categories: [] },
+    ...{ namespaced: true, isCustom: false, hasStatus: false, subresources: [], hasGeneration: false },
+    ...{ allowsUnconditionalUpdate: true, allowsCreateOnUpdate: false, selectableFields: [], mergedLists: metadataLists },
+    schema: compileSchema(openAPISchema),
+    columns: columnsOf(resource),
     verbs: storedVerbs,
     nameProblems: subdomainProblems,
     ...given,
   };
 }
 
-const admission = {
-  group: 'admissionregistration.k8s.io',
-  namespaced: false,
-  hasGeneration: true,
-  allowsUnconditionalUpdate: false,
-} as const;
+const clusterWide = { namespaced: false } as const;
+const rbac = { allowsCreateOnUpdate: true, nameProblems: pathSegmentProblems };
+const binding = { ...rbac, prepare: prepareBinding, validate: validateBinding };
+const admission = { ...clusterWide, hasGeneration: true, allowsUnconditionalUpdate: false } as const;
+const reference = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-const rbac = { group: 'rbac.authorization.k8s.io', allowsCreateOnUpdate: true, nameProblems: pathSegmentProblems };
+const rbacTypes = [
+  builtin('rbac.authorization.k8s.io/roles', 'Role', roleSchema, { ...rbac, validate: validateRole }),
+  builtin('rbac.authorization.k8s.io/clusterroles', 'ClusterRole', clusterRoleSchema, {
+    ...{ ...rbac, ...clusterWide, validate: validateClusterRole },
+  }),
+  builtin('rbac.authorization.k8s.io/rolebindings', 'RoleBinding', bindingSchema, binding),
+  builtin('rbac.authorization.k8s.io/clusterrolebindings', 'ClusterRoleBinding', bindingSchema, { ...binding, ...clusterWide }),
+];
+
+const coreTypes = [
+  builtin('/namespaces', 'Namespace', namespaceSchema, {
+    ...clusterWide,
+    shortNames: ['ns'],
+    hasStatus: true,
+    selectableFields: ['status.phase'],
+    nameProblems: dnsLabelProblems,
+    verbs: storedVerbs.filter((verb) => verb !== 'deletecollection'),
+    prepare: prepareNamespace,
+    validate: validateNamespace,
+  }),
+  builtin('/configmaps', 'ConfigMap', configMapSchema, { shortNames: ['cm'], prepare: prepareConfigMap, validate: validateConfigMap }),
+  builtin('/secrets', 'Secret', secretSchema, { selectableFields: ['type'], prepare: prepareSecret, validate: validateSecret }),
+  builtin('/serviceaccounts', 'ServiceAccount', serviceAccountSchema, {
+    shortNames: ['sa'],
+    mergedLists: { ...metadataLists, secrets: 'name', imagePullSecrets: 'name' },
+  }),
+  builtin('/events', 'Event', eventSchema, {
+    shortNames: ['ev'],
+    allowsCreateOnUpdate: true,
+    selectableFields: [...reference.map((field) => `involvedObject.${field}`), 'reason', 'reportingComponent', 'source', 'type'],
+    validate: validateEvent,
+  }),
+];
 
 /** The definition of definitions is passed in, as it needs the registry. */
-export function builtinTypes(definition: Pick<ResourceType, 'prepare' | 'validate'>): ResourceType[] {
-  return [
-    builtin({
-      resource: 'namespaces',
-      kind: 'Namespace',
-      shortNames: ['ns'],
-      namespaced: false,
-      hasStatus: true,
-      openAPISchema: namespaceSchema,
-      columns: columnsOf('namespaces'),
-      selectableFields: ['status.phase'],
-      nameProblems: dnsLabelProblems,
-      verbs: storedVerbs.filter((verb) => verb !== 'deletecollection'),
-      prepare: prepareNamespace,
-      validate: validateNamespace,
-    }),
-    builtin({
-      resource: 'configmaps',
-      kind: 'ConfigMap',
-      shortNames: ['cm'],
-      openAPISchema: configMapSchema,
-      columns: columnsOf('configmaps'),
-      prepare: prepareConfigMap,
-      validate: validateConfigMap,
-    }),
-    builtin({
-      resource: 'secrets',
-      kind: 'Secret',
-      openAPISchema: secretSchema,
-      columns: columnsOf('secrets'),
-      selectableFields: ['type'],
-      prepare: prepareSecret,
-      validate: validateSecret,
-    }),
-    builtin({
-      resource: 'serviceaccounts',
-      kind: 'ServiceAccount',
-      shortNames: ['sa'],
-      openAPISchema: serviceAccountSchema,
-      columns: columnsOf('serviceaccounts'),
-      mergedLists: { ...metadataLists, secrets: 'name', imagePullSecrets: 'name' },
-    }),
-    builtin({
-      resource: 'events',
-      kind: 'Event',
-      shortNames: ['ev'],
-      openAPISchema: eventSchema,
-      allowsCreateOnUpdate: true,
-      columns: columnsOf('events'),
-      selectableFields: [
-        ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) => `involvedObject.${field}`),
-        'reason',
-        'reportingComponent',
-        'source',
-        'type',
-      ],
-      validate: validateEvent,
-    }),
-    builtin({
-      group: 'coordination.k8s.io',
-      resource: 'leases',
-      kind: 'Lease',
-      openAPISchema: leaseSchema,
-      allowsUnconditionalUpdate: false,
-      allowsCreateOnUpdate: true,
-      columns: columnsOf('leases'),
-      validate: validateLease,
-    }),
-    builtin({ ...rbac, resource: 'roles', kind: 'Role', openAPISchema: roleSchema, columns: columnsOf('roles'), validate: validateRole }),
-    builtin({
-      ...rbac,
-      resource: 'clusterroles',
-      kind: 'ClusterRole',
-      namespaced: false,
-      openAPISchema: clusterRoleSchema,
-      columns: columnsOf('clusterroles'),
-      validate: validateClusterRole,
-    }),
-    builtin({
-      ...rbac,
-      resource: 'rolebindings',
-      kind: 'RoleBinding',
-      openAPISchema: bindingSchema,
-      columns: columnsOf('rolebindings'),
-      prepare: prepareBinding,
-      validate: validateBinding,
-    }),
-    builtin({
-      ...rbac,
-      resource: 'clusterrolebindings',
-      kind: 'ClusterRoleBinding',
-      namespaced: false,
-      openAPISchema: bindingSchema,
-      columns: columnsOf('clusterrolebindings'),
-      prepare: prepareBinding,
-      validate: validateBinding,
-    }),
-    builtin({
-      ...admission,
-      resource: 'validatingadmissionpolicies',
-      kind: 'ValidatingAdmissionPolicy',
-      hasStatus: true,
-      openAPISchema: admissionPolicySchema,
-      columns: columnsOf('validatingadmissionpolicies'),
-      validate: validatePolicy,
-    }),
-    builtin({
-      ...admission,
-      resource: 'validatingadmissionpolicybindings',
-      kind: 'ValidatingAdmissionPolicyBinding',
-      openAPISchema: admissionPolicyBindingSchema,
-      columns: columnsOf('validatingadmissionpolicybindings'),
-      validate: validatePolicyBinding,
-    }),
-    builtin({
-      group: 'certificates.k8s.io',
-      resource: 'certificatesigningrequests',
-      kind: 'CertificateSigningRequest',
-      shortNames: ['csr'],
-      namespaced: false,
-      hasStatus: true,
-      subresources: ['approval'],
-      openAPISchema: certificateRequestSchema,
-      columns: columnsOf('certificatesigningrequests'),
-      selectableFields: ['spec.signerName'],
-      nameProblems: pathSegmentProblems,
-      ...certificateRequestRules,
-    }),
-    builtin({
-      group: 'apiextensions.k8s.io',
-      resource: 'customresourcedefinitions',
-      kind: 'CustomResourceDefinition',
-      shortNames: ['crd', 'crds'],
-      categories: ['api-extensions'],
-      namespaced: false,
-      hasStatus: true,
-      hasGeneration: true,
-      allowsUnconditionalUpdate: false,
-      openAPISchema: definitionSchema,
-      columns: columnsOf('customresourcedefinitions'),
-      ...definition,
-    }),
-  ];
-}
+export const builtinTypes = (definition: Pick<ResourceType, 'prepare' | 'validate'>): ResourceType[] => [
+  ...coreTypes,
+  ...rbacTypes,
+  builtin('coordination.k8s.io/leases', 'Lease', leaseSchema, {
+    allowsUnconditionalUpdate: false,
+    allowsCreateOnUpdate: true,
+    validate: validateLease,
+  }),
+  builtin('admissionregistration.k8s.io/validatingadmissionpolicies', 'ValidatingAdmissionPolicy', admissionPolicySchema, {
+    ...{ ...admission, hasStatus: true, validate: validatePolicy },
+  }),
+  builtin(
+    'admissionregistration.k8s.io/validatingadmissionpolicybindings',
+    'ValidatingAdmissionPolicyBinding',
+    admissionPolicyBindingSchema,
+    { ...admission, validate: validatePolicyBinding },
+  ),
+  builtin('certificates.k8s.io/certificatesigningrequests', 'CertificateSigningRequest', certificateRequestSchema, {
+    ...clusterWide,
+    shortNames: ['csr'],
+    hasStatus: true,
+    subresources: ['approval'],
+    selectableFields: ['spec.signerName'],
+    nameProblems: pathSegmentProblems,
+    ...certificateRequestRules,
+  }),
+  builtin('apiextensions.k8s.io/customresourcedefinitions', 'CustomResourceDefinition', definitionSchema, {
+    ...{ ...admission, hasStatus: true, shortNames: ['crd', 'crds'], categories: ['api-extensions'], ...definition },
+  }),
+];
 
 function prepareNamespace(object: KubernetesObject, old?: StoredObject): void {
   const { name } = object.metadata;

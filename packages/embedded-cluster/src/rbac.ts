@@ -53,18 +53,9 @@ const texts = z
 const policyRule = z.object({ verbs: texts, apiGroups: texts, resources: texts, resourceNames: texts, nonResourceURLs: texts });
 type PolicyRule = z.infer<typeof policyRule>;
 
-const labelSelector = z.object({
-  matchLabels: z.record(z.string(), z.string()).nullish(),
-  matchExpressions: z
-    .array(z.object({ key: z.string(), operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']), values: texts }))
-    .nullish(),
-});
-type LabelSelector = z.infer<typeof labelSelector>;
-
 const role = z.object({
-  metadata: z.object({ name: z.string(), namespace: z.string().default(''), labels: z.record(z.string(), z.string()).nullish() }),
+  metadata: z.object({ name: z.string(), namespace: z.string().default('') }),
   rules: z.array(policyRule).nullish(),
-  aggregationRule: z.object({ clusterRoleSelectors: z.array(labelSelector).nullish() }).nullish(),
 });
 type Role = z.infer<typeof role>;
 
@@ -171,36 +162,15 @@ function indexGrants(objects: RbacObjects): Index['grants'] {
   return new Map([...byNamespace].map(([namespace, grants]) => [namespace, Map.groupBy(grants, ({ holder }) => holder)]));
 }
 
-/** Rules of a role by reference; an aggregated ClusterRole has those of the roles that it selects, and none of its own. */
+/** Rules of a role by reference; those of an aggregated ClusterRole are written into it (aggregation.ts). */
 function roleResolver(roles: readonly Role[], clusterRoles: readonly Role[]) {
   const rolesByName = new Map(roles.map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, one]));
   const clusterRolesByName = new Map(clusterRoles.map((one) => [one.metadata.name, one]));
-
-  const rulesOf = (one: Role, visited: ReadonlySet<Role>): readonly PolicyRule[] => {
-    if (!one.aggregationRule) return one.rules ?? [];
-    const selectors = one.aggregationRule.clusterRoleSelectors ?? [];
-    return clusterRoles
-      .filter((other) => !visited.has(other) && selectors.some((selector) => selects(selector, other.metadata.labels ?? {})))
-      .flatMap((other) => rulesOf(other, new Set([...visited, other])));
-  };
   return ({ kind, name }: Binding['roleRef'], namespace: string): { rules: readonly PolicyRule[]; error?: string } => {
     const found = kind === 'Role' ? rolesByName.get(`${namespace}/${name}`) : clusterRolesByName.get(name);
-    if (found) return { rules: rulesOf(found, new Set([found])) };
+    if (found) return { rules: found.rules ?? [] };
     return { rules: [], error: `${kind.toLowerCase()}.rbac.authorization.k8s.io "${name}" not found` };
   };
-}
-
-function selects({ matchLabels, matchExpressions }: LabelSelector, labels: Record<string, string>): boolean {
-  return (
-    Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
-    (matchExpressions ?? []).every(({ key, operator, values }) => {
-      const value = labels[key];
-      if (operator === 'Exists') return value !== undefined;
-      if (operator === 'DoesNotExist') return value === undefined;
-      const listed = value !== undefined && values.includes(value);
-      return operator === 'In' ? listed : !listed;
-    })
-  );
 }
 
 function allows(rule: PolicyRule, { verb, path, group = '', resource = '', subresource = '', name = '' }: AccessAttributes): boolean {

@@ -205,7 +205,7 @@ describe('CertificateSigningRequests', () => {
     const { body } = await admin.send('GET', `${path}/${metadata.name}`, {
       headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
     });
-    expect(body).to.have.nested.property('rows[0].cells').that.include.members(['example.com/listed', 'admin', '60m', 'Pending']);
+    expect(body).to.have.nested.property('rows[0].cells').that.include.members(['example.com/listed', 'admin', 'Pending']);
     expect((await admin.delete(`${path}/${metadata.name}`)).status).to.equal(200);
     expect((await admin.get(`${path}/${metadata.name}`)).status).to.equal(404);
   });
