@@ -1,8 +1,8 @@
 /**
- * Log-ins per second, end to end with the embedded provider: login, log-in page, password, callback, a session. Beside it how many
- * passwords a second this machine can check at all, which is the bound that nobody gets around.
+ * Logins per second, end to end with the embedded provider: login, login page, password, callback, a session. Beside it how many
+ * passwords a second this machine can check at all, which is the bound that nothing gets around.
  *
- * Service, provider, cluster and browsers share one process here, so the first number is the least to be had. Run: node bench/log-ins.ts
+ * Service, provider, cluster and browsers share one process here, so the first number is the least to be had. Run: node bench/logins.ts
  */
 import { Passwords } from '../src/users/passwords/passwords.ts';
 import { startEmbeddedLogin } from '../test/support/embedded-login.ts';

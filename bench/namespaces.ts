@@ -13,7 +13,7 @@ import { startServer } from '../test/support/server.ts';
 
 const namespaceCount = 10_000;
 const bindingCount = 2_000;
-/** Each is a question that nobody has asked before; the first ones only warm the process up. */
+/** Each is a question that was not asked before; the first ones only warm the process up. */
 const verbs = Array.from({ length: 60 }, (_, index) => `ask-${index}`);
 const warmUps = 20;
 
@@ -75,7 +75,7 @@ for (const [as, total] of [
 console.log(
   `${namespaceCount} namespaces and ${bindingCount} bindings: ${before} MB before, ${memory()} MB with them (and the embedded cluster, if it is that)`,
 );
-// The lists of all namespaces are made once, whoever asks first.
+// The lists of all namespaces are made once, whichever request comes first.
 await list(await server.token('viewer'), '&verb=watch&sortBy=name');
 
 async function measure(as: Person, what: string, query: string): Promise<void> {

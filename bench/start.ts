@@ -1,6 +1,6 @@
 /**
  * The image at rest: how large it is, how long it takes from the start of the process until /readyz says 200, and how much memory is
- * resident afterwards, when nobody asks for anything. In the folder that the steps of the Dockerfile make, as a pod would run it.
+ * resident afterwards, while no request comes. In the folder that the steps of the Dockerfile make, as a pod would run it.
  *
  * The API server is the embedded cluster in this process: warm, and with no users. Needs root and bubblewrap. Run: node bench/start.ts
  */

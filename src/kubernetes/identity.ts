@@ -50,7 +50,7 @@ export class IdentityCache {
       metrics,
       ...(clock && { clock }),
     });
-    // A deleted service account, for one: its token is refused at the next call, and then names nobody here either.
+    // A deleted service account, for one: its token is refused at the next call, and then names no user here either.
     apiServer.onRefusal(({ hash }) => this.#verdicts.forget(hash));
   }
 

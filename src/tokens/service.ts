@@ -107,7 +107,7 @@ export class AccessTokenService {
     return row;
   }
 
-  /** Deletes all tokens of a User record, with our rights: what ends the user's access entails it. @throws StatusError 503, 504 */
+  /** Deletes all tokens of a User record, with our rights: what ends the user's access includes it. @throws StatusError 503, 504 */
   async endAll({ uid }: { uid: string }, signal: AbortSignal): Promise<void> {
     const tokens = this.#tokens;
     if (tokens.state === 'notInstalled') return;

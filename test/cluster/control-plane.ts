@@ -28,7 +28,7 @@ export interface ControlPlaneOptions {
   serviceAccountAdmission?: boolean;
   /** Trusted from the start. One that is up by then is believed at once, one that is not within 10 s of being so. */
   issuers?: readonly TrustedIssuer[];
-  /** Asked about tokens that nobody else vouches for; need not be up yet. */
+  /** Asked about tokens that no other issuer vouches for; need not be up yet. */
   tokenWebhook?: TokenWebhook | undefined;
 }
 

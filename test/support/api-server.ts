@@ -33,14 +33,14 @@ export interface OwnApiServer extends ApiServer {
 export interface ApiServerOptions {
   /** Trusted from the start; must be up. */
   issuers?: readonly TrustedIssuer[];
-  /** Asked about tokens that nobody else vouches for, with a token of one of the people; need not be up yet. */
+  /** Asked about tokens that no other issuer vouches for, with a token of one of the people; need not be up yet. */
   tokenWebhook?: TokenWebhook;
   /**
    * It may be one that another suite had before; what that made is gone, and what an installation applies is there. Default: a
    * new one.
    */
   isReused?: boolean;
-  /** The time as the embedded cluster sees it; nobody moves the clock of kube-apiserver. */
+  /** The time as the embedded cluster sees it; nothing moves the clock of kube-apiserver. */
   now?: () => Date;
 }
 

@@ -17,7 +17,7 @@ export interface Backend {
 
 /**
  * A load balancer of the tests. It asks each backend's `/readyz` once a second and gives new work, in turn, to those that said 200 the
- * last time (one that says nothing for 15 s is out too): so it learns a second late, as everybody in a cluster does. It never
+ * last time (one that says nothing for 15 s is out too): so it learns a second late, as every client in a cluster does. It never
  * sends anything twice, and never elsewhere because of a failure: what a backend loses is lost.
  *
  * - of connections, as kube-proxy: one is given to a backend and stays there to its end, whatever `/readyz` says meanwhile;

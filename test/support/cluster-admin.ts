@@ -56,7 +56,7 @@ export class ClusterAdmin {
   }
 
   async #send(method: Method, path: string, body: unknown, given: Record<string, string>): Promise<Answer> {
-    // Whatever a login or a directory has told stands on a record by the hand of the service: no policy lets anybody else write it.
+    // Whatever a login or a directory has told stands on a record by the hand of the service: no policy lets another account write it.
     const isRecord = this.#hasPolicies && path.startsWith('/apis/auth.platform.io/v1/users') && method !== 'GET';
     const headers = { ...(isRecord && asService), ...given };
     const answer = await request(`${this.#url}${path}`, {
@@ -129,7 +129,7 @@ export class ClusterAdmin {
 
   async #applyOne(object: Manifest): Promise<void> {
     const path = pathOf(object, object.metadata.name);
-    // A kind is served a moment after its definition was accepted, and its store is made anew while that settles.
+    // A kind is served a moment after its definition was accepted, and its store is made again while that settles.
     const created = await eventually(
       () => this.call('POST', pathOf(object), object),
       ({ status }) => status !== 404 && status !== 503,

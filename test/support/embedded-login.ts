@@ -30,7 +30,7 @@ export interface EmbeddedLogin {
   request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect'>, at?: string): Promise<Response>;
   /** Up to UserInfo, with storage `cookie` unless the parameters say otherwise, with the browser that has the session, and the address that the issuer sent it back to. */
   logIn(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; status: number; body: string }>;
-  /** Up to the answer of the issuer, which nobody has taken yet. */
+  /** Up to the answer of the issuer, which was not taken yet. */
   authorize(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; refusal: number }>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface EmbeddedLoginOptions {
   emails: readonly string[];
   /** Of all of them. They are in the group `dev`. */
   password: string;
-  /** How the cluster learns who somebody is. Default: as the demo's, it trusts the provider. */
+  /** How the cluster learns who the caller is. Default: as the demo's, it trusts the provider. */
   credentials?: 'passthrough' | 'impersonate';
   /** Settings of users, as in the YAML file. */
   users?: Record<string, unknown>;

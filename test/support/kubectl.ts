@@ -23,7 +23,7 @@ export const kubectlArguments = ({ url, caFile, token }: KubectlTarget): string[
   `--cache-dir=${join(dirname(caFile), 'kubectl')}`,
 ];
 
-/** Runs the kubectl of this machine as whoever has that token. @throws Error if there is none */
+/** Runs the kubectl of this machine as the owner of that token. @throws Error if there is none */
 export function kubectl(target: KubectlTarget, ...args: string[]): Promise<Ran> {
   return new Promise((resolve, reject) => {
     execFile('kubectl', [...kubectlArguments(target), '--request-timeout=20s', ...args], (error, stdout, stderr) => {

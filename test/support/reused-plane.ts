@@ -5,7 +5,7 @@ import { EtcdState } from '../cluster/etcd-state.ts';
 import type { ApiServer } from './api-server.ts';
 import { ClusterAdmin, eventually } from './cluster-admin.ts';
 
-/** What a suite that changes it leaves to nobody: the API server takes its time with these. */
+/** What a suite that changes it leaves to no other suite: the API server takes its time with these. */
 const isLasting = (key: string) => /^\/registry\/(apiextensions|apiregistration|.*admission)/.test(key);
 
 /** Of the groups of Kubernetes that suites make objects of; etcd's keys do not tell them. */

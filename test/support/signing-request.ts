@@ -30,7 +30,7 @@ export async function signingRequest({ subject, algorithm = usual, ...rest }: Re
   return { request: request.toString('pem'), key: await keyText(keys.privateKey) };
 }
 
-/** A certificate that nobody vouches for, with its key. */
+/** A certificate without an authority, with its key. */
 export async function selfSigned(commonName: string): Promise<{ certificate: string; key: string }> {
   const keys = await keyPair(usual);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

@@ -7,7 +7,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 const event = z.object({
   verb: z.string(),
   requestURI: z.string(),
-  /** Without a name where nobody was recognised. */
+  /** Without a name where no user was recognised. */
   user: z.object({ username: z.string().optional() }),
   impersonatedUser: z.object({ username: z.string(), uid: z.string().optional(), groups: z.array(z.string()).optional() }).optional(),
   userAgent: z.string().optional(),

@@ -22,7 +22,7 @@ export interface AuditedService {
   stop(): Promise<void>;
 }
 
-/** With `passthrough` the API server trusts the provider too. What there is to see, everybody of the group `callers` may get. */
+/** With `passthrough` the API server trusts the provider too. Every member of the group `callers` may get what there is to see. */
 export async function startAuditedService(credentials: Credentials): Promise<AuditedService> {
   if (process.env.TEST_CLUSTER !== 'real') throw new Error('the embedded cluster keeps no audit log: run `npm run test:cluster`');
   const provider = await TestProvider.start({ tls: true });

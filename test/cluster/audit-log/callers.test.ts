@@ -43,7 +43,7 @@ function suite(way: Way): void {
     expect(calls.length - others.length, id).to.be.at.most(1);
   };
 
-  it('has no call for who is nobody', async () => {
+  it('has no call for an anonymous client', async () => {
     for (const { id, path } of anonymousRequests) {
       const response = await service.server.request(path, { headers: hostileHeaders });
       expect(response.status, id).to.equal(id === 'DocsDirectory' ? 308 : 200);

@@ -3,7 +3,7 @@ import { Browser, logIn, userInfoOf } from '../../service/login/provider/browser
 import { type AuditEvent, isImpersonated } from './audit-log.ts';
 import type { AuditedService, Credentials } from './audited-service.ts';
 
-/** A way of being somebody. Each name is another person, so that what the API server was asked for them tells what one request did. */
+/** A way of being a user. Each name is another person, so that what the API server was asked for them tells what one request did. */
 export interface Way {
   credentials: Credentials;
   logsIn: boolean;

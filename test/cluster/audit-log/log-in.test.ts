@@ -11,7 +11,7 @@ import { byItself, expectOwnAccount, forLogIns, watched } from './own-account.ts
 const storages = ['cookie', 'local'] as const;
 const versions: readonly Version[] = ['v1', 'v2'];
 
-describe('the audit log of log-ins', () => {
+describe('the audit log of logins', () => {
   describe('with an issuer that the API server trusts', () => suite('passthrough'));
   describe('with an issuer that it does not know', () => suite('impersonate'));
 });
@@ -19,7 +19,7 @@ describe('the audit log of log-ins', () => {
 function suite(credentials: Credentials): void {
   const service = forSuite(() => startAuditedService(credentials));
 
-  /** From the log-in to the log-out, renewed in between along every way. */
+  /** From the login to the logout, renewed in between along every way. */
   async function live(name: string, version: Version, storage: (typeof storages)[number]): Promise<void> {
     const { server, provider } = service;
     provider.person = personCalled(name);
@@ -59,7 +59,7 @@ function suite(credentials: Credentials): void {
     });
   }
 
-  it('has calls of the own account for what a log-in entails, and no others', async () => {
+  it('has calls of the own account for what a login includes, and no others', async () => {
     await service.server.relay.cut();
     const events = await eventually(
       () => service.log.ofService(),

@@ -91,7 +91,7 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'SyncUsers', method: 'PUT', path: '/auth/v1/users/sync', body: {}, asks: [mayThey] },
   { id: 'GetUsersSync', path: '/auth/v1/users/sync', asks: [mayThey], codes: [200, 404] },
   { id: 'GetMe', path: '/auth/v1/me', asks: [], codes: [200, 404] },
-  // Without a log-in, or where the API server would not take its tokens, there is nothing to put in.
+  // Without a login, or where the API server would not take its tokens, there is nothing to put in.
   { id: 'GetKubeconfig', path: '/auth/v1/kubeconfig', asks: [], codes: [200, 400] },
   { id: 'ListUsersRoles', path: `/auth/v1/usersroles?name=${someUser}`, asks: [mayThey] },
   // A service account gets no certificate: its name is one of Kubernetes itself.
@@ -217,7 +217,7 @@ function passed(
   ];
 }
 
-/** The operations that answer everybody, asked by nobody. */
+/** The operations that answer every client, asked without a credential. */
 export const anonymousRequests: readonly OperationRequest[] = [
   { id: 'OpenApi', path: '/openapi/v3' },
   { id: 'Livez', path: '/livez' },
@@ -257,7 +257,7 @@ export const logInOperations: readonly string[] = [
   'BackchannelLogout',
 ];
 
-/** By which some proxies and API servers are told who is calling. Whoever sends them here is nobody else by it. */
+/** By which some proxies and API servers are told who is calling. A client that sends them here is no other user by it. */
 export const hostileHeaders = {
   'Impersonate-User': 'intruder',
   'Impersonate-Uid': 'intruder',

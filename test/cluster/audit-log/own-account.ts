@@ -47,7 +47,7 @@ export const forUsers: readonly string[] = [
   'get certificatesigningrequests',
   'delete certificatesigningrequests',
 ];
-/** What a log-in entails (docs/contract/conventions.md). */
+/** What a login includes (docs/contract/conventions.md). */
 export const forLogIns: readonly string[] = [
   'get users',
   'create users',
@@ -73,7 +73,7 @@ export function expectOwnAccount(events: readonly AuditEvent[], allowed: readonl
   for (const resource of watched) {
     const asked = own.filter(({ objectRef }) => objectRef?.resource === resource);
     const lists = asked.filter(({ verb, requestURI }) => verb === 'list' && !/continue=|Selector=/.test(requestURI));
-    // The API server ends the first watches of a kind that has just been defined: then they begin anew. Two features follow namespaces.
+    // The API server ends the first watches of a kind that has just been defined: then they begin again. Two features follow namespaces.
     expect(lists.length, `lists of ${resource}`).to.be.within(1, resource === 'namespaces' ? 4 : 2);
     expect(asked.map(what), `watches of ${resource}`).to.include(`watch ${resource}`);
   }

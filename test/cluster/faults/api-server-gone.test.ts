@@ -4,7 +4,7 @@ import { serviceNamespace } from '../../support/cluster-admin.ts';
 import { accessReview, ask, expectFault, expectFollows, nativeUsers, plugin, usersList, whenReady } from './asking.ts';
 import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
 
-/** What needs no cluster, or what anybody may see of it. */
+/** What needs no cluster, or what every client may see of it. */
 const needsNothing = ['/api/v1/i18n/languages', '/', '/healthz', '/readyz'];
 const anonymous = ['/api/v1/envs', '/api/v1/modules', '/api/v1/console-plugins', '/api/v1/cm/logos/logo.svg'];
 

@@ -16,7 +16,7 @@ class Clocks {
   readonly #time = new Clock();
   #offMs: number;
 
-  /** @param offSeconds how far the wall clock is ahead of everybody else's */
+  /** @param offSeconds how far the wall clock is ahead of all other clocks */
   constructor(offSeconds = 0) {
     this.#offMs = offSeconds * 1000;
   }
@@ -29,7 +29,7 @@ class Clocks {
     this.#time.advance(seconds);
   }
 
-  /** Somebody puts the wall clock. */
+  /** An operator sets the wall clock. */
   put(seconds: number): void {
     this.#offMs += seconds * 1000;
   }
@@ -85,7 +85,7 @@ describe('FLT-12', () => {
       expect((await ask(service, usersList, { token: cluster.token('viewer') })).status).to.equal(200);
     });
 
-    it(`FLT-12 two replicas whose clocks are ${off} s apart: a log-in begun on one ends on the other, and lives on both`, async () => {
+    it(`FLT-12 two replicas whose clocks are ${off} s apart: a login begun on one ends on the other, and lives on both`, async () => {
       const [one, other] = [await start(new Clocks(off)), await start(new Clocks())];
       const on = (service: Service, browser: Browser, path: string) =>
         fetch(`${service.url}${path}`, { headers: { cookie: cookieOf(browser) } });

@@ -1,4 +1,4 @@
-/** Custom resource definitions that are not there, or go; and ConfigMaps that somebody spoils. */
+/** Custom resource definitions that are not there, or go; and ConfigMaps that a user spoils. */
 import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { parse } from 'yaml';
@@ -105,7 +105,7 @@ describe('FLT-13', () => {
     }
   });
 
-  it('FLT-13 the definition of sessions goes: whoever has one is logged out, bearer tokens and the rest go on, and it heals', async () => {
+  it('FLT-13 the definition of sessions goes: users with one are logged out, bearer tokens and the rest go on, and it heals', async () => {
     const service = await start();
     try {
       await whenReady(service);

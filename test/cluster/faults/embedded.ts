@@ -17,7 +17,7 @@ export async function addLocalUser({ admin }: RealCluster, email: string, passwo
   await admin.apply(passwordSecret({ user, namespace, hash: await new Passwords().hash(password), changedAt: new Date() }));
 }
 
-/** What the cluster knows of a user's log-ins. */
+/** What the cluster knows of a user's logins. */
 export async function statusOf({ admin }: RealCluster, email: string): Promise<Record<string, unknown>> {
   const { body } = await admin.call('GET', `${nativeUsers}/${nameOf(email)}`);
   const status = isKubernetesObject(body) ? body.status : undefined;
@@ -39,7 +39,7 @@ export interface Attempt {
   isLoggedIn: boolean;
 }
 
-/** The log-in page of a browser of its own, ready to be sent. */
+/** The login page of a browser of its own, ready to be sent. */
 export async function logInPage({ url }: Service): Promise<(email: string, password: string) => Promise<Attempt>> {
   const browser = new Browser(url, [url]);
   const { auth_url: address } = JSON.parse((await browser.get(`${url}/api/v2/token/login`)).body);

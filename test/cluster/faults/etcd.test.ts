@@ -53,7 +53,7 @@ describe('FLT-09 an etcd that is killed and started again', () => {
 
   const expectRefused = (reply: Reply) => expectFault({ ...reply, header: (name) => reply.headers.get(name) ?? undefined, took: 0 }, 503);
 
-  /** One record with all that a first log-in writes. */
+  /** One record with all that a first login writes. */
   async function expectOneRecord(email: string): Promise<void> {
     const [record, ...more] = await recordsOf(email);
     expect(more, email).to.deep.equal([]);
@@ -117,7 +117,7 @@ describe('FLT-09 an etcd that is killed and started again', () => {
 
   for (const [index, [what, isWrite]] of writes.entries()) {
     for (const [turn, [how, fault]] of faults.entries()) {
-      it(`FLT-09 when the write of ${what} is ${how}: 503 without a word of it, and the next log-in makes it whole`, async () => {
+      it(`FLT-09 when the write of ${what} is ${how}: 503 without a word of it, and the next login makes it whole`, async () => {
         const email = `half-${index}-${turn}@example.com`;
         const first = await begin(email);
         // As many as there may be: the controller writes the status of users, too.

@@ -50,7 +50,7 @@ export const halfAnswer: Fault = ({ pass, response, reset }) =>
     answer.once('data', (chunk: Buffer) => response.write(chunk.subarray(0, Math.ceil(chunk.length / 2)), reset));
   });
 
-/** Nobody ever answers, and nobody says that the connection is dead. */
+/** No answer ever comes, and nothing says that the connection is dead. */
 export const silence: Fault = () => undefined;
 
 /** A Status of the API server. */

@@ -38,7 +38,7 @@ describe('an issuer', () => {
     }
   }
 
-  /** Somebody can log in again. */
+  /** A user can log in again. */
   async function expectBack(service: Service): Promise<void> {
     await eventually(
       async () => (await ask(service, '/api/v2/token/login')).status,
@@ -55,7 +55,7 @@ describe('an issuer', () => {
     ['that answers 500', ({ proxy }) => proxy.inject(refuse(500, 'InternalError'))],
   ];
   for (const [how, begin] of outages) {
-    it(`FLT-01 ${how} when the service starts: named by /readyz, 503 at log-in, and found when it is back`, async () => {
+    it(`FLT-01 ${how} when the service starts: named by /readyz, 503 at login, and found when it is back`, async () => {
       begin(issuer);
       await withService(async (service) => {
         await whenReady(service, 'identity-provider');

@@ -37,7 +37,7 @@ describe('FLT-09 guesses while etcd is killed and started again', () => {
       await whenReady(service);
       const statuses = await guess(service, email, 60);
       expect(new Set(statuses)).to.satisfy((seen: Set<number>) => [...seen].every((status) => [403, 503].includes(status)));
-      // Others were refused before anybody looked at the password.
+      // Others were refused before the password was looked at.
       const judged = service.logLines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'WrongPassword').length;
       expect(judged).to.be.greaterThan(0);
       // One that was counted and then not answered is on the safe side.

@@ -5,7 +5,7 @@ import { isAllowed, may, namespace, question, resources, reviews } from './calle
 import { type Installation, localUsers, tokenHolders } from './installation.ts';
 import { Person } from './person.ts';
 
-/** Of a hundred requests; a log-in counts as one, though it is six, as it is begun as one. */
+/** Of a hundred requests; a login counts as one, though it is six, as it is begun as one. */
 const shares = { pages: 60, reviews: 34.5, refreshes: 5, logIns: 0.5 } as const;
 type Kind = keyof typeof shares;
 const kinds = ['pages', 'reviews', 'refreshes', 'logIns'] as const;
@@ -134,7 +134,7 @@ export class HonestLoad {
     const index = n % resources.length;
     const resource = resources[index];
     if (holder === undefined || resource === undefined) throw new Error('there is nobody to ask, or nothing');
-    // A tenth is a question that nobody has asked before.
+    // A tenth is a question that was not asked before.
     const name = n % 10 === 1 ? `one-of-a-kind-${n}` : 'any';
     const { status, text } = await this.#post(reviews, question({ resource, namespace, name }), {
       token: holder.token,
@@ -157,7 +157,7 @@ export class HonestLoad {
     }
   }
 
-  /** Somebody logs in and looks at users, which another replica may have to answer. */
+  /** A user logs in and looks at users, which another replica may have to answer. */
   async #newPerson(n: number): Promise<string | undefined> {
     return this.#page(await this.#logIn(sessionCount + (n % (localUsers.length - sessionCount))), n);
   }

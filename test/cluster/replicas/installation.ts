@@ -58,7 +58,7 @@ export class Installation {
 
   static async start(): Promise<Installation> {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-replicas-'));
-    // Nobody else's build gets in the way, and what is tested is what is there now.
+    // No other build gets in the way, and what is tested is what is there now.
     await promisify(execFile)('npm', ['run', 'build', '--', `--outfile=${directory}/atrium.js`], { cwd: fileURLToPath(root) });
     const controlPlane = await startControlPlane({ people: ['admin', ...tokenHolders] });
     const tokens = await tokensOf(controlPlane.kubeconfig);

@@ -111,7 +111,7 @@ export async function interleavedReviews(
   return { asked, seconds, wrong, changes: callers.reduce((sum, { truth }) => sum + truth.changes, 0), residentMiB };
 }
 
-/** Gives somebody a right by a binding of its own, or takes it away. */
+/** Gives a user a right by a binding of its own, or takes it away. */
 async function change({ admin }: Installation, person: TokenHolder, isGiven: boolean): Promise<void> {
   const metadata = { name: `${person}-${changing}`, namespace };
   const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;

@@ -50,7 +50,7 @@ describe('a replica that dies by kill -9', () => {
     });
     after(() => service.startReplica());
 
-    it('takes nobody their session', async () => {
+    it('ends no session', async () => {
       for (const person of [asking, answered]) expect((await person.get(page, other)).status).to.equal(200);
     });
 
@@ -63,7 +63,7 @@ describe('a replica that dies by kill -9', () => {
     });
 
     it('ends a session whose new tokens it alone had: its owner logs in again', async () => {
-      // To the issuer the old refresh token now is one that somebody stole.
+      // To the issuer the old refresh token now is a stolen one.
       expect((await answered.refresh(other)).status).to.equal(401);
       expect((await answered.get(page, other)).status).to.equal(401);
       expect((await (await logIn(1)).refresh(other)).status).to.equal(200);

@@ -9,7 +9,7 @@ const loginInfo = z.object({ auth_url: z.url() });
 const payload = z.object({ refresh_token: z.string() });
 const userInfo = z.object({ name: z.string(), ext: z.object({ token: payload }) });
 
-describe('a log-in at two replicas', () => {
+describe('a login at two replicas', () => {
   it('FLT-11 REN-07 goes from one to the other at each step, and is over on both', async () => {
     const service = await installation();
     const [one = '', other = ''] = service.replicas.map(({ url }) => url);

@@ -17,7 +17,7 @@ describe('a rolling restart', () => {
   });
   after(() => load?.close());
 
-  it(`loses none of ${perSecond} requests a second and breaks no log-in, ${rounds} times in a row`, async () => {
+  it(`loses none of ${perSecond} requests a second and breaks no login, ${rounds} times in a row`, async () => {
     const restarts: Restart[] = [];
     const { lost, kinds } = await load.during(
       async () => {

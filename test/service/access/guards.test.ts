@@ -19,7 +19,7 @@ const newUser = { spec: { email: 'new@example.com', password: 'correct horse bat
 /** What the service may read already. */
 const listed = 'rbac.authorization.k8s.io/v1/roles';
 
-/** Every operation that is not for everybody, and what somebody without any right gets of it. */
+/** Every operation that needs a right, and what a user without any right gets of it. */
 const guarded = [
   // One's own, of which these have none.
   { method: 'GET', path: '/auth/v1/sessions', stranger: 200 },
@@ -64,13 +64,13 @@ const guarded = [
   { method: 'POST', path: '/auth/v1/tokenreviews', body: { spec: { token: 'x' } }, stranger: 403 },
   // A file that says where the cluster is.
   { method: 'GET', path: '/auth/v1/kubeconfig?mode=token', stranger: 200 },
-  // The record of whoever asks; these have none.
+  // The record of the caller; these have none.
   { method: 'GET', path: '/auth/v1/me', stranger: 404 },
   { method: 'GET', path: '/metrics', stranger: 403 },
-  // Who one is, everybody may know of himself.
+  // Who one is, every caller may know of themselves.
   { method: 'GET', path: '/api/v1/token/info', stranger: 200 },
   { method: 'GET', path: '/api/v2/token/info', stranger: 200 },
-  // Whoever is logged in may go through a plugin; there is none of that name.
+  // Every logged-in user may go through a plugin; there is none of that name.
   { method: 'GET', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', stranger: 404 },
   { method: 'POST', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
   { method: 'PUT', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
@@ -83,20 +83,20 @@ const guarded = [
     stranger: 404,
     ...(['POST', 'PUT', 'PATCH'].includes(method) && { body: {} }),
   })),
-  // To ask is everybody's right; what comes back is a no.
+  // Every caller may ask; what comes back is a no.
   { method: 'POST', path: review, body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/auth/v1/selfsubjectrulesreviews', body: { spec: { namespace: 'default' } }, stranger: 201 },
   { method: 'GET', path: `/api/v2/resources/${listed}`, stranger: 403 },
   { method: 'GET', path: `/api/v2/resources/${listed}/namespaces/default`, stranger: 403 },
-  // A list of none, to somebody who may nothing.
+  // A list of none, to a caller who may do nothing.
   { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;
 
 /** What is passed on to the API server refuses headers of impersonation instead of dropping them. */
 const isPassedOn = (path: string) => path.startsWith('/api/kubernetes/');
 
-/** Nobody has synchronised, the user has no account at an issuer, and the administrator no record for a token to act for. */
+/** There was no synchronisation, the user has no account at an issuer, and the administrator no record for a token to act for. */
 const answersToAdmin = (path: string) => [
   200,
   201,
@@ -177,7 +177,7 @@ describe('what guards an operation', () => {
     expect(needing).to.have.members([...tried]);
   });
 
-  it('AUZ-04 is not moved by headers that say who somebody is', async () => {
+  it('AUZ-04 is not moved by headers that say who the caller is', async () => {
     const headers = {
       'Impersonate-User': 'admin',
       'impersonate-group': 'system:masters',
@@ -193,7 +193,7 @@ describe('what guards an operation', () => {
       const response = await server.request(path, { ...rest, as: 'nobody', headers });
       expect(response.status, path).to.equal(isPassedOn(path) ? 400 : stranger);
       if (path === review) expect(await response.json()).to.have.nested.property('status.allowed', false);
-      // An administrator who asks to be somebody else would be refused, or answered as somebody else, if it were passed on.
+      // An administrator who asks to be another user would be refused, or answered as another user, if it were passed on.
       const asAdmin = await server.request(path.replace('watch=true', ''), {
         ...rest,
         as: 'admin',
@@ -233,7 +233,7 @@ describe('what guards an operation', () => {
     }
   });
 
-  it('AUZ-07 lets nobody in who has lost the right: reviews, lists and records', async () => {
+  it('AUZ-07 lets no caller in who has lost the right: reviews, lists and records', async () => {
     await grant(server.kubernetes, 'carol', 'atrium-users-view');
     const statuses = async () => [
       await isAllowed('carol'),
@@ -249,7 +249,7 @@ describe('what guards an operation', () => {
     for (let count = 0; count < 5; count += 1) expect(await statuses()).to.deep.equal([false, 403, 403]);
   });
 
-  it('AUZ-07 ends an open watch of somebody who has lost the right, and leaves that of others open', async () => {
+  it('AUZ-07 ends an open watch of a caller who has lost the right, and leaves that of others open', async () => {
     await grant(server.kubernetes, 'carol', 'atrium-users-view');
     const open = async (as: Person) => {
       const response = await eventually(

@@ -83,7 +83,7 @@ describe('GET /auth/v1/namespaces of many', () => {
     expect([total, items.map(({ metadata }) => metadata.name)]).to.deep.equal([9, ['many-000', 'many-002', 'many-003']]);
   });
 
-  it('LIM-11 lets nobody keep others from lists that take all reviews', async () => {
+  it('LIM-11 lets no caller keep others from lists that take all reviews', async () => {
     /** Where roles say nothing: one for each whether it is everywhere, and the sample. */
     const beforeAll = 1 + 8;
     const release = Promise.withResolvers<void>();

@@ -70,7 +70,7 @@ describe('GET /auth/v1/namespaces', () => {
     expect((await names(`${path}?verb=list&resource=namespaces`)).filter((name) => name !== 'red')).to.deep.equal([]);
   });
 
-  it('tells nobody of what they may nothing in, nor how many there are', async () => {
+  it('tells no caller of namespaces without a right, nor how many there are', async () => {
     expect(await ask('', 'nobody')).to.deep.include({ total: 0, items: [] });
     const text = await (await get('&limit=1')).text();
     expect(text).not.to.contain('secret');
@@ -157,7 +157,7 @@ describe('GET /auth/v1/namespaces', () => {
     expect((await server.request(listPods, { method: 'POST', as: 'alice' })).status).to.equal(405);
   });
 
-  it('is nobody else’s to keep', async () => {
+  it("is no other user's to keep", async () => {
     const { headers } = await get();
     expect([headers.get('cache-control'), headers.get('vary')]).to.deep.equal(['no-store', 'Authorization, Cookie']);
   });

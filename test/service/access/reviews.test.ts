@@ -152,7 +152,7 @@ describe('access reviews', () => {
         expect(text).to.match(/^\{\n {2}"/);
       });
 
-      it('is not to be kept by anybody', async () => {
+      it('is not to be kept by any cache', async () => {
         const response = await ask({ spec: listUsers }, 'viewer', path);
 
         expect(response.headers.get('cache-control')).to.equal('no-store');
@@ -193,7 +193,7 @@ describe('access reviews', () => {
     }
   });
 
-  it('AUZ-02 answers for the caller, whoever the body names', async () => {
+  it('AUZ-02 answers for the caller, whatever user the body names', async () => {
     const as = { user: 'admin', groups: ['system:masters'], uid: '0', extra: { a: ['b'] } };
     const body = await answer({ spec: { ...listUsers, ...as }, ...as }, 'nobody');
 

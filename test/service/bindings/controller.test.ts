@@ -123,7 +123,7 @@ describe('what UserBindings become', () => {
     expect((await bindings.made('drift-wide'))[0]?.metadata.labels).to.include({ mine: 'yes' });
   });
 
-  it('is made anew when its role was exchanged', async () => {
+  it('is made again when its role was exchanged', async () => {
     await server.kubernetes.apply(aBinding('exchanged'));
     await bindings.until('exchanged', 'Synced');
     const [made] = await bindings.made('exchanged');
@@ -163,7 +163,7 @@ describe('what UserBindings become', () => {
     const constraint = [{ namespace: 'shop' }, { namespace: 'plain' }];
     await server.kubernetes.apply(aBinding('going', { scope: 'namespace', constraint }));
     await bindings.until('going', 'Synced');
-    // Somebody else holds it, so that it can be seen without what was made for it.
+    // Another client holds it, so that it can be seen without what was made for it.
     await patch(`${bindingsPath}/going`, { metadata: { finalizers: ['auth.platform.io/userbinding', 'example.com/hold'] } });
     await bindings.remove('going');
     await bindings.untilBound('going', []);
@@ -200,7 +200,7 @@ describe('what UserBindings become', () => {
     });
     await bindings.untilBound('beyond', ['User jane', 'User joe']);
     await patch(role('atrium-user-bindings'), { rules });
-    // Without the right to bind it nobody can be taken out of a binding: whoever has to go, all go.
+    // Without the right to bind it no subject can be taken out of a binding: all go.
     await eventually(
       async () => {
         await patch(`${bindingsPath}/beyond`, { spec: { subjects: [{ kind: 'User', name: 'jane' }] } });

@@ -26,7 +26,7 @@ describe('UserBindings and replicas', () => {
     await bindings.until('before', 'Synced');
     const other = await server.replica();
     await server.stopFirst();
-    // Nobody tells of what happens while nobody looks.
+    // Nothing tells of what happens while no replica watches.
     await server.kubernetes.apply(aBinding('meanwhile'));
     const [made] = await bindings.made('before');
     await server.kubernetes.remove(`/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${made?.metadata.name}`);

@@ -11,7 +11,7 @@ const mergePatch = { 'content-type': 'application/merge-patch+json' };
 const users = '/apis/auth.platform.io/v1/users';
 const groups = '/apis/auth.platform.io/v1/groups';
 
-/** One who logs in at an issuer, and has not done so yet: nobody knows what Kubernetes will call him. */
+/** One who logs in at an issuer, and has not done so yet: it is not known what Kubernetes will call them. */
 const notYet = (email: string): Manifest => {
   const { status: _status, ...user } = aUser(email);
   return { ...user, spec: { ...(user.spec as object), connector_type: 'oidc', connector_id: 'corp', connector_name: 'Corp' } };
@@ -49,7 +49,7 @@ describe('whom UserBindings bind', () => {
       ]);
     });
 
-    it('from their first log-in on', async () => {
+    it('from their first login on', async () => {
       await server.kubernetes.apply(notYet('new@example.com'));
       await server.kubernetes.apply(aBinding('first', { subjects: [user('new@example.com'), { kind: 'User', name: 'native' }] }));
       const pending = await bindings.until('first', 'Pending');
@@ -64,7 +64,7 @@ describe('whom UserBindings bind', () => {
       await bindings.untilBound('first', ['User native', 'User newer@corp']);
     });
 
-    it('no longer once the user is deleted, and nobody else under the name', async () => {
+    it('no longer once the user is deleted, and no other user under the name', async () => {
       await server.kubernetes.apply(aUser('gone@example.com'));
       await server.kubernetes.apply(aBinding('deleted', { subjects: [user('gone@example.com'), { kind: 'User', name: 'native' }] }));
       await bindings.untilBound('deleted', ['User gone@example.com', 'User native']);
@@ -74,7 +74,7 @@ describe('whom UserBindings bind', () => {
       expect((await bindings.until('deleted', 'Synced')).spec.subjects).to.deep.equal([{ kind: 'User', name: 'native' }]);
     });
 
-    it('nobody else under the name of a record that was deleted with kubectl, until bound anew', async () => {
+    it('no other user under the name of a record that was deleted with kubectl, until bound again', async () => {
       await server.kubernetes.apply(aUser('swap@example.com'));
       await server.kubernetes.apply(aBinding('swapped', { subjects: [user('swap@example.com')] }));
       await bindings.untilBound('swapped', ['User swap@example.com']);
@@ -93,7 +93,7 @@ describe('whom UserBindings bind', () => {
       await bindings.untilBound('swapped', ['User swap@example.com']);
     });
 
-    it('not by a record whose name anybody could have chosen', async () => {
+    it('not by a record whose name any user could have chosen', async () => {
       await server.kubernetes.apply(aUser('mallory@example.com', { name: 'boss' }));
       await server.kubernetes.apply(aBinding('chosen', { subjects: [{ kind: 'User', name: 'boss' }] }));
       await bindings.until('chosen', 'Synced');
@@ -111,7 +111,7 @@ describe('whom UserBindings bind', () => {
       await bindings.untilBound('awaited', ['User heir@example.com']);
     });
 
-    it('is asked before the password is set of somebody whom a UserBinding names', async () => {
+    it('is asked before the password is set of a user whom a UserBinding names', async () => {
       await server.kubernetes.apply(aBinding('failing', { roleRef: 'edit', subjects: [user('victim@example.com')] }));
       await server.kubernetes.apply(aUser('victim@example.com', { subjectName: 'victim@example.com' }));
       await bindings.until('failing', 'Failed');
@@ -159,7 +159,7 @@ describe('whom UserBindings bind', () => {
       );
       await bindings.untilBound('issuer', ['Group oidc:ops', 'Group native']);
       await bindings.until('issuer', 'Synced');
-      // Whoever may make Groups must not move a binding to another group by it.
+      // A caller who may make Groups must not move a binding to another group by it.
       await server.kubernetes.apply(aGroup('native', [], { refConnector: { id: 'corp', type: 'oidc' } }));
       await patch(`${bindingsPath}/issuer`, { spec: { subjects: [{ kind: 'Group', name: 'native' }] } });
       await bindings.untilBound('issuer', ['Group native']);

@@ -12,7 +12,7 @@ async function start(certificates: Record<string, unknown>): Promise<TestServer>
   return server;
 }
 
-/** Gives the service's account what it needs at a signer of somebody else, and waits until that counts. */
+/** Gives the service's account what it needs at another signer, and waits until that counts. */
 async function letApprove(kubernetes: ClusterAdmin, signerName: string): Promise<void> {
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-other-signer' };
   const rules = [{ apiGroups: ['certificates.k8s.io'], resources: ['signers'], resourceNames: [signerName], verbs: ['approve'] }];
@@ -107,7 +107,7 @@ describe('the signer of certificates', () => {
     });
   });
 
-  describe('that nobody has', () => {
+  describe('that is missing', () => {
     before(async () => {
       server = await start({ signerName: nobodysSigner });
     });

@@ -179,7 +179,7 @@ describe('atrium sandbox, the demo', () => {
     expect([await login(`${origin}/app`), await login(`${origin}/`)]).to.deep.equal([200, 400]);
   });
 
-  it('serves a page, the configuration of a console and the demo objects to anybody', async () => {
+  it('serves a page, the configuration of a console and the demo objects to every client', async () => {
     const page = await get('/', undefined, { headers: { accept: 'text/html' } });
     const modules = z
       .looseObject({ environment: z.array(z.object({ key: z.string(), value: z.string() })) })

@@ -95,7 +95,7 @@ describe('atrium serve, the process', () => {
       await kubernetes?.close();
     });
 
-    it('comes up with no more than server.publicURL: its own page, log-in and all', async () => {
+    it('comes up with no more than server.publicURL: its own page, login and all', async () => {
       const { service, url } = await start(kubeconfig);
       const ready = await eventually(
         () => fetch(`${url}/readyz`),

@@ -62,6 +62,23 @@ describe('the words of the documentation', () => {
   });
 });
 
+describe('the words of the code', () => {
+  const files = globSync('{src,packages,test,bench,scripts}/**/*.ts', { exclude: (name) => name.includes('node_modules') });
+  /** A comment on a line, or the title of a test. */
+  const told = (line: string) =>
+    /^\s*(?:\/\*\*?|\*|\/\/) .*|\/\/ .*/.exec(line)?.[0] ?? /\b(?:it|describe)\((['"`])(.*?)\1/.exec(line)?.[2] ?? '';
+
+  it('are plain in comments and in titles of tests', () => {
+    const found = files.flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => refused.test(told(line).replaceAll(/`[^`]*`|\/\S+/g, '')))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+    expect(found).to.deep.equal([]);
+  });
+});
+
 describe('the pages of decisions', () => {
   for (const file of globSync('docs/decisions/*.md'))
     it(`of ${file} tell context, decision and consequences`, () => {

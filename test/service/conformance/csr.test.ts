@@ -70,7 +70,7 @@ describe('CertificateSigningRequests', () => {
     expect(created.status).to.deep.equal({});
   });
 
-  it('becomes a certificate for clients once it is approved, which says who somebody is', async () => {
+  it('becomes a certificate for clients once it is approved, which says who the caller is', async () => {
     const { object, key } = await anObject({ expirationSeconds: 600 });
     const created = await alice.create(path, object);
     expect((await approve(created)).status).to.equal(200);

@@ -246,7 +246,7 @@ describe('role-based access control', () => {
       await becomes(200, () => carol.get(`/api/v1/namespaces/${workspace.namespace}/events`));
     });
 
-    it('is refused in a Role: nobody grants what they do not have', async () => {
+    it('is refused in a Role: no user grants what they do not have', async () => {
       const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
       const answer = await carol.post(rolesOf(workspace.namespace), { metadata: { name: 'greedy' }, rules });
 
@@ -257,7 +257,7 @@ describe('role-based access control', () => {
       expect(await status(carol.post(rolesOf(workspace.namespace), modest))).to.equal(201);
     });
 
-    it('is refused in a binding: nobody binds a role that grants more than they have', async () => {
+    it('is refused in a binding: no user binds a role that grants more than they have', async () => {
       const bindings = `${rbac}/namespaces/${workspace.namespace}/rolebindings`;
       const greedy = { metadata: { name: 'greedy' }, subjects: user('carol'), roleRef: role('ClusterRole', 'cluster-admin') };
       const answer = await carol.post(bindings, greedy);

@@ -108,7 +108,7 @@ describe('tokens of service accounts', () => {
     }
   });
 
-  it('die with their service account, also when one is made anew under its name', async () => {
+  it('die with their service account, also when one is made again under its name', async () => {
     const { metadata } = await admin.create(accounts, { metadata: { name: 'mortal' } });
     const answer = await admin.post(`${accounts}/mortal/token`, { spec: {} });
     await admin.delete(`${accounts}/mortal`);

@@ -34,7 +34,7 @@ describe('a static directory that changes', () => {
   const revision = async () => (JSON.parse(await textOf('/api/v1/modules')) as { _: string })._;
   const write = (name: string, text: string) => writeFile(join(directory.path, name), text);
 
-  it('is served anew once two looks see the same, and open pages still find their files', async () => {
+  it('is served again once two looks see the same, and open pages still find their files', async () => {
     await start({ 'index.html': 'first', 'app.1111aaaa.js': 'one', 'plain.css': 'old' });
     const [first, etag] = [await revision(), (await get('/')).headers.get('etag')];
     await rm(join(directory.path, 'app.1111aaaa.js'));

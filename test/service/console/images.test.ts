@@ -180,7 +180,7 @@ describe('HandleConfigMapImage', () => {
     (await server.request(path, { as: 'alice' })).status,
   ];
 
-  it('IMG-05 shows a public image to everybody, but a credential that is sent must verify', async () => {
+  it('IMG-05 shows a public image to every client, but a credential that is sent must verify', async () => {
     expect(await statuses('/api/v1/cm/logos/logo.png')).to.deep.equal([401, 200, 200]);
     const asBob = await server.request('/api/v1/cm/logos/logo.png', { as: 'bob' });
     expect(asBob.headers.get('cache-control')).to.equal('public, max-age=300');

@@ -112,7 +112,7 @@ describe('deploy/manifests', () => {
     expect(object).to.deep.equal({ spec: { ...source, email: 'ada', is_admin: false, is_disabled: false, state: 'active', valid: true } });
   });
 
-  it('grants nothing to everybody, and impersonation in a file of its own only', () => {
+  it('grants nothing to all users, and impersonation in a file of its own only', () => {
     for (const file of ['rbac.yaml', 'certificates.yaml', 'access-tokens.yaml', 'user-bindings.yaml', 'roles.yaml', 'impersonation.yaml']) {
       const documents = parseAllDocuments(readFileSync(join(manifests, file), 'utf8')).map((document): unknown => document.toJS());
       const text = JSON.stringify(documents);

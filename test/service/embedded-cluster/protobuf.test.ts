@@ -41,7 +41,7 @@ describe('the protobuf of a request', () => {
 
   it('is refused wherever it breaks off', () => {
     for (const { object, protobuf } of samples) {
-      // At the end of the envelope are two empty texts that nobody reads.
+      // At the end of the envelope are two empty texts that are not read.
       const bytes = Buffer.from(protobuf, 'base64').subarray(0, -4);
       for (let length = 0; length < bytes.length; length += 1) {
         const answer = refusal(bytes.subarray(0, length));

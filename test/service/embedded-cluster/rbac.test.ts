@@ -63,7 +63,7 @@ describe('RBAC', () => {
 
   const may = (who: typeof ada, attributes: AccessAttributes) => rbac.authorize(who, attributes).allowed;
 
-  /** Lets ada, and nobody else, do what `rules` say. */
+  /** Lets ada alone do what `rules` say. */
   function grant(...rules: unknown[]) {
     objects.add('clusterroles', clusterRole('tested', rules));
     objects.add('clusterrolebindings', clusterBinding('tested', 'tested', toUser('ada')));

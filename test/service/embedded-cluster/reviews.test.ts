@@ -59,7 +59,7 @@ describe('access reviews of the embedded cluster', () => {
     });
   });
 
-  it('leave out what is empty, and what nobody asked for', () => {
+  it('leave out what is empty, and what was not asked for', () => {
     const body = { spec: { resourceAttributes: { verb: 'get', group: '', name: null, color: 'red' } }, status: { allowed: true } };
 
     expect(review('selfsubjectaccessreviews', body)).to.deep.include({
@@ -75,7 +75,7 @@ describe('access reviews of the embedded cluster', () => {
     expect(about('/')).to.deep.include({ status: { allowed: false } });
   });
 
-  it('AUZ-02 do not let the caller be somebody else', () => {
+  it('AUZ-02 do not let the caller be another user', () => {
     const spec = { resourceAttributes, user: 'ada', groups: ['system:masters'] };
     const eve = { username: 'eve', uid: '2', groups: [] };
 
@@ -138,7 +138,7 @@ describe('access reviews of the embedded cluster', () => {
     expect(review('selfsubjectaccessreviews', { spec })).to.deep.include({ spec });
   });
 
-  it('about somebody else name a user or a group', () => {
+  it('about another user name a user or a group', () => {
     expect(causes('subjectaccessreviews', { spec: { resourceAttributes } })).to.deep.equal([
       'spec.user: Invalid value: "": at least one of user or group must be specified',
     ]);
@@ -199,7 +199,7 @@ describe('rules reviews of the embedded cluster', () => {
   });
 });
 
-describe('reviews of who somebody is', () => {
+describe('reviews of who the caller is', () => {
   it('tell the caller', () => {
     const answer = createSelfSubjectReview(ada, {});
 

@@ -166,7 +166,7 @@ describe('custom resources against their schema', () => {
       ).to.deep.equal([`spec.map[1].v: Invalid value: "y": spec.map[1].v in body should match '^b'`]);
     });
 
-    it('is no duplicate anew', () => {
+    it('is no duplicate again', () => {
       expect(check(schema, { ...old, needed: 1, set: ['bad', 'bad', 'b'] }, old)).to.deep.equal([
         'spec.set[0]: Invalid value: "bad": is bad',
         'spec.set[1]: Invalid value: "bad": is bad',
@@ -211,7 +211,7 @@ describe('custom resources against their schema', () => {
       }
     });
 
-    it('for a pattern that RE2 does not know, or nobody', () => {
+    it('for a pattern that RE2 or no engine knows', () => {
       for (const pattern of ['(?=a)', '(?<!a)b', '(a)\\1', '(?<n>a)\\k<n>', '(', '[b-a]']) {
         expect(refusal(schemaWith({ a: { type: 'string', pattern } })), pattern).to.contain('properties.a.pattern');
       }

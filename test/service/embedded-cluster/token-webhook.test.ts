@@ -67,7 +67,7 @@ describe('a token webhook that the embedded cluster asks', () => {
     return status === 201 ? selfReview.parse(body).status.userInfo : status;
   };
 
-  it('says whose a token is that nobody else vouches for, and is not asked again at once', async () => {
+  it('says whose a token is that no other issuer vouches for, and is not asked again at once', async () => {
     verdict = { authenticated: true, user: { username: 'jane', uid: '7', groups: ['dev'], extra: { 'example.com/id': ['x'] } } };
     const jane = { username: 'jane', uid: '7', groups: ['dev', 'system:authenticated'], extra: { 'example.com/id': ['x'] } };
 
@@ -85,7 +85,7 @@ describe('a token webhook that the embedded cluster asks', () => {
     expect(questions).to.deep.equal([]);
   });
 
-  it('lets nobody in where it fails, says no, or names nobody', async () => {
+  it('lets no caller in where it fails, says no, or names no user', async () => {
     for (const refused of [
       500,
       401,

@@ -126,7 +126,7 @@ describe('an OpenID provider that the embedded cluster trusts', () => {
     expect(new Set(issuer.requests)).to.deep.equal(new Set(discovered));
   });
 
-  it('is asked for its keys again for one that is not known, but not for every name that somebody makes up', async () => {
+  it('is asked for its keys again for one that is not known, but not for every name that a client makes up', async () => {
     await who(await issuer.token());
     for (let number = 0; number < 20; number += 1) expect(await who(await issuer.token({}, { kid: `made-up-${number}` }))).to.equal(401);
 

@@ -240,7 +240,7 @@ describe('groups', () => {
   });
 
   describe('DELETE /auth/v1/groups/{name}', () => {
-    it('heeds preconditions and dry runs, and is seen at once by who did it', async () => {
+    it('honours preconditions and dry runs, and is seen at once by its caller', async () => {
       await server.kubernetes.apply(aGroup('dev', [jane]));
       const remove = (query = '', body?: unknown) => ask(server, 'bob', 'DELETE', `${groups}/dev${query}`, body ? { body } : {});
 

@@ -26,7 +26,7 @@ describe('the status of groups', () => {
       (status) => status?.known !== undefined && status.memberCount === memberCount,
     );
 
-  it('tells how many members there are, and which of them nobody knows', async () => {
+  it('tells how many members there are, and which of them are unknown', async () => {
     await server.kubernetes.apply(aGroup('dev', [jane, 'nobody', john]));
     const { known } = (await whenCounted('dev', 3)) ?? {};
 
@@ -42,13 +42,13 @@ describe('the status of groups', () => {
     expect((await whenCounted('dev', 1))?.known).to.deep.include({ status: 'True', reason: 'AsExpected' });
   });
 
-  it('counts nobody in a group of an issuer', async () => {
+  it('counts no user in a group of an issuer', async () => {
     await server.kubernetes.apply(aGroup('github-dev', [], { refConnector: { id: 'github', type: 'oidc' } }));
 
     expect((await whenCounted('github-dev', undefined))?.known).to.deep.include({ status: 'Unknown', reason: 'KnownByIssuer' });
   });
 
-  it('is put right again when somebody else writes it', async () => {
+  it('is put right again when another client writes it', async () => {
     await server.kubernetes.apply(aGroup('dev', [jane]));
     await whenCounted('dev', 1);
     await server.kubernetes.call('PATCH', `${nativeGroups}/dev/status`, { status: { memberCount: 99, conditions: [] } }, mergePatch);
@@ -75,7 +75,7 @@ describe('the status of groups', () => {
       expect(await memberNamesOf(server.kubernetes, 'dev')).to.deep.equal([jane]);
     });
 
-    it('USR-16 leave with a user who is deleted with kubectl, so that nobody who gets the name is in the group', async () => {
+    it('USR-16 leave with a user who is deleted with kubectl, so that the next user of the name is not in the group', async () => {
       await server.kubernetes.apply(aGroup('dev', [jane, john]));
       await whenCounted('dev', 2);
       await server.kubernetes.remove(`${users}/${jane}`);
@@ -85,7 +85,7 @@ describe('the status of groups', () => {
       expect(await memberNamesOf(server.kubernetes, 'dev')).to.deep.equal([john]);
     });
 
-    it('leave also when nobody watched, if they were users when they became members', async () => {
+    it('leave also when no replica watched, if they were users when they became members', async () => {
       const importTime = '2026-01-01T00:00:00Z';
       await server.kubernetes.apply(
         aGroup('dev', [], { users: [{ name: 'was-here', importTime }, { name: 'to-come' }, { name: jane, importTime }] }),

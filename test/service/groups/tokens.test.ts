@@ -86,7 +86,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
       await setMembers([jane]);
     });
 
-    it('are not taken for groups of the issuer when the log-in is recorded', async () => {
+    it('are not taken for groups of the issuer when the login is recorded', async () => {
       await logInForTokens();
       const { body } = await service.admin.call('GET', `/apis/auth.platform.io/v1/users/${jane}`);
 

@@ -75,7 +75,7 @@ describe('LIM-08 bodies that do not come', () => {
     return [write.status, read.status];
   };
 
-  it('keep nobody out, who shares their address or not, and are bounded', async () => {
+  it('keep no client out that shares their address or not, and are bounded', async () => {
     for (let index = 0; index < 300; index += 1) announce('203.0.113.1');
     await eventually(
       () => answered.length,
@@ -88,7 +88,7 @@ describe('LIM-08 bodies that do not come', () => {
     for (const text of answered.slice(0, 100)) expect(text).to.match(/^HTTP\/1\.1 429 .*Connection: close/s);
   });
 
-  it('keep nobody out from 200 networks either', async () => {
+  it('keep no client out from 200 networks either', async () => {
     for (let index = 0; index < 400; index += 1) announce(`198.51.100.${index % 200}`, 'Transfer-Encoding: chunked');
     await eventually(
       () => answered.length,

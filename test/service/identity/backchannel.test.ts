@@ -14,7 +14,7 @@ import { claimsOf, RelyingParty } from './relying-party.ts';
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 const event = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** Where relying parties are told of log-outs. */
+/** Where relying parties are told of logouts. */
 class Ear {
   readonly heard: { method: string; type: string; path: string; token: string }[] = [];
   answer: (response: ServerResponse) => void = (response) => response.end();
@@ -105,7 +105,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
     expect((await shop().refresh(staying)).status, 'another session of the same person').to.equal(200);
   });
 
-  it('tells nobody when the person stays', async () => {
+  it('tells no relying party when the user stays', async () => {
     const browser = issuers.browser();
     await shop().tokens(browser, jane);
     await logOut(browser, {});
@@ -155,7 +155,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
     expect(await answer.json()).to.not.have.property('backchannel_logout_supported');
   });
 
-  it('takes no address that anybody on the way could read', () => {
+  it('takes no address that a machine on the way could read', () => {
     const client = (backchannelLogoutURL: string) => () =>
       parseConfig({ yaml: JSON.stringify({ identity: { clients: [{ id: 'shop', backchannelLogoutURL }] } }) });
 
@@ -173,7 +173,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
   });
 });
 
-describe('a log-out at the embedded OpenID provider', () => {
+describe('a logout at the embedded OpenID provider', () => {
   const login = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password, replicas: 2 }));
 
   it('ends the session of the console, on every replica, and what was handed out there', async () => {

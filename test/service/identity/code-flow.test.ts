@@ -82,7 +82,7 @@ describe('the embedded OpenID provider', () => {
     expect(renewed.claims()).to.include({ sub: claims?.sub, email: jane.email });
   });
 
-  it('asks nobody again who is logged in', async () => {
+  it('does not ask a logged-in user again', async () => {
     const browser = issuers.browser();
     const first = await party().begin(browser, jane);
     const second = await browser.get(party().authorizationURL());
@@ -92,7 +92,7 @@ describe('the embedded OpenID provider', () => {
     expect(second.url.searchParams.get('iss')).to.equal(issuers.issuer);
   });
 
-  it('demands PKCE, and gives a code to nobody but its own redirect URL', async () => {
+  it('demands PKCE, and gives a code only to its own redirect URL', async () => {
     const withoutChallenge = await issuers.browser().get(party().authorizationURL({ code_challenge: '', code_challenge_method: '' }));
     const plain = await issuers.browser().get(party().authorizationURL({ code_challenge_method: 'plain' }));
     const elsewhere = await issuers.browser().get(party().authorizationURL({ redirect_uri: 'https://evil.example/' }));
@@ -227,7 +227,7 @@ describe('the embedded OpenID provider', () => {
       });
     }
 
-    it('refuses the tokens of a user whose name somebody else has got', async () => {
+    it('refuses the tokens of a user whose name another user has got', async () => {
       const person = { email: 'reborn@example.com', password: 'a password' };
       await issuers.addPerson(person.email, person.password);
       const relying = party();

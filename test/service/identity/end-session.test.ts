@@ -5,7 +5,7 @@ import { RelyingParty } from './relying-party.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 
-describe('the log-out page', () => {
+describe('the logout page', () => {
   const issuers = forSuite(() => Issuers.start());
   const party = (scope?: string) => new RelyingParty({ issuer: issuers.issuer, ...(scope && { scope }) });
   const endSessionURL = (parameters: Record<string, string> = {}) => `${issuers.issuer}/session/end?${new URLSearchParams(parameters)}`;
@@ -70,7 +70,7 @@ describe('the log-out page', () => {
     expect((await browser.get(party().authorizationURL())).url.searchParams.get('code')).to.be.a('string');
   });
 
-  it('goes back without a script for whom nobody is logged in', async () => {
+  it('goes back without a script where no user is logged in', async () => {
     const browser = issuers.browser();
     const page = await browser.get(endSessionURL(returning()));
     expect(page.body).to.not.contain('<script');
@@ -79,7 +79,7 @@ describe('the log-out page', () => {
     expect(end.url.href).to.equal(`${issuers.origin}/?state=my-state`);
   });
 
-  it('REN-10 sends nobody to an address that is not registered', async () => {
+  it('REN-10 sends no browser to an address that is not registered', async () => {
     const browser = issuers.browser();
     await party().tokens(browser, jane);
     const registered = await browser.get(endSessionURL({ client_id: 'atrium', post_logout_redirect_uri: 'https://evil.example/' }));

@@ -20,7 +20,7 @@ describe('the keys of the embedded OpenID provider', () => {
     await issuers.addPerson(jane.email, jane.password);
   });
 
-  it('are rotated without a restart, and nobody is logged out', async () => {
+  it('are rotated without a restart, and no user is logged out', async () => {
     const relying = new RelyingParty({ issuer: issuers.issuer });
     const browser = issuers.browser();
     const tokens = await relying.tokens(browser, jane);

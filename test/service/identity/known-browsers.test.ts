@@ -37,7 +37,7 @@ describe('LIM-13 passwords from an address that all share', () => {
     await dispatcher?.close();
   });
 
-  /** Where the log-in page is sent to from, on all replicas in turn, with no cookie but that one. */
+  /** Where the login page is sent to from, on all replicas in turn, with no cookie but that one. */
   const attempt = async (email: string, given: string, { known, at = service.urls }: { known?: string; at?: readonly string[] } = {}) => {
     const headers = { 'user-agent': 'a browser' };
     const browser = new Browser(service.url, at, { dispatcher, headers });

@@ -6,7 +6,7 @@ import { RelyingParty } from './relying-party.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 
-describe('the log-in page', () => {
+describe('the login page', () => {
   const issuers = forSuite(() =>
     Issuers.start({
       config: {
@@ -48,7 +48,7 @@ describe('the log-in page', () => {
     expect(body).to.contain('<img src="/api/v1/cm/logos/logo.svg" alt="">');
   });
 
-  it('may load nothing, be framed by nobody and be kept nowhere', async () => {
+  it('may load nothing, be framed by no page and be kept nowhere', async () => {
     const { headers } = (await open()).response;
     const policy = new Map(
       headers
@@ -216,7 +216,7 @@ describe('the log-in page', () => {
     expect(end.url.searchParams.get('code')).to.be.a('string');
   });
 
-  it('ends the log-in of somebody else in this browser only when told to', async () => {
+  it('ends the login of another user in this browser only when told to', async () => {
     const other = { email: 'other@example.com', password: 'other password' };
     await issuers.addPerson(other.email, other.password);
     const browser = issuers.browser();

@@ -9,7 +9,7 @@ const jane = { email: 'jane@example.com', password: 'correct horse' };
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** A call to the API server would be 503 while that is out of reach. */
-describe('codes and tokens at the embedded issuer that nobody was given', () => {
+describe('codes and tokens at the embedded issuer that were not given out', () => {
   const issuers = forSuite(() => Issuers.start());
   let relying: RelyingParty;
 

@@ -12,7 +12,7 @@ const chosen = 'chosen by myself';
 const twice = (password: string) => ({ new_password: password, new_password_again: password });
 const record = z.object({ status: z.record(z.string(), z.unknown()) });
 
-describe('the log-in page, when the password is due', () => {
+describe('the login page, when the password is due', () => {
   const issuers = forSuite(() => Issuers.start({ replicas: 2 }));
   const party = (clientID?: string) =>
     new RelyingParty({ issuer: issuers.issuer, ...(clientID && { clientID, redirectURI: 'http://127.0.0.1:8000/callback' }) });
@@ -30,7 +30,7 @@ describe('the log-in page, when the password is due', () => {
   const proofIn = ({ body }: PageVisit) => /name="proof" value="([^"]+)"/.exec(body)?.[1] ?? '';
   const wasLetIn = ({ url }: PageVisit) => url.searchParams.has('code');
 
-  it('asks for a new one in the middle of the log-in, and goes on with it, whatever the person logs in to', async () => {
+  it('asks for a new one in the middle of the login, and goes on with it, whatever the person logs in to', async () => {
     for (const [client, email] of [
       [undefined, 'console@example.com'],
       ['kubectl', 'kubectl@example.com'],
@@ -165,7 +165,7 @@ describe('the log-in page, when the password is due', () => {
     expect(wasLetIn(await party().begin(issuers.browser(), { ...person, password: `${chosen} ${winner}` }))).to.equal(true);
   });
 
-  it('lets nobody change it who was disabled meanwhile, nor a form that another site sends', async () => {
+  it('lets no user change it who was disabled meanwhile, nor a form that another site sends', async () => {
     const person = await due('off@example.com');
     const browser = issuers.browser();
     const page = await party().begin(browser, person);

@@ -89,7 +89,7 @@ export class RelyingParty {
     return this.post('/token', { grant_type: 'refresh_token', refresh_token: refreshToken, ...differing });
   }
 
-  /** The whole log-in. */
+  /** The whole login. */
   async tokens(browser: Browser, person: Person): Promise<Tokens> {
     return tokensOf(await this.redeem(await this.code(browser, person)));
   }

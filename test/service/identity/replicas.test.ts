@@ -16,7 +16,7 @@ describe('two replicas of the embedded OpenID provider', () => {
   /** The same request at both at once. */
   const both = <T>(send: (origin: string) => Promise<T>) => Promise.all(issuers.replicas.map(({ origin }) => send(origin)));
 
-  it('FLT-11 are one: each request of a log-in may go to the other', async () => {
+  it('FLT-11 are one: each request of a login may go to the other', async () => {
     const [a = '', b = ''] = issuers.replicas.map(({ origin }) => origin);
     const relying = party();
     const code = await relying.code(issuers.browser(), jane);

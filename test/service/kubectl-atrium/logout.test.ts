@@ -20,7 +20,7 @@ describe('kubectl-atrium logout', () => {
   });
   afterEach(() => machine.remove());
 
-  it('ends the refresh token at the issuer and forgets the log-in', async () => {
+  it('ends the refresh token at the issuer and forgets the login', async () => {
     const { refreshToken } = (await machine.entry()).tokens;
 
     expect(await machine.run(['logout', ...options])).to.deep.equal({ code: 0, stdout: '', stderr: 'Logged out.\n' });
@@ -32,7 +32,7 @@ describe('kubectl-atrium logout', () => {
     expect((await machine.run(['logout', ...options])).stderr).to.equal('There was no login.\n');
   });
 
-  it('forgets every log-in on this machine, if that is asked for', async () => {
+  it('forgets every login on this machine, if that is asked for', async () => {
     await machine.logIn([...options, '--scopes=openid offline_access']);
     expect(await machine.kept()).to.have.length(2);
     provider.forgetRequests();

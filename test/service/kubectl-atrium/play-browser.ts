@@ -1,6 +1,6 @@
 /**
- * The browser of the tests: opens the address that a log-in begins with, logs in at the issuer, and goes back to where that sends it.
- * As a program (`BROWSER="node play-browser.ts %s"`) it is whom PLAY_EMAIL and PLAY_PASSWORD name; issuers that ask nobody need no names.
+ * The browser of the tests: opens the address that a login begins with, logs in at the issuer, and goes back to where that sends it.
+ * As a program (`BROWSER="node play-browser.ts %s"`) it is whom PLAY_EMAIL and PLAY_PASSWORD name; issuers that ask no user need no names.
  */
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';

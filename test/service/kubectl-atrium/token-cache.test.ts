@@ -104,7 +104,7 @@ describe('the kept tokens', () => {
   });
 });
 
-describe('the lock of a log-in', () => {
+describe('the lock of a login', () => {
   let machine: Machine;
   let path: string;
   beforeEach(async () => {

@@ -33,7 +33,7 @@ describe('kubectl-atrium token', () => {
     provider.tokenSeconds = 900;
     provider.forgetRequests();
   };
-  /** As kubectl calls it where nobody can be asked. */
+  /** As kubectl calls it where no user can be asked. */
   const alone = { interactive: false };
 
   it('logs in by the browser and prints the ID token, and nothing else', async () => {
@@ -58,7 +58,7 @@ describe('kubectl-atrium token', () => {
     expect(provider.requests).to.deep.equal([]);
   });
 
-  it('keeps the log-ins of other clients, scopes and people apart', async () => {
+  it('keeps the logins of other clients, scopes and people apart', async () => {
     await logIn();
     for (const other of [['--client-id=other'], ['--scopes=openid'], ['--login-hint=bob']])
       expect(await machine.token([...options, ...other], alone)).to.include({ code: 1, stdout: '', stderr: notLoggedIn });
@@ -107,7 +107,7 @@ describe('kubectl-atrium token', () => {
     expect(provider.hits('authorize')).to.equal(1);
   });
 
-  it('logs in anew when the issuer has ended the login, or says so if nobody can be asked', async () => {
+  it('logs in again when the issuer has ended the login, or says so if no user can be asked', async () => {
     await logIn(5);
     provider.misbehave({ answer: { token: json(400, { error: 'invalid_grant' }) } });
     expect(await machine.token(options, alone)).to.include({ code: 1, stdout: '', stderr: notLoggedIn });
@@ -129,7 +129,7 @@ describe('kubectl-atrium token', () => {
       expect(await machine.token(options, alone)).to.include({ code: 1, stdout: '', stderr: notLoggedIn });
     });
 
-  it('keeps the log-in when the renewal fails for a moment', async () => {
+  it('keeps the login when the renewal fails for a moment', async () => {
     await logIn(5);
     for (const [answer, reason] of [
       [json(503, {}), /^the login could not be renewed: it answered 503\n$/],
@@ -182,7 +182,7 @@ describe('kubectl-atrium token', () => {
       );
   });
 
-  it('keeps tokens where nobody else can read them', async () => {
+  it('keeps tokens where no other user can read them', async () => {
     await logIn();
     const [path = ''] = await machine.kept();
 
@@ -191,7 +191,7 @@ describe('kubectl-atrium token', () => {
     expect(path).to.match(/\/[0-9a-f]{64}\.json$/);
   });
 
-  it('makes a new log-in of a file that it cannot read', async () => {
+  it('makes a new login of a file that it cannot read', async () => {
     await logIn();
     const [path = ''] = await machine.kept();
     const whole = await readFile(path, 'utf8');

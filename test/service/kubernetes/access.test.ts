@@ -116,7 +116,7 @@ describe('what a caller may do', () => {
     expect(server.requests).to.have.length(2 + others.length);
   });
 
-  it('AUZ-01 is never answered with what somebody else may do', async () => {
+  it('AUZ-01 is never answered with what another caller may do', async () => {
     create(50);
     server.answer(({ headers }, response) => {
       const answer = headers.authorization === 'Bearer token-of-admin' ? allow : deny;
@@ -137,7 +137,7 @@ describe('what a caller may do', () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it('is asked once for equal questions at the same time, and a caller who goes away fails nobody else', async () => {
+  it('is asked once for equal questions at the same time, and a caller who goes away fails no other caller', async () => {
     let upstreamClosed = false;
     let answerAll: (() => void) | undefined;
     server.answer((request, response) => {
@@ -157,7 +157,7 @@ describe('what a caller may do', () => {
     expect(upstreamClosed).to.equal(false);
   });
 
-  it('is not asked any longer when nobody waits for it', async () => {
+  it('is not asked any longer when no caller waits for it', async () => {
     const goingAway = new AbortController();
     const closed = new Promise((resolve) => {
       server.answer((_request, response) => {

@@ -117,7 +117,7 @@ describe('whose token it is', () => {
     ['a reset', (_request, response) => response.destroy()],
   ];
   for (const [what, answer] of unusable) {
-    it(`AUZ-11 is 503 after ${what}, and asked anew the next time`, async () => {
+    it(`AUZ-11 is 503 after ${what}, and asked again the next time`, async () => {
       server.answer(answer);
       expect(await failureOf(identify('jane'))).to.have.nested.property('status.code', 503);
       server.answer(accept);

@@ -30,7 +30,7 @@ describe('the path of a resource', () => {
     );
   });
 
-  it('is told from paths that mean something else to somebody', () => {
+  it('is told from paths that mean something else to a server', () => {
     expect(isResourcePath('/api/v1/namespaces/shop/configmaps/a%3Fb')).to.equal(true);
     for (const path of [
       '/apis',

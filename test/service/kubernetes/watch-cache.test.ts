@@ -221,7 +221,7 @@ describe('a watch cache', () => {
     });
   });
 
-  it('does not keep anybody waiting for the first list who has gone away', async () => {
+  it('does not keep a caller waiting for the first list who has gone away', async () => {
     t.create();
     t.server.answer(nothing);
     t.cache.start();

@@ -152,7 +152,7 @@ describe('a watch', () => {
     expect(pauses).to.deep.equal([5, 10, 20]);
   });
 
-  it('tells nothing anew of what a list after a gap shows unchanged', async () => {
+  it('tells nothing again of what a list after a gap shows unchanged', async () => {
     await t.begin();
     const watcher = t.resource.detach();
     t.resource.compact();

@@ -29,7 +29,7 @@ async function userRecord({ kubernetes }: LoginCluster, email: string): Promise<
   return status === 200 ? (body as UserObject) : undefined;
 }
 
-/** A record as somebody has made it, seen by the service. */
+/** A record as an administrator has made it, seen by the service. */
 async function makeUser({ kubernetes }: LoginCluster, email: string, differing: { spec?: object; status?: object } = {}) {
   const metadata = { name: recordName(email) ?? '' };
   const spec = {
@@ -102,7 +102,7 @@ describe('the callback', () => {
     expect(userInfoOf(await browser.info('v2', token?.access_token)).groups).to.deep.equal(names);
   });
 
-  it('makes the record of the user, and records the log-in', async () => {
+  it('makes the record of the user, and records the login', async () => {
     const { cluster, provider, service } = party();
     provider.person = person('new@example.com', { federated_claims: { connector_id: 'github', user_id: '77' } });
     expectOK((await logIn(service)).callback);
@@ -127,7 +127,7 @@ describe('the callback', () => {
     'is gone from its source': { spec: { valid: false }, status: undefined, reason: 'AccountInvalid' },
     'is locked': { spec: {}, status: { lockedUntil: '2199-01-01T00:00:00Z' }, reason: 'AccountLocked' },
   })) {
-    it(`lets nobody in who ${what}`, async () => {
+    it(`lets no user in who ${what}`, async () => {
       const { cluster, provider, service } = party();
       const email = `${reason.toLowerCase()}@example.com`;
       await makeUser(cluster, email, { spec, ...(status && { status }) });
@@ -153,7 +153,7 @@ describe('the callback', () => {
     'an email that no record can have': { email: 'a@b@example.com' },
     'a user name of Kubernetes itself': { email: 'system:admin' },
   })) {
-    it(`lets nobody in with ${what}`, async () => {
+    it(`lets no user in with ${what}`, async () => {
       const { provider, service } = party();
       provider.person = { ...person('odd@example.com'), ...differing };
       expectStatus((await logIn(service)).callback, 401, 'id_token');
@@ -225,14 +225,14 @@ describe('the callback', () => {
 describe('the callback, where users are registered ahead', () => {
   const party = relyingParty({ config: { users: { autoProvision: false } } });
 
-  it('lets nobody in who is not', async () => {
+  it('lets no user in who is not', async () => {
     const { cluster, provider, service } = party();
     provider.person = person('stranger@example.com');
     expectStatus((await logIn(service)).callback, 401, 'id_token');
     expect(await userRecord(cluster, 'stranger@example.com')).to.equal(undefined);
   });
 
-  it('lets in whoever is', async () => {
+  it('lets in a user who is', async () => {
     const { cluster, provider, service } = party();
     await makeUser(cluster, 'expected@example.com');
     provider.person = person('expected@example.com');

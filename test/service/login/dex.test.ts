@@ -19,7 +19,7 @@ describe('login at an issuer that does as Dex does', () => {
       for (const storage of ['cookie', 'local'] as const) await expectLogIn(party().service, { flow: 'code', version, storage });
   });
 
-  it('names no log-out address', async () => {
+  it('names no logout address', async () => {
     const { info } = await logIn(party().service);
     expect(info).to.not.have.property('logout_url');
   });
@@ -40,7 +40,7 @@ describe('login at an issuer that does as Dex does', () => {
     expectOK(await refresh(second.browser, second.refreshToken));
   });
 
-  it('ends the refresh token at the log-out by using it up', async () => {
+  it('ends the refresh token at the logout by using it up', async () => {
     const { provider, service } = party();
     const { browser, handle } = await session(service);
     provider.forgetRequests();

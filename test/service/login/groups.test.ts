@@ -38,7 +38,7 @@ describe('groups that an issuer tells', () => {
       .service.logLines.map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ msg }) => String(msg).includes(text));
 
-  it('TOK-10 lock nobody out by a name that no header carries: it is dropped, with a line in the log', async () => {
+  it('TOK-10 lock no user out by a name that no header carries: it is dropped, with a line in the log', async () => {
     const { provider, service } = party();
     provider.person = person('edge', { groups: [...unusable, 'last'] });
     const { browser, callback } = await logIn(service);
@@ -65,7 +65,7 @@ describe('groups that an issuer tells', () => {
     expect(logged('keeps 512')[0]).to.deep.include({ user: recordName('many@example.com'), groups: 700 });
   });
 
-  it('AUZ-06 make nobody a member of a group that the cluster keeps for itself', async () => {
+  it('AUZ-06 make no user a member of a group that the cluster keeps for itself', async () => {
     const { cluster, provider, service } = party();
     const email = 'climber@example.com';
     await cluster.kubernetes.apply(

@@ -79,7 +79,7 @@ describe('login', () => {
     expectStatus(await victim.callback('v2', answer), 400, 'state');
   });
 
-  it('LOG-02 gives a thousand log-ins at once a state, nonce and challenge each', async () => {
+  it('LOG-02 gives a thousand logins at once a state, nonce and challenge each', async () => {
     const { service } = party();
     const replies = await Promise.all(Array.from({ length: 1000 }, () => new Browser(service.url).login('v2')));
     const asked = replies.map((reply) => new URL(loginInfoOf(reply).auth_url).searchParams);
@@ -111,7 +111,7 @@ describe('login', () => {
     expect(flowCookiesOf(browser)).to.deep.equal([]);
   });
 
-  it('LOG-10 survives sixty log-ins that nobody finished', async () => {
+  it('LOG-10 survives sixty logins that were not finished', async () => {
     const { service } = party();
     const browser = new Browser(service.url);
     for (let turn = 0; turn < 60; turn += 1) {

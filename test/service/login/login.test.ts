@@ -80,13 +80,13 @@ describe('login, what may be asked for', () => {
   });
 });
 
-describe('login, where the issuer knows no log-out', () => {
+describe('login, where the issuer knows no logout', () => {
   const party = relyingParty({
     config: { login: { logoutURL: 'https://issuer.example/bye' } },
     prepare: (provider) => provider.misbehave({ metadata: { end_session_endpoint: undefined } }),
   });
 
-  it('tells the log-out address of the settings', async () => {
+  it('tells the logout address of the settings', async () => {
     const reply = await new Browser(party().service.url).login('v2');
     expect(loginInfoOf(reply).logout_url).to.equal('https://issuer.example/bye');
   });
@@ -111,7 +111,7 @@ describe('login below a path, behind https', () => {
   });
 });
 
-describe('log-in that is not configured', () => {
+describe('login that is not configured', () => {
   const server = forSuite(() => startServer());
 
   for (const path of [

@@ -134,7 +134,7 @@ describe('what the service tells about itself', () => {
       .and.to.contain('[+]shutdown ok');
   });
 
-  it('AUZ-10 lets nobody pass for a probe', async () => {
+  it('AUZ-10 lets no client pass for a probe', async () => {
     for (const headers of [
       { 'User-Agent': 'kube-probe/1.30' },
       { 'User-Agent': 'GoogleHC/1.0' },

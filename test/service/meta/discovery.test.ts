@@ -109,7 +109,7 @@ describe('discovery', () => {
       expect((await get('/apis', { Accept: accept })).headers.get('content-type'), accept).to.equal('application/json; charset=utf-8');
   });
 
-  it('asks nobody who he is, and takes no notice of a token that is no good', async () => {
+  it('asks for no credential, and takes no notice of a token that is no good', async () => {
     for (const path of paths) expect((await server.request(path, { token: 'nonsense' })).status, path).to.equal(200);
   });
 

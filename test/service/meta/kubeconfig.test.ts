@@ -94,7 +94,7 @@ describe('GET /auth/v1/kubeconfig', () => {
     expect(message).to.contain('POST /auth/v1/authorize');
   });
 
-  it('is for everybody who has a credential, and nobody else', async () => {
+  it('is for every caller with a credential, and no other', async () => {
     expect((await server.request(path, { as: 'nobody' })).status).to.equal(200);
     expect((await server.request(path)).status).to.equal(401);
     expect((await server.request(path, { token: 'none.of.ours' })).status).to.equal(401);
@@ -102,7 +102,7 @@ describe('GET /auth/v1/kubeconfig', () => {
   });
 });
 
-describe('GET /auth/v1/kubeconfig, where log-in is not configured', () => {
+describe('GET /auth/v1/kubeconfig, where login is not configured', () => {
   const server = forSuite(() => startServer());
 
   it('has no plugin to offer, but takes tokens', async () => {
@@ -122,7 +122,7 @@ describe('GET /auth/v1/kubeconfig, turned off', () => {
 });
 
 for (const credentials of ['passthrough', 'impersonate'] as const)
-  describe(`GET /auth/v1/kubeconfig with a log-in, ${credentials}`, () => {
+  describe(`GET /auth/v1/kubeconfig with a login, ${credentials}`, () => {
     const service = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password, credentials }));
     let browser: Browser;
     let bearer: string;

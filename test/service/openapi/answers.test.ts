@@ -148,7 +148,7 @@ describe('the answers of the service, by its OpenAPI document', () => {
     }
   });
 
-  it('answers a log-in, its renewal and its end as they are described', async () => {
+  it('answers a login, its renewal and its end as they are described', async () => {
     for (const [id, storage] of [
       ['HandleCallbackV2', 'cookie'],
       ['HandleCallback', 'local'],

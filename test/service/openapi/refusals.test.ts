@@ -16,7 +16,7 @@ const refusal = z.object({
   details: z.looseObject({ causes: z.array(z.looseObject({ reason: z.string(), message: z.string(), field: z.string().optional() })) }),
 });
 
-/** What zod says where nobody gives it other words, and what no caller knows what to do about. */
+/** What zod says without a message of ours, which tells a caller nothing. */
 const validatorWords =
   /invalid (input|option|string|key|element|iso|url|datetime)|unrecognized|too (small|big): expected|received (undefined|nan|null|string|number|object|array)|\bundefined\b|\bnan\b|: is not valid|does not have the required form/i;
 

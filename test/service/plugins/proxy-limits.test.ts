@@ -29,7 +29,7 @@ describe('the proxy of plugins, put to the test', () => {
   });
 
   const send = (path: string, options = {}) => suite.server.request(`/api/proxy/plugin/shop/${path}`, { token, ...options });
-  /** What somebody without a library sends. */
+  /** What a client without a library sends. */
   const raw = (head: string, ...parts: (string | Buffer)[]) =>
     sendRaw(suite.server.port, `${head}\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n`, ...parts);
 
@@ -126,7 +126,7 @@ describe('the proxy of plugins, put to the test', () => {
     };
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc');
-    // What nobody has collected yet is not held: the Service makes all of it anew in this very process.
+    // What was not collected yet is not held: the Service makes all of it again in this very process.
     const held = () => {
       collectGarbage();
       return process.memoryUsage().arrayBuffers / mebibyte;
@@ -137,7 +137,7 @@ describe('the proxy of plugins, put to the test', () => {
       socket.write(`GET /api/proxy/plugin/shop/plain/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
       return socket;
     });
-    // The kernel takes some of it; what is sent by then, and read by nobody, must not be in our memory.
+    // The kernel takes some of it; what is sent by then, and not read, must not be in our memory.
     const peaks: number[] = [];
     for (let look = 0; look < 10; look += 1) {
       await sleep(50);

@@ -32,7 +32,7 @@ describe('the proxy of plugins', () => {
   });
 
   const send = (path: string, options = {}) => suite.server.request(`/api/proxy/plugin/shop/${path}`, { token, ...options });
-  /** What somebody without a library sends. */
+  /** What a client without a library sends. */
   const raw = (head: string, ...parts: (string | Buffer)[]) =>
     sendRaw(suite.server.port, `${head}\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n`, ...parts);
   const firstReceived = () => suite.service.received[0] ?? expect.fail('nothing arrived');
@@ -103,7 +103,7 @@ describe('the proxy of plugins', () => {
     expect(firstReceived().headers.connection).to.equal('keep-alive');
   });
 
-  it('gives the token of the caller to who is to have it, and to nobody else', async () => {
+  it('gives the token of the caller to who is to have it, and to no other', async () => {
     await send('plain/x');
     await send('as-user/x');
 
@@ -219,7 +219,7 @@ describe('the proxy of plugins', () => {
     }
   });
 
-  it('passes statuses without a body on, and answers to what somebody knows already', async () => {
+  it('passes statuses without a body on, and answers to what the client knows already', async () => {
     for (const status of [204, 304]) {
       suite.service.handle = (_request, response) => response.writeHead(status, { ETag: '"1"' }).end();
       const response = await send('plain/x');

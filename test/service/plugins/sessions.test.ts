@@ -89,7 +89,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
         expect((await post(headers)).status).to.equal(200);
     });
 
-    it('COO-03 a link on a page of somebody else reads nothing through the session either', async () => {
+    it('COO-03 a link on a page of another site reads nothing through the session either', async () => {
       const get = (headers: Record<string, string>) => jane.browser.request('/api/proxy/plugin/shop/as-user/x', { headers });
       for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }]) {
         const { status, body } = await get(headers as Record<string, string>);
@@ -106,14 +106,14 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
         expect((await get(headers as Record<string, string>)).status).to.equal(200);
     });
 
-    it('a bearer token that somebody keeps himself goes along as it is', async () => {
+    it('a bearer token that the caller keeps goes along as it is', async () => {
       const { bearer } = await tokens(service);
       const response = await fetch(`${service.url}/api/proxy/plugin/shop/as-user/x`, { headers: { Authorization: `Bearer ${bearer}` } });
       expect(response.status).to.equal(200);
       expect(shop.received[0]?.headers.authorization).to.equal(`Bearer ${bearer}`);
     });
 
-    it('an access token is good for what needs no token, and given to nobody', async () => {
+    it('an access token is good for what needs no token, and is not passed on', async () => {
       const made = await eventually(
         () =>
           jane.browser.request('/auth/v1/accesstoken', {

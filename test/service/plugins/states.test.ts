@@ -138,7 +138,7 @@ describe('the state of ConsolePlugins', () => {
     expect((await read('still')).metadata.resourceVersion).to.equal(settled.metadata.resourceVersion);
   });
 
-  it('is kept by one replica, and by nobody with features.pluginAssets off', async () => {
+  it('is kept by one replica, and by none with features.pluginAssets off', async () => {
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-plugin-states`;
     expect((await suite.server.kubernetes.call('GET', leases)).status).to.equal(200);
     const server = await startServer({ config: { features: { pluginAssets: false } } });

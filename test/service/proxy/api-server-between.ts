@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { OwnApiServer } from '../../support/api-server.ts';
 
-/** Stands before the cluster, and answers what a test takes over: as an API server would that is broken, or that somebody has taken over. */
+/** Stands before the cluster, and answers what a test takes over: as an API server would that is broken, or that an attacker has taken over. */
 export class ApiServerBetween {
   /** Of those that the test has taken over. */
   readonly received: IncomingMessage[] = [];

@@ -343,7 +343,7 @@ describe('connections in another protocol, through the service', () => {
     between.handle = (_request, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).write('{}\n');
     const ends = new AbortController();
     const watch = (as: 'alice' | 'bob') => server.request(`${base}/apis/between/v1/things?watch=1`, { as, signal: ends.signal });
-    // One that nobody holds is cancelled by the garbage collector.
+    // One that nothing holds is cancelled by the garbage collector.
     const answers: Response[] = [];
     await eventually(
       async () => {

@@ -121,7 +121,7 @@ describe('the login string that names a record', () => {
   it('is the email, else the user name', () => {
     expect(loginOf(claims(), rules({ username: 'sub' }))).to.equal('jane@example.com');
     expect(loginOf(claims({ email: undefined }), rules({ username: 'sub' }))).to.equal('jane-1');
-    // Such a token names nobody (`identityOf`), and its sub is nobody else's.
+    // Such a token names no user (`identityOf`), and its sub is no other user's.
     expect(loginOf(claims({ email: undefined }), rules())).to.equal('jane-1');
   });
 

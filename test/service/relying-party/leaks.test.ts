@@ -15,7 +15,7 @@ const userInfo = z.object({
   }),
 });
 
-/** Everything that somebody who may read the cluster could find, but for Secrets, which hold the keys and the hashes. */
+/** Everything that an attacker who may read the cluster could find, but for Secrets, which hold the keys and the hashes. */
 const readable = [
   '/apis/auth.platform.io/v1/users',
   '/apis/auth.platform.io/v1/revokedtokens',
@@ -25,7 +25,7 @@ const readable = [
   '/api/v1/configmaps',
 ];
 
-describe('secrets of a log-in', () => {
+describe('secrets of a login', () => {
   const service = forSuite(() => startEmbeddedLogin({ emails: [jane], password }));
 
   it('LEAK-01 stand in no log at level debug, no audit line, no metric, no Event and no object', async () => {

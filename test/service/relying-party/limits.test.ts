@@ -5,7 +5,7 @@ import { TestProvider } from '../login/provider/provider.ts';
 import { LoginCluster } from '../login/support.ts';
 import { logout, refresh, session } from '../sessions/support.ts';
 
-describe('the limit of log-ins per minute', () => {
+describe('the limit of logins per minute', () => {
   const cluster = forSuite(() => LoginCluster.start());
   const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
   const service = forSuite(() =>

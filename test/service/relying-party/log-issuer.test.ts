@@ -1,4 +1,4 @@
-/** What log-in does when the issuer is down, slow, or somebody else. */
+/** What login does when the issuer is down, slow, or another server. */
 
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -117,7 +117,7 @@ describe('the issuer, not as it should be', () => {
 
     for (const [what, answer] of Object.entries(nonsense)) {
       it(`LEAK-03 is 503 for ${what}`, async () => {
-        // A failure is remembered for ten seconds, so that nobody makes us hammer an issuer that is ill.
+        // A failure is remembered for ten seconds, so that no client makes us hammer an issuer that is ill.
         cluster.clock.advance(11);
         provider.misbehave({ answer: { discovery: answer } });
         provider.forgetRequests();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Browser, logIn, type Reply, userInfoOf } from '../login/provider/browser.ts';
 import { expectOK, relyingParty } from './conformance/relying-party.ts';
 
-describe('what log-in lets out', () => {
+describe('what login lets out', () => {
   const party = relyingParty();
 
   function expectPrivate(reply: Reply, what: string): void {
@@ -14,7 +14,7 @@ describe('what log-in lets out', () => {
   }
 
   for (const storage of ['cookie', 'local'] as const) {
-    it(`LEAK-02 keeps every answer of log-in out of caches, referrers and sniffing (${storage})`, async () => {
+    it(`LEAK-02 keeps every answer of login out of caches, referrers and sniffing (${storage})`, async () => {
       const { browser, login, callback } = await logIn(party().service, { storage });
       const { ext } = userInfoOf(callback);
       const query = new URLSearchParams({ refresh_token: ext.token?.refresh_token ?? '' });

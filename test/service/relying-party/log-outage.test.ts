@@ -1,4 +1,4 @@
-/** What log-in does when the issuer or the API server is out of reach. */
+/** What login does when the issuer or the API server is out of reach. */
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { expectUnavailable, identityProviderFailed, readiness } from '../login/issuer-unavailable.ts';
@@ -12,7 +12,7 @@ const versions = ['v1', 'v2'] as const;
 describe('an API server that is away', () => {
   const party = relyingParty();
 
-  it('LEAK-03 is not named to anybody but by what it is', async () => {
+  it('LEAK-03 is named to clients only by what it is', async () => {
     const { provider, service, forwarding } = party();
     for (const one of [service, await forwarding()]) {
       const { browser, callback } = await logIn(one);
@@ -34,7 +34,7 @@ describe('an API server that is away', () => {
 });
 
 describe('an issuer that is down when the service starts', () => {
-  it('FLT-01 is waited for: the rest works, and log-in as soon as it is back', async () => {
+  it('FLT-01 is waited for: the rest works, and login as soon as it is back', async () => {
     const cluster = await LoginCluster.start();
     const provider = await TestProvider.start();
     await provider.stop();
@@ -79,7 +79,7 @@ describe('an issuer that goes away, and one that changes its keys', () => {
       expect((await browser.info('v2')).status, 'a session').to.equal(200);
       expect((await new Browser(service.url).info('v2', good)).status, 'a token that we see for the first time').to.equal(200);
       expect((await new Browser(service.url).info('v2', forged)).status, 'a forged one').to.equal(401);
-      // Nobody can say now whether the issuer has that key: it may have rotated.
+      // It cannot be known now whether the issuer has that key: it may have rotated.
       expect((await new Browser(service.url).info('v2', unknown)).status, 'one of a key that is not known').to.be.oneOf([401, 503]);
       expectUnavailable(await browser.callback('v2', answer));
     } finally {
@@ -105,7 +105,7 @@ describe('an issuer that goes away, and one that changes its keys', () => {
     expect(provider.hits('jwks')).to.equal(1);
   });
 
-  it('FLT-02 is not asked again for every key that nobody knows', async () => {
+  it('FLT-02 is not asked again for every unknown key', async () => {
     const { cluster, provider } = party();
     const service = await cluster.service({ provider });
     const { callback } = await logIn(service, { storage: 'local' });

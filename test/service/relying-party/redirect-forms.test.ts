@@ -14,7 +14,7 @@ const navigation = { 'sec-fetch-mode': 'navigate', accept: 'text/html' };
 const own = new URL(publicURL).host;
 const forms = hostileForms(own);
 
-/** Every address that an answer sends anybody to. */
+/** Every address that an answer sends a client to. */
 function targetsOf({ headers, body }: Reply): string[] {
   const said = (body ?? {}) as { auth_url?: string; logout_url?: string };
   const refresh = headers.get('refresh')?.replace(/^\d+;\s*url=/i, '');

@@ -104,7 +104,7 @@ describe('the keys of the issuer', () => {
       await arm();
     });
 
-    /** What anybody can do, every thirty seconds. */
+    /** What any client can do, every thirty seconds. */
     const arm = async () => {
       const forged = provider.idToken({ signer: 'unpublished RS256', header: { kid: `made-up-${Math.random()}` } });
       expect((await infoOf(service, forged)).status).to.equal(401);

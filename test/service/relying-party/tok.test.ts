@@ -90,7 +90,7 @@ describe('tokens that are not as they should be', () => {
 
   for (const [id, changes] of Object.entries(refused)) {
     for (const [what, change] of Object.entries(changes)) {
-      // Who somebody is, the token says that a code was redeemed for: a token beside the code only has to agree.
+      // The token that a code was redeemed for says who the user is: a token beside the code only has to agree.
       it(`${id} refuses ${what}`, () => expectRefusedEverywhere(ways(), change, id === 'TOK-10' ? 'idToken' : undefined));
     }
   }
@@ -225,7 +225,7 @@ describe('tokens that are unusual', () => {
     for (const { groups } of await acceptedWith({ claims: named })) expect(groups).to.deep.equal(['dev']);
   });
 
-  it('TOK-10 makes nobody an administrator by a name of Kubernetes itself', async () => {
+  it('TOK-10 makes no user an administrator by a name of Kubernetes itself', async () => {
     const { cluster, provider, service } = ways();
     const forwarding = await cluster.service({ provider, config: { kubernetes: { credentials: 'passthrough' } } });
     const spec = { resourceAttributes: { verb: '*', group: '*', resource: '*' } };

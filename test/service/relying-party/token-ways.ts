@@ -96,7 +96,7 @@ export async function expectNoBearer({ service }: TokenWays, token: string): Pro
   }
 }
 
-/** Neither a log-in nor a bearer token. */
+/** Neither a login nor a bearer token. */
 export async function expectRefusedEverywhere(ways: TokenWays, change: TokenChange, besideCode?: 'idToken'): Promise<void> {
   await expectNoLogIn(ways, change, besideCode);
   await expectNoBearer(ways, ways.provider.idToken(change));

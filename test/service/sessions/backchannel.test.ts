@@ -71,7 +71,7 @@ describe('back-channel logout', () => {
     }
   });
 
-  it('ends all sessions of the user that is named without a session, and of nobody else', async () => {
+  it('ends all sessions of the user that is named without a session, and of no other user', async () => {
     const first = await session(service);
     provider.person = { ...provider.person, sid: 'second' };
     const second = await session(other);
@@ -171,7 +171,7 @@ describe('back-channel logout', () => {
     provider.misbehave({ keepsRefreshTokens: true });
     const { bearer, refreshToken } = await tokens(service);
     expect((await sendNew()).status).to.equal(200);
-    // What the provider gives from here on is newer than the log-out.
+    // What the provider gives from here on is newer than the logout.
     cluster.clock.advance(3);
 
     for (const replica of [service, other]) {
@@ -196,7 +196,7 @@ describe('back-channel logout', () => {
     expect(await isIn(elsewhere)).to.equal(false);
   });
 
-  it('refuses a session whose log-in was under way, on every replica', async () => {
+  it('refuses a session whose login was under way, on every replica', async () => {
     const iat = seconds() + 50;
     expect((await sendNew({ claims: { iat, exp: iat + 120 } })).status).to.equal(200);
     const late = await session(service);

@@ -31,7 +31,7 @@ describe('LIM-11 the number of sessions of a user', () => {
   const kept = async (user: string) =>
     (await objects(cluster.kubernetes, 'sessions')).filter(({ spec }) => spec.user === user).map(({ metadata }) => metadata.name);
 
-  it('ends the oldest at a login beyond it, as a logout does, and nobody else’s', async () => {
+  it("ends the oldest at a login beyond it, as a logout does, and no other user's", async () => {
     const another = await logIn();
     provider.person = { ...provider.person, sub: 'alone', email: 'alone@example.com' };
     const all: LoggedIn[] = [];

@@ -203,7 +203,7 @@ describe('tokens that the caller keeps', () => {
     }
   });
 
-  it('END-01 LIM-09 cost nothing while they are made up: no call, no object, and nothing of anybody ends', async () => {
+  it("END-01 LIM-09 cost nothing while they are made up: no call, no object, and no user's login ends", async () => {
     const mine = await tokens(service);
     const before = (await revoked()).length;
     provider.forgetRequests();
@@ -317,7 +317,7 @@ describe('tokens that the caller keeps', () => {
     ['iss', 'https://other.example/'],
     ['email', 'somebody.else@example.com'],
   ] as const) {
-    it(`REN-04 end when another ${claim} comes back, on both replicas, and nobody is asked about that person`, async () => {
+    it(`REN-04 end when another ${claim} comes back, on both replicas, and no question is asked about that person`, async () => {
       const { browser, refreshToken } = await tokens(service);
       provider.forgetRequests();
       // Without groups, which the userinfo endpoint would be asked for.
@@ -397,7 +397,7 @@ describe('tokens that the caller keeps', () => {
   });
 });
 
-/** Whoever has found such a token, and knows the issuer. */
+/** An attacker who has found such a token, and knows the issuer. */
 class TestClient {
   readonly #provider: TestProvider;
 

@@ -125,7 +125,7 @@ describe('logout', () => {
     expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
   });
 
-  it('REN-09 does not end the session of somebody else', async () => {
+  it('REN-09 does not end the session of another user', async () => {
     const [alice, bob] = [await session(service), await session(service)];
     const reply = await logout(alice.browser, bob.handle);
 

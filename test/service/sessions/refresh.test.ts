@@ -295,7 +295,7 @@ describe('refresh', () => {
       expect(exchanges(provider)).to.equal(1);
     });
 
-    it('keeps the handle, since nobody would be told of another', async () => {
+    it('keeps the handle, since no client would be told of another', async () => {
       const { browser, handle } = await session(service);
       cluster.clock.advance(1200);
       expect((await browser.info('v2')).status).to.equal(200);

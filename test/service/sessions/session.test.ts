@@ -227,7 +227,7 @@ describe('a session', () => {
       expect(await statusOf(again.browser)).to.equal(200);
     });
 
-    it('REN-05 is not that of a record made anew under the name', async () => {
+    it('REN-05 is not that of a record made again under the name', async () => {
       const { browser, path } = await log('anew');
       const patch = { spec: { userUID: crypto.randomUUID() } };
       await cluster.kubernetes.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' });

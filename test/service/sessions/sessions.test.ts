@@ -255,7 +255,7 @@ describe('the sessions of users', () => {
   });
 
   describe('DELETE /auth/v1/sessions', () => {
-    it('ends everything that one has opened, on every replica, and nobody else’s', async () => {
+    it("ends everything that a user has opened, on every replica, and no other user's", async () => {
       become();
       const theirs = await session(service);
       become();
@@ -316,7 +316,7 @@ describe('the sessions of users', () => {
     });
   });
 
-  it('are for nobody who is not logged in', async () => {
+  it('are for logged-in users only', async () => {
     for (const [method, url] of [
       ['GET', path],
       ['DELETE', path],
@@ -328,7 +328,7 @@ describe('the sessions of users', () => {
     }
   });
 
-  it('are not there when that is turned off, and log-in goes on', async () => {
+  it('are not there when that is turned off, and login goes on', async () => {
     const without = await cluster.service({ provider, config: { features: { sessions: false } } });
     const one = await session(without);
     expect((await one.browser.request(path)).status).to.equal(404);

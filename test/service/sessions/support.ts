@@ -28,7 +28,7 @@ export interface LoggedIn {
 
 export const cookieName = 'atrium_session';
 
-/** Logs somebody in with storage `cookie`, as soon as the service can. */
+/** Logs a user in with storage `cookie`, as soon as the service can. */
 export async function session(service: { url: string }, options: LogIn = {}): Promise<LoggedIn> {
   await whenReady(service);
   const { browser, callback } = await logIn(service, options);
@@ -92,7 +92,7 @@ export const revokedName = (kind: string, text: string) => `rt-${hash('sha256', 
 export const expiresCookie = ({ cookies }: Reply): boolean =>
   cookies.some((line) => line.startsWith(`${cookieName}=;`) && /Max-Age=0/.test(line));
 
-/** Changes the User record that somebody has. */
+/** Changes the record of a user. */
 export async function patchUser(kubernetes: ClusterAdmin, user: string, patch: unknown, subresource = ''): Promise<void> {
   const path = `/apis/auth.platform.io/v1/users/${user}${subresource}`;
   const { status, body } = await kubernetes.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' });

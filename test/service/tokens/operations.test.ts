@@ -191,7 +191,7 @@ describe('access tokens', () => {
         403,
         'accesstokens.auth.platform.io is forbidden: User "bob" cannot list resource "accesstokens" in API group "auth.platform.io" at the cluster scope',
       ]);
-      // Whoever has none is shown none.
+      // A user without any is shown none.
       expect((await listOf('nobody')).total).to.equal(0);
       expect((await server.request(`${tokensPath}?fieldSelector=metadata.name%3D${id}`, { as: 'bob' })).status).to.equal(200);
       expect((await listOf('bob', `?fieldSelector=metadata.name%3D${id}`)).total).to.equal(0);
@@ -235,7 +235,7 @@ describe('access tokens', () => {
       expect([response.status, await response.text()]).to.deep.equal([204, '']);
       expect(await storedToken(server, id)).to.equal(undefined);
       expect((await listOf('alice', '?limit=1000')).items.map(({ metadata }) => metadata.name)).not.to.include(id);
-      // Whether there is one is nobody's business but the owner's.
+      // Whether there is one is only the owner's business.
       expect((await remove(id, 'alice')).status).to.equal(403);
       expect((await remove(id, 'manager')).status).to.equal(404);
     });

@@ -81,7 +81,7 @@ describe('POST /auth/v1/tokenreviews', () => {
     expect((await post(token, { apiVersion: 'authentication.k8s.io/v2' })).status).to.equal(400);
   });
 
-  it('names no audience: the token is for the API server, whatever else somebody asks for', async () => {
+  it('names no audience: the token is for the API server, whatever else the review asks for', async () => {
     const { token } = await makeToken(server, 'alice');
     for (const audiences of [['https://kubernetes.default.svc'], ['vault'], []]) {
       const { status } = await reviewed(token, { audiences });
@@ -124,7 +124,7 @@ describe('POST /auth/v1/tokenreviews', () => {
     await until(undefined);
   });
 
-  it('AUZ-08 answers nobody but those who may create tokenreviews', async () => {
+  it('AUZ-08 answers only callers who may create tokenreviews', async () => {
     const { token } = await makeToken(server, 'alice');
     const refused = await post(token, { as: 'bob' });
     const { code, message } = await refusalOf(refused);

@@ -38,7 +38,7 @@ describe('an access token as credential', () => {
 
   before(async () => {
     const objects = [aPerson('alice', { groups: ['dev', 'dev ', 'al:viewers', 'local:viewers'] }), aPerson('bob'), aPerson('carol')];
-    // With a prefix by which somebody could think to get into a group that is kept here, and decisions kept for long.
+    // With a prefix by which a user could try to get into a group that is kept here, and decisions kept for long.
     const login = { claims: { groupsPrefix: 'loc' } };
     server = await startTokenServer({ objects, now, config: { login, kubernetes: { accessCache: '60s' }, users: { idleDays: 0 } } });
     await grant(server.kubernetes, 'alice', 'atrium-users-view');
@@ -126,7 +126,7 @@ describe('an access token as credential', () => {
       expect(response.headers.get('www-authenticate'), what).to.equal('Bearer realm="atrium", error="invalid_token"');
       expect((await refusalOf(response)).details?.causes ?? [], what).to.deep.equal([]);
     }
-    // Where the credential is optional, too: it is nobody's fall back.
+    // Where the credential is optional, too: it is no fallback.
     expect((await server.request('/api/v1/modules', { token: wrong['of another checksum'] })).status).to.equal(401);
     // The prefix is case sensitive; anything else is the API server's to judge, and this it does not know.
     expect(await listStatus(`CAT_${token.slice(4)}`)).to.equal(401);
@@ -188,7 +188,7 @@ describe('an access token as credential', () => {
 
     await untilCauses(token, 403);
     expect(await listStatus(other)).to.equal(200);
-    // A lock stops log-ins only: a stranger could end somebody's token by guessing passwords.
+    // A lock stops logins only: a stranger could end a user's token by guessing passwords.
     await patchUser(server, 'bob', { status: { lockedUntil: '2999-01-01T00:00:00Z' } });
     await eventually(
       async () => (await (await server.request('/auth/v1/me', { token })).json()) as { status: { lockedUntil?: string } },
@@ -283,7 +283,7 @@ describe('an access token as credential', () => {
     await deleteStored(server, id);
     await untilCauses(token, 401);
 
-    // By somebody who may write these objects past the service, and knows the hash: it names nobody's uid.
+    // By a writer who may write these objects past the service, and knows the hash: it names no user's uid.
     await server.kubernetes.apply({ apiVersion: 'auth.platform.io/v1', kind: 'AccessToken', metadata: { name: id }, spec: { ...spec } });
 
     await untilCauses(token, 401, 'TokenRevoked');

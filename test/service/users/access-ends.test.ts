@@ -19,7 +19,7 @@ const userInfo = z.object({
   }),
 });
 
-/** What somebody has opened with one password. */
+/** What a user has opened with one password. */
 interface Opened {
   browser: Browser;
   /** Cookies of a session. */
@@ -28,7 +28,7 @@ interface Opened {
   otherCookie: string;
   bearer: string;
   refreshToken: string;
-  /** The query of a callback that nobody has asked for yet, with its browser. */
+  /** The query of a callback that was not asked for yet, with its browser. */
   pending: { browser: Browser; search: string };
 }
 
@@ -135,7 +135,7 @@ describe('USR-07 what a user has opened', () => {
       }
     });
 
-  it('USR-12 goes on when somebody else has the account locked, which is told of and can be undone', async () => {
+  it('USR-12 goes on when another user locks the account, which is told of and can be undone', async () => {
     const email = 'shut@example.com';
     const opened = await open(email);
     for (let guess = 0; guess < 5; guess += 1) expect((await service.logIn(email, 'wrong')).status).to.equal(403);
@@ -217,7 +217,7 @@ describe('USR-07 what a user has opened', () => {
     expect(await withCookie(opened.cookie)).to.deep.equal([401, 401]);
   });
 
-  it('REC-06 ends with the beginning of a deletion that a finalizer holds up, and nobody logs in meanwhile', async () => {
+  it('REC-06 ends with the beginning of a deletion that a finalizer holds up, and no login succeeds meanwhile', async () => {
     const email = 'terminating@example.com';
     const opened = await open(email);
     const type = { 'content-type': 'application/merge-patch+json' };

@@ -102,7 +102,7 @@ describe('the admission policy of users', () => {
       for (const by of [manager, admin]) refusedWith(await by.call('POST', users, created('wrong@example.com', spec)), why);
   });
 
-  it('(2) lets nobody change where a user comes from', async () => {
+  it('(2) lets no caller change where a user comes from', async () => {
     await service.apply(aUser('source@example.com'));
     const why = 'connector_type, connector_id, connector_name, ids and valid are kept by the service';
     for (const spec of [
@@ -116,7 +116,7 @@ describe('the admission policy of users', () => {
     isDone(await patch(manager, 'source@example.com', { spec: { username: 'Other', is_disabled: true, ...local } }));
   });
 
-  it('REC-04 (3) lets nobody give an administrator an owner, with whom the garbage collector would delete them', async () => {
+  it('REC-04 (3) lets no caller give an administrator an owner, with whom the garbage collector would delete them', async () => {
     for (const email of ['owned-chief', 'owned']) await admin.apply(aUser(email, { is_admin: email === 'owned-chief' }));
     await admin.apply(aUser('owner'));
     const { body } = await manager.call('GET', `${users}/${nameOf('owner')}`);
@@ -142,7 +142,7 @@ describe('the admission policy of users', () => {
     isDone(await manager.call('GET', `${users}/${nameOf('owned-chief')}`));
   });
 
-  it('REC-04 (3) lets nobody change or delete an administrator who may not act as them', async () => {
+  it('REC-04 (3) lets no caller change or delete an administrator unless they may act as them', async () => {
     await admin.apply(aUser('chief', { is_admin: true }), aUser('newcomer', { is_admin: true, subjectName: '' }));
     for (const email of ['chief', 'newcomer']) {
       const why = `user "manager" cannot make, change or delete the administrator "${email}": that needs the verb impersonate`;

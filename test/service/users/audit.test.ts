@@ -159,7 +159,7 @@ describe('Kubernetes Events on a user', () => {
     }
   });
 
-  it('are lost without a word to anybody when the API server does not take them', async () => {
+  it('are lost without a message when the API server does not take them', async () => {
     const server = await new FakeApiServer().start();
     const client = clientOf(server);
     let asked = 0;

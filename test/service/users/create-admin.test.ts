@@ -189,7 +189,7 @@ describe('atrium create-admin', () => {
     );
   });
 
-  it('USR-16 makes nobody anew who was removed, until the Secret is removed too', async () => {
+  it('USR-16 does not make a removed user again, until the Secret is removed too', async () => {
     await kubernetes.call('DELETE', secretPath('third'));
     await createAdmin('gone@example.com', 'third');
     await kubernetes.remove(userPath('gone@example.com'));

@@ -37,7 +37,7 @@ describe('POST /auth/v1/users', () => {
   };
   const causes = async (response: Response) => ((await response.json()) as Status).details?.causes ?? [];
 
-  it('USR-01 makes a user with labels, status and a hash that nobody is shown', async () => {
+  it('USR-01 makes a user with labels, status and a hash that is never shown', async () => {
     const response = await create({ email: 'Jane@example.com', password: good, username: 'Jane Doe', mobile: '+49 30 1234' });
     const text = await response.text();
 
@@ -240,7 +240,7 @@ describe('POST /auth/v1/users', () => {
     expect((await server.request('/auth/v1/users', { method: 'POST', body: {} })).status).to.equal(401);
   });
 
-  it('hands nobody the rights that are bound to a name', async () => {
+  it('hands no user the rights that are bound to a name', async () => {
     await server.kubernetes.apply(clusterRoleBinding('left-over', 'cluster-admin', { kind: 'User', name: 'boss@example.com' }));
     // The service hears of the binding a moment later.
     await eventually(

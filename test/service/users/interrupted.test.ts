@@ -216,7 +216,7 @@ describe('a request whose API server goes away', () => {
     });
   });
 
-  it('never has a password that somebody else has set count without the duty to change it', async () => {
+  it('never has a password set by another user count without the duty to change it', async () => {
     const asked = (email: string) => ({ about: email, method: 'PATCH', path: `/${nameOf(email)}`, body: { spec: { password: fresh } } });
     await aPerson('whole@reset.example.com');
     const count = 4;
@@ -286,7 +286,7 @@ describe('a request whose API server goes away', () => {
       expect(await read(email)).to.equal(undefined);
       const { body } = await server.kubernetes.call('GET', `${group}/groups/${named(email)}`);
       expect(body).to.have.nested.property('spec.users').that.deep.equals([]);
-      // Whoever makes it RBAC lets it go when that is undone.
+      // The controller that makes it RBAC lets it go when that is undone.
       await eventually(
         () => server.kubernetes.call('GET', `${group}/userbindings/${named(email)}`),
         ({ status }) => status === 404,

@@ -55,7 +55,7 @@ class UserServer extends FakeApiServer {
     return super.start();
   }
 
-  /** As whoever writes the object. */
+  /** As the writer of the object. */
   put(user: User): void {
     this.#version += 1;
     const written = { ...user, metadata: { ...user.metadata, resourceVersion: String(this.#version) } };
@@ -191,7 +191,7 @@ describe(`${userCount} users and a change of leader`, () => {
     expect(server.writes).to.deep.equal([]);
   });
 
-  it('LIM-12 looks at nobody while nothing changes, and only at the one that changes', async () => {
+  it('LIM-12 looks at no user while nothing changes, and only at the one that changes', async () => {
     looks = [];
     await sleep(1_500);
     expect(looks).to.deep.equal([]);
@@ -231,7 +231,7 @@ describe(`${userCount} users and a change of leader`, () => {
     expect(server.writes).to.deep.equal([]);
   });
 
-  it('looks at nobody once another replica is the leader', async function () {
+  it('looks at no user once another replica is the leader', async function () {
     this.timeout(30_000);
     server.writeLease('another');
     const before = server.requests.length;

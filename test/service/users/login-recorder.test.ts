@@ -20,7 +20,7 @@ const aLogin = (login: string, parts: Partial<Login> = {}): Login => ({
 });
 const reasonOf = (recorded: Recorded) => (recorded.outcome === 'refused' ? recorded.reason : recorded.outcome);
 
-describe('the record of a log-in', () => {
+describe('the record of a login', () => {
   const replicas = forSuite(() => Replicas.start());
   let first: Replica;
   let second: Replica;
@@ -37,7 +37,7 @@ describe('the record of a log-in', () => {
     replicas.time = undefined;
   });
 
-  it('is made for somebody new, under the name of the name rule, with labels, groups and times', async () => {
+  it('is made for a new user, under the name of the name rule, with labels, groups and times', async () => {
     const name = nameOf('jane@example.com');
     replicas.time = new Date('2026-11-21T12:00:00.500Z');
 
@@ -74,7 +74,7 @@ describe('the record of a log-in', () => {
     expect(user?.metadata.annotations).to.include({ 'auth.platform.io/created-by': 'login' });
   });
 
-  it('is updated by the next log-in, which keeps the display name and what others wrote', async () => {
+  it('is updated by the next login, which keeps the display name and what others wrote', async () => {
     const name = nameOf('bea@example.com');
     await replicas.kubernetes.apply(aUser('bea@example.com', { username: 'Bea', account: 'bea', labels: { team: 'a' }, groups: ['old'] }));
 
@@ -88,7 +88,7 @@ describe('the record of a log-in', () => {
     expect((await replicas.user(name))?.metadata.labels).to.include({ team: 'a', 'auth.platform.io/user.connector_id': 'corp' });
   });
 
-  it('is one when somebody new logs in many times at once on two replicas', async () => {
+  it('is one when a new user logs in many times at once on two replicas', async () => {
     const name = nameOf('many@example.com');
     const logins = Array.from({ length: 12 }, (_, index) =>
       (index % 2 ? first : second).recorder.record(
@@ -157,7 +157,7 @@ describe('the record of a log-in', () => {
     expect(await replicas.userStatus(name)).not.to.have.property('lastLoginTime');
   });
 
-  it('is refused for a user who may not log in, and brings nobody idle back to life', async () => {
+  it('is refused for a user who may not log in, and brings no idle user back', async () => {
     await replicas.kubernetes.apply(aUser('off@example.com', { is_disabled: true }), aUser('idle@example.com'));
     replicas.time = new Date(Date.now() + 91 * 86_400_000);
 

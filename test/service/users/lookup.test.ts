@@ -39,7 +39,7 @@ describe('the accounts that a replica knows', () => {
     expect(replica.accounts.find('no login')).to.equal(undefined);
   });
 
-  it('REC-03 are Invalid under another name, nobody, and never found by the email', async () => {
+  it('REC-03 are Invalid under another name, name no user, and are never found by the email', async () => {
     await replicas.kubernetes.apply(
       aUser('Jane@example.com', { name: 'stray-b', groups: ['dev'] }),
       aUser('jane@example.com', { name: 'stray-a', is_admin: true }),

@@ -48,7 +48,7 @@ describe('wrong passwords for very many names', () => {
     }
   };
 
-  it('USR-13 reset nobody’s counter, keep next to nothing, and fill no store', async () => {
+  it('USR-13 reset no counter, keep next to nothing, and fill no store', async () => {
     replica.passwords.skipsDummies = true;
     await flood(0, 4 * atOnce);
     for (let guess = 0; guess < 4; guess += 1) expect(await check(admin, 'wrong', '10.2.0.1')).to.equal('WrongPassword');

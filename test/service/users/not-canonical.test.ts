@@ -1,4 +1,4 @@
-/** Records whose name is not the one that the name rule gives their email: anybody who may make users can make them. */
+/** Records whose name is not the one that the name rule gives their email: every caller who may make users can make them. */
 
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';

@@ -37,7 +37,7 @@ describe('what callers ask about themselves', () => {
   });
 
   describe('GET /auth/v1/pubkey', () => {
-    it('gives everybody the key, and until when it is taken', async () => {
+    it('gives every caller the key, and until when it is taken', async () => {
       const response = await server.request('/auth/v1/pubkey');
       const { ts, pubkey, pubkey_encode, ...rest } = (await response.json()) as Record<string, string>;
 

@@ -89,7 +89,7 @@ describe('the password check', () => {
     expect(locks).to.have.length(1);
   });
 
-  it('USR-11 keeps the lock for everybody, also for the right password, until its time is over', async () => {
+  it('USR-11 keeps the lock for every client, also for the right password, until its time is over', async () => {
     const name = await person('locked@example.com');
     const start = new Date('2026-11-21T12:00:00Z');
     replicas.time = start;
@@ -108,7 +108,7 @@ describe('the password check', () => {
       .and.not.have.any.keys('failedLogins', 'lockedUntil', 'reason');
   });
 
-  it('begins to count anew after a right password, after a lock, and when the window is over', async () => {
+  it('begins to count again after a right password, after a lock, and when the window is over', async () => {
     const name = await person('again@example.com');
     const start = new Date('2026-11-21T12:00:00Z');
     const failed = async () => (await replicas.userStatus(name)).failedLogins;
@@ -140,7 +140,7 @@ describe('the password check', () => {
     expect(verdicts).to.deep.equal(['ok', 'ok', 'ok', 'ok']);
   });
 
-  it('LIM-07 keeps nobody waiting for one user who comes with the right password again and again', async () => {
+  it('LIM-07 keeps no client waiting for one user who comes with the right password again and again', async () => {
     await person('greedy@example.com');
     await person('patient@example.com');
     const leaving = new AbortController();
@@ -196,7 +196,7 @@ describe('the password check', () => {
     expect(await replicas.userStatus(off)).not.to.have.property('failedLogins');
   });
 
-  it('refuses the right password of somebody who is disabled, gets another password or goes while it is compared', async () => {
+  it('refuses the right password of a user who is disabled, gets another password or goes while it is compared', async () => {
     const path = (email: string) => `/apis/auth.platform.io/v1/users/${nameOf(email)}`;
     const patch = (target: string, body: unknown) =>
       replicas.kubernetes.call('PATCH', target, body, { 'content-type': 'application/merge-patch+json' });
@@ -229,7 +229,7 @@ describe('the password check', () => {
     expect(first.auditLines.at(-1)).to.include({ audit: 'LoginFailed', target: name, reason: 'WrongPassword' });
   });
 
-  it('takes no password that nobody can have, and counts it all the same', async () => {
+  it('takes no password that no user can have, and counts it all the same', async () => {
     const name = await person('long@example.com');
 
     expect(await check(first, 'long@example.com', '')).to.equal('WrongPassword');
@@ -258,7 +258,7 @@ describe('the password check', () => {
     expect(await check(first, 'mine@example.com', right)).to.equal('UnknownUser');
   });
 
-  it('makes a weak hash anew once it knows the password', async () => {
+  it('makes a weak hash again once it knows the password', async () => {
     await person('weak@example.com');
     const weak = '$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0c2FsdA$';
     const tag = argon2Sync('argon2id', {

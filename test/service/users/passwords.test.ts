@@ -23,7 +23,7 @@ describe('a password hash', () => {
       expect(await passwords.verify(wrong, hash), wrong).to.equal('mismatch');
   });
 
-  it('is understood when another program made it, and to be made anew where it is weaker', async () => {
+  it('is understood when another program made it, and to be made again where it is weaker', async () => {
     expect(await passwords.verify('password', foreign)).to.equal('match-rehash');
     expect(await passwords.verify('Password', foreign)).to.equal('mismatch');
   });

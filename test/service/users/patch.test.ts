@@ -94,7 +94,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     expect(own.status, await own.text()).to.equal(200);
   });
 
-  it('refuses what nobody may set here, with every violation at once', async () => {
+  it('refuses what no caller may set here, with every violation at once', async () => {
     await aPerson('rules@example.com');
     const response = await patch('rules@example.com', {
       spec: { is_admin: true, email: 'x', username: '', mobile: 'call', password: 'x7#kQ' },

@@ -51,7 +51,7 @@ describe('the phase of a user', () => {
     expect(reason({}, { lockedUntil: '2026-03-01T12:00:00Z' })).to.equal('');
   });
 
-  it('is Idle so many days after the latest of creation, log-in and activation, but not for administrators', () => {
+  it('is Idle so many days after the latest of creation, login and activation, but not for administrators', () => {
     const later = new Date('2026-04-12T08:30:00Z');
     const phase = (days: number, ...parts: Parameters<typeof account>) => phaseOf(account(...parts), later, days).reason;
 

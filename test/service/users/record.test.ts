@@ -54,7 +54,7 @@ describe('a user record', () => {
       expect(old.status).to.equal(200);
     });
 
-    it('shows everybody their own record, and no other', async () => {
+    it('shows every user their own record, and no other', async () => {
       expect((await server.request(`/auth/v1/users/${jane}`, { as: 'alice' })).status).to.equal(200);
       expect((await server.request(`/auth/v1/users/${jane}`, { as: 'bob' })).status).to.equal(403);
       expect((await server.request(`/auth/v1/users/${nameOf('new@example.com')}`, { as: 'nobody' })).status).to.equal(403);

@@ -46,7 +46,7 @@ try {
   for (const [role, count] of Object.entries(examples)) {
     console.info(`\n== as ${role}`);
     const person = population.people[role as keyof typeof examples];
-    // What deletes many comes last: the others had nobody left to ask about.
+    // What deletes many comes last: the others had no user left to ask about.
     failed += await schemathesis(person, count, '--exclude-operation-id', 'DeleteUsers');
     failed += await schemathesis(person, count, '--include-operation-id', 'DeleteUsers');
   }

@@ -3,7 +3,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 
 const executablePath = '/usr/bin/chromium';
 
-/** A headless browser that speaks to nobody but the pages it is sent to. @throws Error that says how to get one */
+/** A headless browser that speaks only to the pages it is sent to. @throws Error that says how to get one */
 export async function startChromium(): Promise<Browser> {
   if (!existsSync(executablePath)) throw new Error(`${executablePath} is not on this machine: apt-get install chromium`);
   return chromium.launch({

@@ -70,7 +70,7 @@ describe('the pages of the console', () => {
 
   for (const screen of screens) {
     for (const { what, role, path, text } of pages) {
-      it(`${what}, ${screen.name}: keeps nobody out, and keeps to its policy`, async () => {
+      it(`${what}, ${screen.name}: keeps no user out, and keeps to its policy`, async () => {
         const { page, visitor } = await open(role, screen);
         await page.goto(`${demo.url}${path}`);
         await page.getByText(text).first().waitFor();
@@ -82,7 +82,7 @@ describe('the pages of the console', () => {
     }
   }
 
-  it('the start page keeps nobody out', async () => {
+  it('the start page keeps no user out', async () => {
     const visitor = new Visitor(await browser.newContext());
     const page = await visitor.openTab();
     await page.goto(`${demo.url}/`);

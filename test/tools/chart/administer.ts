@@ -8,7 +8,7 @@ import { textOf } from './call-recorder.ts';
 import { namespace } from './chart.ts';
 import type { RecordedService } from './rbac-service.ts';
 
-/** A session, as whoever has logged in knows it. */
+/** A session, as the user who logged in knows it. */
 interface Session {
   /** Value of the cookie. */
   secret: string;
@@ -90,7 +90,7 @@ async function disableAdministrator(admin: ClusterAdmin, ask: Ask, as: string): 
   );
 }
 
-/** Somebody else's Secret has the name that the password would be kept under: the record, which is there by then, is taken back. */
+/** Another owner's Secret has the name that the password would be kept under: the record, which is there by then, is taken back. */
 async function createInVain(admin: ClusterAdmin, create: (email: string) => Promise<Reply>): Promise<void> {
   const name = `user-password-${nameOf('vain@example.com')}`;
   await admin.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, type: 'Opaque' });
@@ -116,11 +116,11 @@ async function refer(admin: ClusterAdmin, name: string): Promise<void> {
   );
 }
 
-/** Whoever knows it changes their own. */
+/** A user who knows it changes their own. */
 export const changeOwnPassword = (ask: Ask, email: string, old_password: string) =>
   expectStatus(200, ask('PATCH', `${users}/${nameOf(email)}`, { spec: { password: 'another horse battery', old_password } }));
 
-/** Nobody has ever synchronised. */
+/** There was no synchronisation yet. */
 export const askForSync = (ask: Ask) => expectStatus(404, ask('GET', `${users}/sync`));
 
 /** With a directory that is out of reach. */

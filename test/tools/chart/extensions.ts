@@ -98,7 +98,7 @@ export async function useAccessToken({ url, account: { admin } }: RecordedServic
   expect((await new Browser(url).request('/auth/v2/users', { headers })).status).to.equal(401);
 }
 
-/** The issuer ends one session of somebody, and that person another one by name. */
+/** The issuer ends one session of a user, and the user another one by name. */
 export async function endSessions(service: RecordedService, provider: TestProvider): Promise<void> {
   provider.person = { ...provider.person, sid: 'at-the-issuer' };
   const { browser } = await session(service);

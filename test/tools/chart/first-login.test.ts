@@ -33,7 +33,7 @@ describe('the first administrator of the chart', () => {
     expect(subjects).to.have.nested.property('[0].name', 'oidc:Ada@Example.com');
   });
 
-  it('is nobody without an address, and has no password with an issuer elsewhere', async () => {
+  it('is not made without an address, and has no password with an issuer elsewhere', async () => {
     const without = await render({ 'config.server': server });
     const elsewhere = await render({ ...values, 'config.login.issuer': 'https://issuer.example.com' });
 

@@ -47,7 +47,7 @@ describe('the example overlay, copied to a folder elsewhere', () => {
     expect(kinds(objects)).to.include.members(kinds(await build(join(example, 'base'))));
   });
 
-  it('makes the administrator that it is told to make, and nobody else is named', () => {
+  it('makes the administrator that it is told to make, and names no other user', () => {
     const job = jobSchema.parse(one(objects, 'Job', 'atrium-first-admin')).spec.template.spec;
     const { args } = job.containers[0];
 

@@ -270,7 +270,7 @@ async function oddRequests({ url }: RecordedService): Promise<void> {
   expect(response.status).to.equal(401);
 }
 
-/** Keys of somebody who did not know all of them. */
+/** Keys of a writer who did not know all of them. */
 async function completeKeys(service: RecordedService, missing: readonly string[]): Promise<void> {
   const data = Object.fromEntries(missing.map((entry) => [entry, null]));
   expect((await service.account.admin.call('PATCH', keysPath, { data }, mergePatch)).status).to.equal(200);

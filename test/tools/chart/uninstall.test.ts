@@ -28,13 +28,13 @@ describe('removing everything, as docs/install.md tells', () => {
   const plane = forSuite(() => startControlPlane({ people: ['admin'], controllers: ['deployment-controller', 'replicaset-controller'] }));
   let kubectl: Kubectl;
   before(async () => {
-    // No pod runs, so that nobody is there to take a finalizer off: as where the service was uninstalled first.
+    // No pod runs, so that nothing is there to take a finalizer off: as where the service was uninstalled first.
     kubectl = kubectlFor(plane.kubeconfig);
     await kubectl(['apply', `--kustomize=${overlay}`]);
     await kubectl(['wait', '--for=condition=Established', 'crds', '--all']);
   });
 
-  it('does not wait for a UserBinding that nobody finishes, and takes what was made of it along', async () => {
+  it('does not wait for a UserBinding that is never finished, and takes what was made of it along', async () => {
     const made = JSON.parse(await kubectl(['create', '--filename=-', '--output=json'], JSON.stringify(binding)));
     const owner = { apiVersion: binding.apiVersion, kind: binding.kind, name: 'team', uid: made.metadata.uid, controller: true };
     await kubectl(

@@ -15,7 +15,7 @@ const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'atr
 /** `_` of HandleModules is no name of a field in Go, and private in Python. */
 const mappings = { go: '_=Revision', python: '_=revision' };
 
-/** No documentation and no tests: nobody reads them here. */
+/** No documentation and no tests: they are not read here. */
 const parts = ['--global-property', 'apiDocs=false,modelDocs=false,apiTests=false,modelTests=false'];
 
 const goModule = ['--git-host', 'atrium.example', '--git-user-id', 'clients', '--git-repo-id', 'go'];

@@ -76,7 +76,7 @@ describe('making users agree with a listing', () => {
     return (body as { spec: Record<string, unknown> }).spec;
   };
 
-  it('invalidates nobody, even when forced, if the directory has by name whom it left out of the list', async () => {
+  it('invalidates no user, even when forced, if the directory has by name whom it left out of the list', async () => {
     expect(await run(listing(['anna', 'ben', 'chris']))).to.include({ status: 'Success', created: 3 });
     const asked: string[] = [];
     const hasAny = async (emails: readonly string[]) => {
@@ -92,7 +92,7 @@ describe('making users agree with a listing', () => {
     expect((await specOf('chris')).valid).to.equal(true);
   });
 
-  it('leaves alone whom somebody has changed meanwhile', async () => {
+  it('leaves alone users that were changed meanwhile', async () => {
     const change = { spec: { is_disabled: true, mobile: '110' } };
     const path = `/apis/auth.platform.io/v1/users/${nameOf(emailOf('ben'))}`;
     const hasAny = async () => {

@@ -19,7 +19,7 @@ const dnOf = (uid: string) => `uid=${uid},${people}`;
 const person = (uid: string, more: Record<string, string> = {}) =>
   aPerson({ uid, cn: uid, mail: `${uid}@corp.example.com`, userPassword: secret, ...more });
 
-describe('log-in with a password of a directory', () => {
+describe('login with a password of a directory', () => {
   const slapd = forSuite(() =>
     Slapd.start([
       person('jane'),
@@ -58,7 +58,7 @@ describe('log-in with a password of a directory', () => {
     expect(known).not.to.have.any.keys('failedLogins', 'lockedUntil');
   });
 
-  it('takes the groups anew at each log-in', async () => {
+  it('takes the groups again at each login', async () => {
     await slapd.add(aGroup('ops', [dnOf('jane')]));
     await slapd.remove(`cn=dev,${groups}`);
     const { body } = await logIn('jane');
@@ -83,7 +83,7 @@ describe('log-in with a password of a directory', () => {
       const { status, back } = await logIn(uid, password);
       expect([status, back.pathname.startsWith('/identity/login')], `${uid} ${password}`).to.deep.equal([403, true]);
     }
-    // Of whoever has no record yet, it is not even told that the directory knows them.
+    // Of a user without a record, it is not even told that the directory knows them.
     expect(failures().slice(count)).to.deep.equal(['WrongPassword', 'WrongPassword', ...Array(4).fill('UnknownUser')]);
     expect((await logIn('jane')).status).to.equal(200);
   });

@@ -84,7 +84,7 @@ describe('synchronising 5,000 users', () => {
     expect(await sync()).to.include({ status: 'Success', unchanged: count, updated: 0 });
   });
 
-  it('invalidates nobody when the directory dies half way, and goes on when it is back', async () => {
+  it('invalidates no user when the directory dies half way, and goes on when it is back', async () => {
     for (const force of [false, true]) {
       isBreaking = true;
       const result = await sync({ force });

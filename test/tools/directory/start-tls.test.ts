@@ -24,7 +24,7 @@ describe('StartTLS', () => {
   let plain: Buffer[];
   afterEach(() => server.close());
 
-  /** Somebody in between, who sees the first request of each connection before the directory does. */
+  /** A machine in between that sees the first request of each connection before the directory does. */
   const between = async (answer: (client: Socket, request: Buffer) => void) => {
     plain = [];
     server = createServer((client) => {
@@ -62,7 +62,7 @@ describe('StartTLS', () => {
     }
   });
 
-  it('LDP-02 is not gone without when somebody says yes and goes on in plain', async () => {
+  it('LDP-02 is not gone without when a machine in between says yes and goes on in plain', async () => {
     const connector = await between((client, request) => {
       client.write(response(idOf(request), 0x78, 0));
       client.once('data', () => client.write(response(idOf(request) + 1, 0x61, 0)));

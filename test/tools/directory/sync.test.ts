@@ -206,7 +206,7 @@ describe('PUT /auth/v1/users/sync', () => {
     expect([...server.auditLines, ...server.logLines].join('')).not.to.match(/sécret|-secret/);
   });
 
-  it('invalidates nobody when a directory lists nobody or does not answer to its end, even when it is forced', async () => {
+  it('invalidates no user when a directory lists none or does not answer to its end, even when it is forced', async () => {
     const nobody = await sync({ connector_id: 'nobody' });
     expect(nobody).to.deep.include({ status: 'Failed', fetched: 0, invalidated: 0 });
     expect(nobody.errors[0]).to.include({ reason: 'Incomplete' });

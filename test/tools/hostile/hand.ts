@@ -4,7 +4,7 @@ import { logIn } from '../../service/login/provider/browser.ts';
 import type { As } from './steps.ts';
 import type { World } from './world.ts';
 
-/** Something that makes a request somebody's. */
+/** Something that gives a request its caller. */
 export interface Credential {
   kind: 'bearer' | 'cookie' | 'access token' | 'kubectl’s token';
   /** Whom the attacker meant to be. */
@@ -23,7 +23,7 @@ const cookieName = 'atrium_session';
 
 export const bearerHeaders = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** What came into somebody's hand. */
+/** What an attacker has got hold of. */
 export class Hand {
   readonly credentials: Credential[] = [];
 

@@ -43,7 +43,7 @@ export function honestRecord({ email, isAdmin = false, connector, groups = [] }:
 
 const rbac = 'rbac.authorization.k8s.io';
 
-/** A right that its one holder has, so that it tells who somebody is. */
+/** A right that its one holder has, so that it tells who the caller is. */
 export const markerOf = (who: string) => `marker-${who.split('@')[0]}`;
 
 const marked = ['vic', 'gil', 'lou', 'una', 'ivy', 'ghost', 'nova', 'dir', 'alice'];

@@ -8,7 +8,7 @@ export const emails = [...honest.map(({ email }) => email), ...ghosts, attacker,
 export const passwords = [attackersPassword, 'also known to the attacker'];
 export const neverRight = [honestPassword.toUpperCase(), ''];
 
-/** Whom an honest administrator makes anew. */
+/** Whom an honest administrator makes again. */
 export const restored = honest.map(({ email }) => email).filter((email) => !administrators.includes(nameOf(email)));
 export const withoutRights = ['ord@example.com', 'new@example.com', 'mallory@example.com'];
 /** Of these the role allows the most. */

@@ -37,7 +37,7 @@ export async function identityOf(world: World, { headers }: Pick<Credential, 'he
   return status === 200 ? info.parse(body) : undefined;
 }
 
-/** As the service asks it, for whoever sends that. */
+/** As the service asks it, for the sender of that. */
 export async function allowedTo(world: World, headers: Record<string, string>): Promise<Set<string>> {
   const body = { kind: 'SelfSubjectAccessReviewList', items: probes.map(({ question }) => ({ spec: { resourceAttributes: question } })) };
   const answer = await world.call({ to: 'service', method: 'POST', path: '/auth/v1/selfsubjectaccessreviews', body, headers });

@@ -43,7 +43,7 @@ export type Step =
   | { do: 'refresh' | 'logout'; as: As }
   | { do: 'wait'; ms: number }
   | { do: 'clock'; seconds: number }
-  /** Of an honest administrator: the user is made anew, with the honest password. */
+  /** Of an honest administrator: the user is made again, with the honest password. */
   | { do: 'restore'; email: string }
   /** Of the honest users: each looks whether all is as it was. */
   | { do: 'look' }

@@ -125,7 +125,7 @@ export class World {
   /** How Kubernetes calls the user with that address, or would. */
   subjectOf = (email: string): string => this.#subjects.get(email) ?? email;
 
-  /** The address of the honest user whose record that is, if nobody else can ever have got their password by the role. */
+  /** The address of the honest user whose record that is, if no other user can have got their password by the role. */
   isUntouchable = (uid: string): string | undefined => this.#untouchable.get(uid);
 
   /** Each from another address, as from behind a proxy, so that no limit of an address stops the run. */
@@ -143,7 +143,7 @@ export class World {
     return { status: answer.statusCode, headers: answer.headers, body: answered.startsWith('{') ? JSON.parse(answered) : answered };
   }
 
-  /** Makes a user with that password anew, as an administrator would. */
+  /** Makes a user with that password again, as an administrator would. */
   async makeHonest(email: string, password: string): Promise<void> {
     const found = honest.find((one) => one.email === email);
     const record = found ? honestRecord(found) : aUser(email);

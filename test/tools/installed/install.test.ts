@@ -185,7 +185,7 @@ describe('helm install', () => {
       expect(stderr).to.include('unknown field "spec.is_dissabled"');
     });
 
-    it('ends a log-in at every replica by deleting its session', async () => {
+    it('ends a login at every replica by deleting its session', async () => {
       const { cookie } = await atrium.logIn(ada);
       const [newest = ''] = outputOf(
         await atrium.kubectl(

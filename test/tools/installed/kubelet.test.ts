@@ -161,7 +161,7 @@ describe('the kubelet of the tests', () => {
     expect(names.size).to.equal(2);
   });
 
-  it('starts a crashed container anew', async () => {
+  it('starts a crashed container again', async () => {
     await ask('/crash').catch(() => undefined);
 
     await eventually(

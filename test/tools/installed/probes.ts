@@ -5,7 +5,7 @@ import { Agent, request } from 'undici';
 export interface ProbeEvents {
   onStarted(): void;
   onReady(isReady: boolean): void;
-  /** The container must be started anew: the startup or liveness probe failed as often as it may. */
+  /** The container must be started again: the startup or liveness probe failed as often as it may. */
   onDead(why: string): void;
 }
 

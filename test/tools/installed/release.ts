@@ -15,7 +15,7 @@ export const chart = fileURLToPath(new URL('../../../deploy/helm/atrium', import
 /** No keep-alive: each request is a connection of its own, which the Service gives to the next Pod. */
 const once = { connection: 'close' };
 
-/** What somebody who installs the chart sets; everything else is its default. */
+/** What an administrator who installs the chart sets; everything else is its default. */
 export const values = [
   ...['--set', `image.repository=${repository}`],
   ...['--set', `config.server.publicURL=${publicURL}`],
@@ -24,7 +24,7 @@ export const values = [
 
 /**
  * The chart's release in a namespace where the API server itself holds every Pod to the standard `restricted`, with its Services for
- * whoever asks: Pods by name, the test by `url`.
+ * for every client: Pods by name, the test by `url`.
  */
 export class Release {
   readonly #cluster: WholeCluster;
@@ -109,7 +109,7 @@ export class Release {
     return fetch(`${this.url}${path}`, { redirect: 'manual', headers: { ...once, ...headers } });
   }
 
-  /** A log-in at the embedded provider, each of its requests at the next replica. @throws Error with the page or answer that it ended at */
+  /** A login at the embedded provider, each of its requests at the next replica. @throws Error with the page or answer that it ended at */
   async logIn({ email, password, newPassword, storage = 'cookie' }: Credentials): Promise<LogIn> {
     const browser = new Browser(publicURL, [this.url], { headers: once });
     const { auth_url } = JSON.parse((await browser.get(`${publicURL}/api/v2/token/login?token_storage=${storage}`)).body);

@@ -7,7 +7,7 @@ import type { KeycloakBrowser } from './page.ts';
 import type { Realm } from './realm.ts';
 import { bothCredentials, type Credentials, type Service, type Suite, suite } from './suite.ts';
 
-describe('Keycloak tells of log-outs through the back channel', () => {
+describe('Keycloak tells of logouts through the back channel', () => {
   for (const credentials of bothCredentials) describe(credentials, () => told(credentials));
 });
 
@@ -88,7 +88,7 @@ function told(credentials: Credentials): void {
     expect((await refresh(new Browser(service.url), refreshToken)).status).to.equal(401);
   });
 
-  it('and the person comes back by another log-in', async () => {
+  it('and the person comes back by another login', async () => {
     const { keycloak } = all;
     const person = await realm.person('brit');
     const { browser, issuer } = await logIn(service, { keycloak, person });

@@ -28,7 +28,7 @@ export interface Visit {
   callback: Reply;
 }
 
-/** The way of a person from the log-in button to UserInfo. */
+/** The way of a person from the login button to UserInfo. */
 export async function visit(
   service: Service,
   { keycloak, person, storage = 'cookie', issuer = new KeycloakBrowser(keycloak) }: LogIn,

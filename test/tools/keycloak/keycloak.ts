@@ -60,7 +60,7 @@ export class Keycloak {
     return `${this.relay.url}/realms/${realm}`;
   }
 
-  /** A call by somebody who trusts its certificate; follows no redirect. */
+  /** A call by a client that trusts its certificate; follows no redirect. */
   async request(
     url: string | URL,
     options: Omit<Dispatcher.RequestOptions, 'path' | 'origin' | 'method'> & { method?: Dispatcher.HttpMethod } = {},

@@ -13,7 +13,7 @@ import { bothCredentials, type Service, type Suite, suite } from './suite.ts';
 const run = promisify(execFile);
 
 for (const credentials of bothCredentials) {
-  describe(`log-in at Keycloak, ${credentials}`, () => {
+  describe(`login at Keycloak, ${credentials}`, () => {
     let all: Suite;
     let service: Service;
     let alice: Person;
@@ -61,7 +61,7 @@ for (const credentials of bothCredentials) {
       expect((await listUsers(browser)).status).to.equal(200);
     });
 
-    it('lets the groups of Keycloak decide what somebody may', async () => {
+    it('lets the groups of Keycloak decide what a user may', async () => {
       const { keycloak } = all;
       const allowed = await logIn(service, { keycloak, person: alice });
       const refused = await logIn(service, { keycloak, person: bob });
@@ -104,7 +104,7 @@ for (const credentials of bothCredentials) {
       }
     });
 
-    it('lets nobody in whose email Keycloak has not verified', async () => {
+    it('refuses a user whose email Keycloak has not verified', async () => {
       const person = await all.realm(credentials).person('mallory', { groups: ['dev'], emailVerified: false });
       const { callback, browser } = await visit(service, { keycloak: all.keycloak, person });
 
@@ -123,7 +123,7 @@ for (const credentials of bothCredentials) {
       expect(browser.cookies.has(cookieName)).to.equal(false);
     });
 
-    it('looks without a page whether somebody is logged in at Keycloak', async () => {
+    it('looks without a page whether the user is logged in at Keycloak', async () => {
       const { keycloak } = all;
       const silently = async (issuer: KeycloakBrowser) => {
         const browser = new Browser(service.url);

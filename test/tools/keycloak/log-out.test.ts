@@ -13,7 +13,7 @@ const keycloakSessions = z.array(z.object({ clients: z.record(z.string(), z.stri
 const linkOf = (headers: Headers): string => /^<([^>]+)>; rel="logout"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
 
 for (const credentials of bothCredentials) {
-  describe(`log-out at Keycloak, ${credentials}`, () => {
+  describe(`logout at Keycloak, ${credentials}`, () => {
     let all: Suite;
     let service: Service;
     let realm: Realm;
@@ -57,7 +57,7 @@ for (const credentials of bothCredentials) {
       expect((await logout(browser, refreshToken)).status).to.equal(401);
     });
 
-    it('leads to the place where Keycloak ends its own session, so that the next log-in wants the password again', async () => {
+    it('leads to the place where Keycloak ends its own session, so that the next login wants the password again', async () => {
       const { keycloak } = all;
       const person = await realm.person('lisa');
       const { browser, issuer, refreshToken, wasAsked } = await logIn(service, { keycloak, person });
@@ -77,7 +77,7 @@ for (const credentials of bothCredentials) {
       expect((await visit(service, { keycloak, person, issuer })).wasAsked).to.equal(true);
     });
 
-    it('offers at log-in an address at which Keycloak asks before it logs out', async () => {
+    it('offers at login an address at which Keycloak asks before it logs out', async () => {
       const { keycloak } = all;
       const person = await realm.person('lars');
       const { browser, issuer } = await logIn(service, { keycloak, person });
@@ -136,7 +136,7 @@ for (const credentials of bothCredentials) {
       }
     });
 
-    /** How many sessions somebody has at Keycloak in which this client has a part. */
+    /** How many sessions a user has at Keycloak in which this client has a part. */
     const grants = async ({ id }: Person, kind: string): Promise<number> => {
       const kept = kind === 'offline' ? `offline-sessions/${await realm.idOf('clients', 'atrium')}` : 'sessions';
       const { text } = await realm.admin('GET', `/users/${id}/${kept}`);

@@ -3,7 +3,7 @@ import type { Keycloak } from './keycloak.ts';
 
 export const password = 'correct horse battery staple';
 export const clientSecret = 'a-secret-of-the-tests';
-/** Redirect URL and place after a log-out of every client. */
+/** Redirect URL and place after a logout of every client. */
 export const consoleURL = 'http://console.test/';
 
 /** The clients that a realm of the tests has. */
@@ -124,7 +124,7 @@ export class Realm {
     await this.admin('DELETE', `/users/${id}/groups/${await this.idOf('groups', group)}`);
   }
 
-  /** Somebody with that name, an address of this realm and the password above. */
+  /** A user with that name, an address of this realm and the password above. */
   async person(
     username: string,
     { groups = [], emailVerified = true }: { groups?: readonly string[]; emailVerified?: boolean } = {},

@@ -64,12 +64,12 @@ for (const credentials of bothCredentials) {
 
       const stolen = await refresh(new Browser((await all.service({ credentials })).url), refreshToken);
       expect(stolen.status, stolen.text).to.equal(401);
-      // Keycloak cannot tell the thief from the owner: nobody may go on.
+      // Keycloak cannot tell the thief from the owner: neither may go on.
       const owner = await refresh(browser, renewed.refresh_token ?? '');
       expect(owner.status, owner.text).to.equal(401);
     });
 
-    it('gives somebody who leaves a group fewer rights at the next renewal', async () => {
+    it('gives a user who leaves a group fewer rights at the next renewal', async () => {
       const { person, browser, refreshToken } = await newcomer('rosa');
       expect((await listUsers(browser)).status).to.equal(200);
       await realm.leaveGroup(person, 'dev');
@@ -93,7 +93,7 @@ for (const credentials of bothCredentials) {
       expect(Date.parse(String(userInfoOf(await browser.info('v2')).ext.expires_at))).to.be.greaterThan(end);
     });
 
-    it('ends the session of somebody who was disabled at Keycloak', async () => {
+    it('ends the session of a user who was disabled at Keycloak', async () => {
       const { person, browser, refreshToken, sessionPath } = await newcomer('rolf');
       await realm.admin('PUT', `/users/${person.id}`, { enabled: false });
 
@@ -107,7 +107,7 @@ for (const credentials of bothCredentials) {
       expect((await refresh(local.browser, local.refreshToken)).status).to.equal(401);
     });
 
-    it('ends the session of somebody whom an administrator of Keycloak logs out', async () => {
+    it('ends the session of a user whom an administrator of Keycloak logs out', async () => {
       const { person, browser, refreshToken, sessionPath } = await newcomer('rene');
       await realm.admin('POST', `/users/${person.id}/logout`);
 

@@ -18,7 +18,7 @@ export interface ServiceOptions {
   credentials: Credentials;
   /** Default: `atrium`. */
   clientID?: ClientID;
-  /** Further settings of log-in. */
+  /** Further settings of login. */
   login?: Record<string, unknown>;
 }
 
@@ -60,7 +60,7 @@ export class Suite {
       await kubernetes.install();
       const impersonation = await readFile(new URL('../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
       await kubernetes.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
-      // Whoever is in the group `dev` may look at users.
+      // Members of the group `dev` may look at users.
       await kubernetes.apply({
         apiVersion: 'rbac.authorization.k8s.io/v1',
         kind: 'ClusterRoleBinding',

@@ -1,4 +1,4 @@
-/** As somebody new does it: kubectl, the file that the service gives, and the one program. */
+/** As a new user does it: kubectl, the file that the service gives, and the one program. */
 
 import { execFile } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
@@ -36,7 +36,7 @@ class Desk {
     return new Desk(machine);
   }
 
-  /** Where nobody can be asked. */
+  /** Where no user can be asked. */
   kubectl(...args: string[]): Promise<Ran> {
     return this.#run('kubectl', args);
   }

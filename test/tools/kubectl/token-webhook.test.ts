@@ -155,7 +155,7 @@ describe('kubectl with an access token, by the token webhook of the API server',
 describe('a token webhook whose credential the API server does not know', () => {
   const service = forSuite(() => WebhookCluster.start({ as: 'expired-credential' }));
 
-  it('lets nobody in and stalls nobody: the API server asks about the credential, with the credential', async () => {
+  it('lets no caller in and holds none up: the API server asks about the credential, with the credential', async () => {
     const begun = performance.now();
     const refused = await service.kubectl('nonsense', '--request-timeout=60s', 'get', 'users');
 

@@ -33,7 +33,7 @@ describe('kubectl, with users', () => {
     await kubernetes.close();
   });
 
-  /** As somebody who may look at users, no more. */
+  /** As a user who may only look at users. */
   const run = async (...args: string[]) =>
     kubectl({ url: cluster.url, caFile: join(directory, 'ca.crt'), token: await cluster.token('viewer') }, ...args);
   const output = async (...args: string[]) => {

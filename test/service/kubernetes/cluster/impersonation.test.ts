@@ -21,7 +21,7 @@ const acting = (identity: Partial<Identity>): Bearer => {
 const call = () => ({ call: 'get configmaps', method: 'GET', path: '/api/v1/namespaces/shop/configmaps/logo', signal: forever() }) as const;
 const ok: Answer = (_request, response) => json(response, 200, {});
 
-describe('a call in the name of somebody', () => {
+describe('a call in the name of a user', () => {
   const server = forSuite(() => new FakeApiServer().start());
   let client: ApiServer;
   /** Our own credentials, one after the other. */
@@ -117,7 +117,7 @@ describe('a call in the name of somebody', () => {
     ]);
   });
 
-  it('is made again with our credential read anew when that was refused, and is 503 when that does not help', async () => {
+  it('is made again with our credential read again when that was refused, and is 503 when that does not help', async () => {
     const refused: Answer = (_request, response) => status(response, 401, 'Unauthorized');
     server.answer(inTurn(refused, ok));
     await send({});
@@ -161,7 +161,7 @@ describe('a call in the name of somebody', () => {
   const refusalOf = (identity: Partial<Identity>) => failureOf((async () => send(identity))());
 });
 
-describe('a call in the name of somebody, on a cluster', () => {
+describe('a call in the name of a user, on a cluster', () => {
   const cluster = forSuite(() => apiServer());
   let kubernetes: ClusterAdmin;
   let client: ApiServer;

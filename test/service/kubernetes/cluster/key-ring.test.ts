@@ -137,7 +137,7 @@ describe('the key ring', () => {
     expect(await one.sealFor('other').open(sealed)).to.equal(undefined);
   });
 
-  it('reads again for a key that it does not know, but not for every name that somebody makes up', async () => {
+  it('reads again for a key that it does not know, but not for every name that a client makes up', async () => {
     const old = await ready(ring());
     const before = old.seal('old');
     const [first] = await stored();

@@ -104,7 +104,7 @@ describe('with a cluster', () => {
     await cache.stop();
   });
 
-  it('knows whose token it is, and refuses one of nobody', async () => {
+  it('knows whose token it is, and refuses one of no user', async () => {
     const identities = new IdentityCache({ apiServer: client, metrics });
     const { identity } = await identities.identify(await bearer('admin'), signal);
 

@@ -22,7 +22,7 @@ export const json =
     response.writeHead(code, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers }).end(JSON.stringify(body));
   };
 
-/** An error of RFC 6749 5.2; the description is a canary that must never be repeated to anybody. */
+/** An error of RFC 6749 5.2; the description is a canary that must never be repeated. */
 export const oauthError = (code: number, error: string): Answer => json(code, { error, error_description: providerText });
 
 export const html =

@@ -74,7 +74,7 @@ export class Browser {
     return this.request(`/api/${version}/token/callback?${new URLSearchParams(parameters)}`);
   }
 
-  /** What a token can be sent to, whoever looks at it. */
+  /** What a token can be sent to, whichever part looks at it. */
   info(version: Version, token?: string): Promise<Reply> {
     return this.request(`/api/${version}/token/info`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
   }

@@ -34,9 +34,9 @@ export interface Misbehaviour {
   accessTokenAudience?: string;
   /** A refresh token can be used again and again. Default: each once. */
   keepsRefreshTokens?: boolean;
-  /** One for each person and client: the next log-in ends the refresh token of the one before. */
+  /** One for each person and client: the next login ends the refresh token of the one before. */
   oneRefreshTokenEach?: boolean;
-  /** How a client proves itself. `plain`: a Basic header that nobody percent-decodes. Default: in a Basic header or in the body. */
+  /** How a client proves itself. `plain`: a Basic header that is not percent-decoded. Default: in a Basic header or in the body. */
   clientSecret?: 'plain' | 'body';
 }
 

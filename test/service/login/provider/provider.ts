@@ -1,5 +1,5 @@
 /**
- * An OpenID provider for tests: real HTTP, real keys, every endpoint that a relying party uses, nobody to ask (it agrees at once), and
+ * An OpenID provider for tests: real HTTP, real keys, every endpoint that a relying party uses, no user to ask (it agrees at once), and
  * one switch per way of misbehaving.
  */
 import { randomUUID } from 'node:crypto';
@@ -21,7 +21,7 @@ export interface ProviderOptions {
   clientID?: string;
   /** Without it the client is a public one. */
   clientSecret?: string;
-  /** Serve https with a certificate of an authority that nobody else has; default: plain http. A real API server trusts no other. */
+  /** Serve https with a certificate of an authority that no other client trusts; default: plain http. A real API server trusts no other. */
   tls?: boolean;
   /** Loopback address to listen on. The certificate is for 127.0.0.1 alone, so that another one makes it wrong. */
   host?: string;
@@ -51,11 +51,11 @@ export class TestProvider {
   #published: SigningKey[];
   #misbehaviour: Misbehaviour = {};
   #port = 0;
-  /** Whoever asks to be logged in is this person. */
+  /** Every user who logs in is this person. */
   person: Claims = jane;
   /** Of ID tokens and access tokens. */
   tokenSeconds = 900;
-  /** Told of whoever logs out here (OpenID Connect Back-Channel Logout 1.0), and what came back. */
+  /** Told of each user who logs out here (OpenID Connect Back-Channel Logout 1.0), and what came back. */
   backchannelLogoutURL: string | undefined;
   readonly logoutAnswers: { status: number; headers: Headers; text: string }[] = [];
   /** PEM, with `tls`. */
@@ -250,7 +250,7 @@ export class TestProvider {
     const grant = this.grants.refresh(old, keepsRefreshTokens);
     if (!grant) return oauthError(400, 'invalid_grant');
     const changes = refreshed === 'absent' ? undefined : [idToken, refreshed];
-    // A token that comes with a refresh carries the nonce of the log-in, or none (OpenID Connect Core 12.2).
+    // A token that comes with a refresh carries the nonce of the login, or none (OpenID Connect Core 12.2).
     return this.#tokens({ ...grant, nonce: undefined }, keepsRefreshTokens ? undefined : this.#newRefreshToken(grant), changes);
   }
 

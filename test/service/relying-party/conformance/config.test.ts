@@ -11,7 +11,7 @@ describe('OpenID relying party, config profile', () => {
 
   it('oidcc-client-test-discovery-openid-config', async () => {
     const { cluster, provider, service } = party();
-    // Whoever was there before has read it by now.
+    // An earlier client has read it by now.
     expectOK((await logIn(service, { flow })).callback);
     provider.forgetRequests();
     const { info, callback } = await logIn(await cluster.service({ provider }), { flow });

@@ -8,7 +8,7 @@ import { LoginCluster, type Service, type ServiceOptions } from '../../login/sup
 export interface RelyingParty {
   cluster: LoginCluster;
   provider: TestProvider;
-  /** It impersonates, so that nobody but itself judges the tokens. */
+  /** It impersonates, so that only it verifies the tokens. */
   service: Service;
   /** Started when it is first asked for: it passes the tokens on to a cluster that trusts the provider. */
   forwarding(): Promise<Service>;
@@ -70,7 +70,7 @@ export const waysOf = (flow: Flow): readonly Way[] => [
   { flow, version: 'v2', storage: 'local' },
 ];
 
-/** The log-in succeeds, and what it gives is good for the next request. */
+/** The login succeeds, and what it gives is good for the next request. */
 export async function expectAccepted({ service, forwarding }: RelyingParty, way: Way): Promise<void> {
   for (const one of [service, await forwarding()]) await expectLogIn(one, way);
 }
@@ -97,7 +97,7 @@ export interface Refusal {
   userInfoHits?: number;
 }
 
-/** The log-in fails as the contract says, leaves no session anywhere, and stops asking the provider where it should. */
+/** The login fails as the contract says, leaves no session anywhere, and stops asking the provider where it should. */
 async function expectRefused(party: RelyingParty, way: Way, refusal: Refusal = {}): Promise<void> {
   const { cluster, provider, service } = party;
   const sessions = await countSessions(cluster);
