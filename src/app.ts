@@ -5,7 +5,6 @@ import { parseConfig } from './config/load.ts';
 import { basePathOf, type Config } from './config/schema.ts';
 import { createFeatures, type Features, type FeaturesOptions } from './features.ts';
 import { auditForbidden } from './http/access-denied.ts';
-import { Frame } from './http/frame.ts';
 import { Health } from './http/health.ts';
 import { Listener } from './http/listener.ts';
 import { createLog } from './http/log.ts';
@@ -13,6 +12,7 @@ import { Metrics } from './http/metrics.ts';
 import { openApiDocument } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
 import { requestListener } from './http/request-listener.ts';
+import { RequestMiddleware } from './http/request-middleware.ts';
 import { shadowedPaths } from './http/shadowed-paths.ts';
 import { upgradeOffers } from './http/upgrade.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
@@ -34,7 +34,7 @@ export class App {
   readonly #log: Logger;
   readonly #health: Health;
   readonly #features: Features;
-  readonly #frame: Frame;
+  readonly #frame: RequestMiddleware;
   readonly #public: Listener;
   readonly #internal: Listener;
   /** Everything that the public port answers. */
@@ -71,7 +71,7 @@ export class App {
       isStopping: () => this.#health.isStopping,
     };
     const routing = { authenticator, bodyLimit: server.bodyLimit };
-    this.#frame = new Frame({
+    this.#frame = new RequestMiddleware({
       ...frame,
       basePath,
       isSecure: server.publicURL?.startsWith('https:') === true,
@@ -94,7 +94,7 @@ export class App {
       },
     );
     this.#internal = new Listener(
-      requestListener(new Frame({ ...frame, basePath: '', trustedProxies: [] }), {
+      requestListener(new RequestMiddleware({ ...frame, basePath: '', trustedProxies: [] }), {
         ...routing,
         operations: [...this.#health.operations(), scrapeOperation(metrics)],
         corsOrigins: [],

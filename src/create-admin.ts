@@ -3,8 +3,8 @@
 import { ConfigError } from './config/load.ts';
 import { type Config, embeddedIssuerOf, identityURLOf } from './config/schema.ts';
 import { Metrics } from './http/metrics.ts';
-import { ApiServer } from './kubernetes/api-server.ts';
 import type { Connection } from './kubernetes/connection.ts';
+import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import { createFirstAdmin } from './users/passwords/first-admin.ts';
 
 interface CreateAdminOptions {
@@ -26,7 +26,7 @@ export async function runCreateAdmin({ config, connection, email, name, password
       { path: 'identity.enabled', message: 'the embedded provider, where an administrator logs in, is off or lacks server.publicURL' },
     ]);
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
-  const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics: new Metrics() });
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics: new Metrics() });
   try {
     const naming = { claims: config.login.claims, embeddedIssuer: embeddedIssuerOf(config) };
     const options = { client: apiServer.asService, namespace, config, naming, email, displayName: name, password, secretName: secret };

@@ -18,9 +18,9 @@ import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { AccessReviews } from './kubernetes/access.ts';
-import { ApiServer } from './kubernetes/api-server.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
+import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import { createLists } from './lists/lists.ts';
 import { createLogin } from './login/login.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
@@ -66,7 +66,7 @@ interface Feature {
 
 /** All features, as they are mounted. */
 export interface Features {
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   access: AccessReviews;
   audit: Audit;
   authenticator: Authenticator;
@@ -93,12 +93,12 @@ export function createFeatures(options: FeaturesOptions): Features {
     userBindings: base.userBindings,
     ...passwords,
     keepSession: sessions.keepSession,
-    again: (ctx) => authenticator.again(ctx),
+    again: (ctx) => authenticator.revalidate(ctx),
     endAccessTokens: accessTokens?.endAll,
   });
   const { console, plugins } = createConsoles(base, options);
   const namespaces = followsNamespaces(config) ? createNamespaces(base.services) : undefined;
-  const lists = createLists(base.services, { allowed: namespaces?.allowed, again: (ctx) => authenticator.again(ctx) });
+  const lists = createLists(base.services, { allowed: namespaces?.allowed, again: (ctx) => authenticator.revalidate(ctx) });
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
@@ -142,7 +142,7 @@ export function createFeatures(options: FeaturesOptions): Features {
 /** What every feature is given, made once. */
 function createServices({ connection, writeAudit = () => undefined, ...options }: FeaturesOptions) {
   const { config, metrics, log, now = () => new Date(), clock = () => performance.now() } = options;
-  const apiServer = new ApiServer({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
   const client = apiServer.asService;
   const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
-import { addLogInCommands } from 'kubectl-atrium/commands.ts';
+import { addLoginCommands } from 'kubectl-atrium/commands.ts';
 import { Interrupted, type Terminal } from 'kubectl-atrium/terminal.ts';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
@@ -174,7 +174,7 @@ program
     console.log(JSON.stringify(App.describe(), null, 2));
   });
 
-addLogInCommands(program, terminal);
+addLoginCommands(program, terminal);
 
 const args = process.argv.slice(2);
 const namesNoCommand = args.length === 0 || (args[0]?.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(args[0]));

@@ -5,7 +5,7 @@ import type { Audit } from './http/audit.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
-import type { ApiServer, ServiceClient } from './kubernetes/api-server.ts';
+import type { KubernetesClient, ServiceClient } from './kubernetes/kubernetes-client.ts';
 import type { RbacWatch } from './rbac/watch.ts';
 
 export interface Services {
@@ -22,7 +22,7 @@ export interface Services {
   /** Milliseconds that only ever grow. */
   readonly clock: () => number;
   /** The way to the API server as the caller. */
-  readonly apiServer: ApiServer;
+  readonly apiServer: KubernetesClient;
   /** The way to the API server as ourselves. */
   readonly client: ServiceClient;
   readonly access: AccessReviews;

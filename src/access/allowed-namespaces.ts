@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { tooManyRequests } from '../api/status.ts';
-import { KeyedTurns } from '../http/keyed-turns.ts';
+import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
@@ -9,8 +9,8 @@ import { callerKey } from '../kubernetes/caller-key.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
-import { type Forecast, Forecasts, type Question, questionKey } from './forecasts.ts';
 import type { NamespaceRow } from './namespace-row.ts';
+import { type Question, questionKey, type RbacEstimate, RbacEstimates } from './rbac-estimates.ts';
 
 /** So many are reviewed at once, so that `total` counts what the API server allows and not what the roles seem to. */
 const maxReviewedAtOnce = 100;
@@ -33,17 +33,17 @@ export interface AllowedNamespacesOptions {
  */
 export class AllowedNamespaces {
   readonly #options: AllowedNamespacesOptions;
-  readonly #forecasts: Forecasts;
+  readonly #forecasts: RbacEstimates;
   /** Where reviews, and nothing but reviews, have said yes. */
   readonly #reviewed: AnswerCache<ReadonlySet<string>>;
   #known: { revision: number; names: readonly string[] } = { revision: -1, names: [] };
-  readonly #turns = new KeyedTurns(wholeReviewsOfCaller);
+  readonly #turns = new KeyedSemaphore(wholeReviewsOfCaller);
   #wholeReviews = 0;
 
   constructor(options: AllowedNamespacesOptions) {
     const { access, metrics } = options;
     this.#options = options;
-    this.#forecasts = new Forecasts({ ...options, names: () => this.#names() });
+    this.#forecasts = new RbacEstimates({ ...options, names: () => this.#names() });
     this.#reviewed = new AnswerCache<ReadonlySet<string>>({
       name: 'namespace_reviews',
       maxEntries: maxNames,
@@ -61,13 +61,13 @@ export class AllowedNamespaces {
   }
 
   /** What the roles say. @throws StatusError 503, 504 */
-  forecast(question: Question, caller: Caller, signal: AbortSignal): Promise<Forecast> {
+  forecast(question: Question, caller: Caller, signal: AbortSignal): Promise<RbacEstimate> {
     return this.#forecasts.of(question, caller, signal);
   }
 
   /** Those that reviews have allowed; undefined if it is left to the roles, and only what is shown to reviews. */
   async reviewedIfFew(
-    forecast: Forecast,
+    forecast: RbacEstimate,
     question: Question,
     caller: Caller,
     signal: AbortSignal,
@@ -86,7 +86,7 @@ export class AllowedNamespaces {
   }
 
   /** By a review for each namespace that may be one of them, of many at a time. */
-  review({ allowed, doubt }: Forecast, question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  review({ allowed, doubt }: RbacEstimate, question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const key = `${doubt} ${this.#options.rbac.revision} ${questionKey(question, caller)}`;
     const review = async (shared: AbortSignal) => {
       if (this.#wholeReviews >= maxWholeReviews) throw tooManyRequests('too many lists of namespaces are being made; try again');

@@ -4,9 +4,9 @@ import type { Scope } from '../collection/query.ts';
 import type { Caller } from '../http/operation.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import { type AllowedNamespaces, namesKey } from './allowed-namespaces.ts';
-import { isIn } from './forecasts.ts';
 import type { NamespaceRow } from './namespace-row.ts';
 import type { NamespacesQuery } from './namespaces-schema.ts';
+import { isIn } from './rbac-estimates.ts';
 
 export interface NamespacesServiceOptions {
   rbac: RbacWatch;

@@ -3,7 +3,7 @@ import { mapLimit } from '../api/map-limit.ts';
 import { invalid, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import { Explainer } from './explanation.ts';
@@ -25,7 +25,7 @@ const kubernetesVersion = 'authorization.k8s.io/v1';
 const resources = '/apis/authorization.k8s.io/v1';
 
 export interface AccessServiceOptions {
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   access: AccessReviews;
   /** With the rules of roles; left out, nothing is explained. */
   rbac?: RbacWatch;
@@ -44,7 +44,7 @@ type Outcome = { status: AnsweredStatus } | { failure: StatusError };
 
 /** What callers may do, asked with their own identity. */
 export class AccessService {
-  readonly #apiServer: ApiServer;
+  readonly #apiServer: KubernetesClient;
   readonly #access: AccessReviews;
   readonly #explainer: Explainer | undefined;
 

@@ -1,4 +1,4 @@
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';

@@ -3,9 +3,9 @@ import type { Config } from '../config/schema.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
+import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -14,7 +14,7 @@ import type { CertificateRequest, UserCertificate } from './schema.ts';
 import { sign } from './signer.ts';
 
 export interface CertificateServiceOptions {
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   access: AccessReviews;
   accounts: AccountLookup;
   connection: Connection;
@@ -76,10 +76,10 @@ export class CertificateService {
 
 /** The request of the caller, or a new one with its key. @throws StatusError 400, 403 */
 async function requestOf({ request: text }: CertificateRequest, person: Person): Promise<{ request: string; key?: string }> {
-  const { judgeRequest, makeRequest } = await import('./signing-request.ts');
+  const { checkRequest, makeRequest } = await import('./signing-request.ts');
   const { subjectName, groups } = person;
   if (text === undefined) return makeRequest({ commonName: subjectName, organizations: groups });
-  const judged = await judgeRequest(text);
+  const judged = await checkRequest(text);
   if ('problem' in judged) throw badParameter('spec.request', judged.problem);
   const { request, subject } = judged;
   if (subject.commonName !== subjectName) throw refused('the request names another user');

@@ -40,7 +40,7 @@ export async function makeRequest({ commonName, organizations }: Subject): Promi
 export type Judged = { problem: string } | { request: string; subject: Subject };
 
 /** @param text base64 of one PEM block */
-export async function judgeRequest(text: string): Promise<Judged> {
+export async function checkRequest(text: string): Promise<Judged> {
   const compact = text.replaceAll(/\s/g, '');
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(compact)) return { problem: 'must be base64 of a PEM block' };
   const pem = Buffer.from(compact, 'base64').toString('latin1');

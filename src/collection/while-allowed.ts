@@ -9,7 +9,7 @@ const leastRightMs = 1_000;
 
 export interface WhileAllowedOptions {
   /** Checks the credential of the request again. */
-  again: Authenticator['again'];
+  again: Authenticator['revalidate'];
   /** `kubernetes.accessCache`, in milliseconds. */
   accessCacheMs: number;
 }

@@ -3,7 +3,7 @@ import { serviceUnavailable } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 
@@ -38,7 +38,7 @@ export interface ConfigMap {
 export type MapWithContents = ConfigMap & { readonly contents: ConfigMapContents };
 
 export interface ConfigMapsOptions {
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   access: AccessReviews;
   /** `kubernetes.namespace`, where plugins and the environment are. */
   home: string;
@@ -51,7 +51,7 @@ export interface ConfigMapsOptions {
 /** The ConfigMaps of the namespaces that the console looks into, watched by the service's account. */
 export class ConfigMaps {
   readonly home: string;
-  readonly #apiServer: ApiServer;
+  readonly #apiServer: KubernetesClient;
   readonly #access: AccessReviews;
   readonly #caches: ReadonlyMap<string, WatchCache<ConfigMap>>;
 

@@ -5,7 +5,7 @@ import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Operation } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { ConfigMaps } from './config-maps.ts';
 import { mergePolicy } from './content-security-policy.ts';
 import { Environment, mergeVariables, publicVariables, type Variables } from './environment.ts';
@@ -24,7 +24,7 @@ export interface ConsoleOptions {
   config: Config;
   /** Path below which everything is served, '' or without its last slash. */
   basePath: string;
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   access: AccessReviews;
   consolePlugins: PluginSwitches;
   metrics: Metrics;

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
 import { createEvent } from '../kubernetes/events.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { RefusedMap } from './plugin-map.ts';
 
 export interface PluginEventsOptions {

@@ -1,5 +1,5 @@
 import { serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';

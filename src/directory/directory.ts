@@ -7,8 +7,8 @@ import type { Config } from '../config/schema.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
-import { RunLock } from '../kubernetes/run-lock.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import { LeaseLock } from '../kubernetes/lease-lock.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
@@ -43,7 +43,7 @@ export function createDirectory({ now = () => new Date(), ...options }: Director
   const { client, namespace, log } = options;
   const config = options.config.users;
   const users = new DirectoryUsers({ ...options, idleDays: config.idleDays, now });
-  const lock = new RunLock({ client, namespace, name: 'atrium-user-sync', log, now });
+  const lock = new LeaseLock({ client, namespace, name: 'atrium-user-sync', log, now });
   const sync = new UserSync({ ...options, config, users, lock, now });
   return {
     operations: [syncUsers(sync, options), lastSync(sync, options)],

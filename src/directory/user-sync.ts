@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { conflict, notFound, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Audit, AuditEvent } from '../http/audit.ts';
-import { HeldLock, type RunLock } from '../kubernetes/run-lock.ts';
+import { HeldLock, type LeaseLock } from '../kubernetes/lease-lock.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userApiVersion, userResource } from '../users/record/resource.ts';
@@ -16,7 +16,7 @@ export interface UserSyncOptions {
   config: Pick<Config['users'], 'ldap' | 'sync'>;
   users: DirectoryUsers;
   accounts: AccountLookup;
-  lock: RunLock;
+  lock: LeaseLock;
   audit: Audit;
   log: Logger;
   now: () => Date;

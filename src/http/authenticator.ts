@@ -19,7 +19,7 @@ export interface Authenticator {
    *
    * @throws StatusError 401 once it no longer counts, 503
    */
-  again(ctx: Context): Promise<Bearer>;
+  revalidate(ctx: Context): Promise<Bearer>;
   /** Whose it is, asked of the API server where it is not known. @throws StatusError 401, 503, 504 */
   identify(bearer: Bearer, signal: AbortSignal): Promise<Caller>;
 }
@@ -27,7 +27,7 @@ export interface Authenticator {
 /** Without login: each bearer token that the API server accepts. */
 export const tokensOnly = (identify: Authenticator['identify']): Authenticator => ({
   read: async ({ req }) => readBearer(req),
-  async again({ req }) {
+  async revalidate({ req }) {
     const bearer = readBearer(req);
     if (bearer === undefined) throw unauthorized({ tokenGiven: false });
     return bearer;
@@ -44,14 +44,14 @@ const accessTokenHeader = /^bearer +cat_/i;
  * @param isUse false for a request that has been under way for long
  * @throws StatusError 401, 503
  */
-export type JudgeAccessToken = (bearer: Bearer, ctx: Context, isUse: boolean) => Promise<Bearer>;
+export type VerifyAccessToken = (bearer: Bearer, ctx: Context, isUse: boolean) => Promise<Bearer>;
 
 /**
  * Access tokens are judged here and nowhere else: nothing that begins as one is ever sent to the API server.
  *
  * @param judge undefined where there are none
  */
-export function withAccessTokens(others: Authenticator, judge: JudgeAccessToken | undefined): Authenticator {
+export function withAccessTokens(others: Authenticator, judge: VerifyAccessToken | undefined): Authenticator {
   const ofAccessToken = async (ctx: Context, isUse: boolean): Promise<Bearer | undefined> => {
     if (!accessTokenHeader.test(ctx.req.headers.authorization ?? '')) return undefined;
     const bearer = readBearer(ctx.req);
@@ -60,7 +60,7 @@ export function withAccessTokens(others: Authenticator, judge: JudgeAccessToken 
   };
   return {
     read: async (ctx, isOptional) => (await ofAccessToken(ctx, true)) ?? others.read(ctx, isOptional),
-    again: async (ctx) => (await ofAccessToken(ctx, false)) ?? others.again(ctx),
+    revalidate: async (ctx) => (await ofAccessToken(ctx, false)) ?? others.revalidate(ctx),
     identify: (bearer, signal) => others.identify(bearer, signal),
   };
 }

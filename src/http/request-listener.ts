@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import Koa, { type Context, type Middleware } from 'koa';
-import type { Frame } from './frame.ts';
+import type { RequestMiddleware } from './request-middleware.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 
 interface RequestListenerOptions extends Omit<RouterOptions, 'onLongRunning' | 'onSlow'> {
@@ -9,7 +9,7 @@ interface RequestListenerOptions extends Omit<RouterOptions, 'onLongRunning' | '
 }
 
 /** The Koa app of one port: the frame around everything, the operations inside. */
-export function requestListener(frame: Frame, { before, ...options }: RequestListenerOptions): RequestListener {
+export function requestListener(frame: RequestMiddleware, { before, ...options }: RequestListenerOptions): RequestListener {
   const koa = new Koa();
   koa.silent = true;
   // The frame has answered whatever could be answered; what comes here broke in the middle of a body.

@@ -12,7 +12,7 @@ import type { Check } from '../http/health.ts';
 import { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';

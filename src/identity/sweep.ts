@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mapLimit } from '../api/map-limit.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Sweep } from '../kubernetes/sweeper.ts';

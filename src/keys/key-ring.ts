@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { KeySecret, type SecretContent } from './key-secret.ts';
 import { createPasswordKeys, type PasswordKeys, parsePasswordKeys } from './password-keys.ts';
 import { KeySeal, type Seal, type SealKey, sealedWith } from './seal.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 
 const secrets: ResourceType = { group: '', version: 'v1', resource: 'secrets' };

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { forbidden, serviceUnavailable } from '../api/status.ts';
-import { KeyedTurns } from '../http/keyed-turns.ts';
+import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
 import { AnswerCache } from './answer-cache.ts';
-import type { ApiServer } from './api-server.ts';
 import { callerKey } from './caller-key.ts';
+import type { KubernetesClient } from './kubernetes-client.ts';
 import { isRecord } from './resource.ts';
 import { selfReview } from './self-review.ts';
 import { tokenLifetimeMs } from './token-lifetime.ts';
@@ -54,7 +54,7 @@ const selfSubjectAccessReview = z.object({
 type Answer = { status: AccessStatus; tokenExpiresInMs: number };
 
 export interface AccessReviewsOptions {
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   /** `kubernetes.accessCache`; 0 turns keeping off. */
   accessCacheMs: number;
   metrics: Metrics;
@@ -65,9 +65,9 @@ export interface AccessReviewsOptions {
 
 /** What callers may do: asked of the API server as the caller, kept for moments, dropped when a role or binding changes. */
 export class AccessReviews {
-  readonly #apiServer: ApiServer;
+  readonly #apiServer: KubernetesClient;
   readonly #answers: AnswerCache<Answer>;
-  readonly #turns = new KeyedTurns(turns);
+  readonly #turns = new KeyedSemaphore(turns);
   readonly #now: () => Date;
   readonly #clock: () => number;
   readonly #accessCacheMs: number;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Lease, type LeaseOptions } from './lease.ts';
+import { LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
 import { type Outcome, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
 /** Before a controller that failed begins again. */
@@ -31,7 +31,7 @@ export interface Term {
 }
 
 /** What a controller needs of the wiring. */
-type ControllerServices = Pick<LeaseOptions, 'client' | 'namespace' | 'log' | 'now' | 'clock'>;
+type ControllerServices = Pick<LeaderElectorOptions, 'client' | 'namespace' | 'log' | 'now' | 'clock'>;
 
 interface ControllerSettings extends Omit<WorkQueueOptions, 'now' | 'clock'> {
   /** Of the Lease. */
@@ -49,12 +49,12 @@ interface ControllerSettings extends Omit<WorkQueueOptions, 'now' | 'clock'> {
 export class Controller {
   readonly #services: ControllerServices;
   readonly #settings: ControllerSettings;
-  readonly #lease: Lease;
+  readonly #lease: LeaderElector;
 
   constructor(services: ControllerServices, settings: ControllerSettings) {
     this.#services = services;
     this.#settings = settings;
-    this.#lease = new Lease({ ...services, ...settings });
+    this.#lease = new LeaderElector({ ...services, ...settings });
   }
 
   start(): void {

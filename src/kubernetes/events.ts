@@ -1,4 +1,4 @@
-import type { ServiceClient } from './api-server.ts';
+import type { ServiceClient } from './kubernetes-client.ts';
 import { resourcePath } from './resource.ts';
 import { timestamp } from './timestamp.ts';
 

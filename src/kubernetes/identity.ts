@@ -3,7 +3,7 @@ import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts'
 import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Caller, Identity } from '../http/operation.ts';
 import { AnswerCache } from './answer-cache.ts';
-import type { ApiServer } from './api-server.ts';
+import type { KubernetesClient } from './kubernetes-client.ts';
 import { selfReview } from './self-review.ts';
 import { tokenLifetimeMs } from './token-lifetime.ts';
 
@@ -27,7 +27,7 @@ const selfSubjectReview = z.object({
 type Verdict = { identity: Identity; expiresInMs: number } | 'refused';
 
 export interface IdentityCacheOptions {
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   metrics: Metrics;
   now?: () => Date;
   /** Milliseconds that only ever grow. */
@@ -36,7 +36,7 @@ export interface IdentityCacheOptions {
 
 /** Whose token is this: asked as the caller, with the token itself or by impersonation, kept for at most 60 s and never longer than the token. */
 export class IdentityCache {
-  readonly #apiServer: ApiServer;
+  readonly #apiServer: KubernetesClient;
   readonly #verdicts: AnswerCache<Verdict>;
   readonly #now: () => Date;
 

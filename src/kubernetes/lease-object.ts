@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
-import type { ServiceClient } from './api-server.ts';
+import type { ServiceClient } from './kubernetes-client.ts';
 import { type ResourceType, resourcePath } from './resource.ts';
 
 const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };

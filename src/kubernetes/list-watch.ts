@@ -1,6 +1,6 @@
 import { serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from './api-server.ts';
 import { JsonLines } from './json-lines.ts';
+import type { ServiceClient } from './kubernetes-client.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';
 import { UpstreamError } from './upstream-error.ts';
 

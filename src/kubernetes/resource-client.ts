@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { serviceUnavailable } from '../api/status.ts';
-import type { ApiCall, CallerClient, ServiceClient } from './api-server.ts';
 import type { ForwardCall } from './forward.ts';
+import type { ApiCall, CallerClient, ServiceClient } from './kubernetes-client.ts';
 import { listPages, type Selection } from './list-watch.ts';
 import { ourTrouble } from './own-account.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';

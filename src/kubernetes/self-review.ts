@@ -1,5 +1,5 @@
 import { serviceUnavailable } from '../api/status.ts';
-import type { CallerClient } from './api-server.ts';
+import type { CallerClient } from './kubernetes-client.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 export interface SelfReview {

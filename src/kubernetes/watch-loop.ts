@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
-import type { ServiceClient } from './api-server.ts';
+import type { ServiceClient } from './kubernetes-client.ts';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from './list-watch.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { UpstreamError } from './upstream-error.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
 import { type ConsolePlugin, keepConsolePlugin } from './console-plugin.ts';

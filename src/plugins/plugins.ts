@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Operation } from '../http/operation.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { PluginAssets, type PluginFiles } from './assets.ts';
 import { ConsolePlugins } from './console-plugins.ts';
 import { pluginStates } from './plugin-states.ts';

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
-import { InFlight } from '../http/in-flight.ts';
+import { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { Rereading } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
@@ -59,7 +59,7 @@ export class PluginServices {
   readonly #options: PluginServicesOptions;
   readonly #authorities: Rereading<string | undefined>;
   /** One that hangs must hold up neither the others nor the console. */
-  readonly #inFlight = new InFlight({ maxEach: 64, maxInAll: 256, what: 'requests to plugins' });
+  readonly #inFlight = new ConcurrencyLimit({ maxEach: 64, maxInAll: 256, what: 'requests to plugins' });
   /** By certificate authorities. */
   readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => void agent.close().catch(() => undefined) });
 

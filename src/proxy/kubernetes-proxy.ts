@@ -2,13 +2,13 @@ import type { Context } from 'koa';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
-import { InFlight } from '../http/in-flight.ts';
+import { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { Caller } from '../http/operation.ts';
 import { requestBody } from '../http/request-body.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import type { PassedCall } from '../kubernetes/passage.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
 import { checkRequest, type ProxyRules } from './rules.ts';
@@ -22,7 +22,7 @@ const maxLongOfCaller = 100;
 const stuckMs = 60_000;
 
 export interface KubernetesProxyOptions {
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   authenticator: Authenticator;
   audit: Audit;
   rules: ProxyRules;
@@ -33,7 +33,7 @@ export interface KubernetesProxyOptions {
 /** Passes requests on to the API server as those who sent them (docs/contract/kubernetes.md): bytes are neither parsed nor kept. */
 export class KubernetesProxy {
   readonly #options: KubernetesProxyOptions;
-  readonly #long = new InFlight({ maxEach: maxLongOfCaller, what: 'watches, logs and connections of yours' });
+  readonly #long = new ConcurrencyLimit({ maxEach: maxLongOfCaller, what: 'watches, logs and connections of yours' });
 
   constructor(options: KubernetesProxyOptions) {
     this.#options = options;
@@ -81,7 +81,7 @@ export class KubernetesProxy {
     const leave = this.#long.begin(caller.identity.name);
     const lasting = whilePermitted(signal, async (lastingSignal) => {
       // What the service cannot verify by itself, the API server is asked about once its answer is a minute old.
-      await authenticator.identify(await authenticator.again(ctx), lastingSignal);
+      await authenticator.identify(await authenticator.revalidate(ctx), lastingSignal);
     });
     return {
       signal: lasting.signal,

@@ -2,14 +2,14 @@ import type { Config } from '../config/schema.ts';
 import type { Audit } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Operation } from '../http/operation.ts';
-import type { ApiServer } from '../kubernetes/api-server.ts';
+import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { KubernetesProxy } from './kubernetes-proxy.ts';
 import { proxyOperations } from './routes.ts';
 
 export interface ProxyOptions {
   config: Pick<Config, 'kubernetes'>;
   basePath: string;
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   authenticator: Authenticator;
   audit: Audit;
 }

@@ -41,7 +41,7 @@ export class LoginAuthenticator implements Authenticator {
     }
   }
 
-  async again(ctx: Context): Promise<Bearer> {
+  async revalidate(ctx: Context): Promise<Bearer> {
     const bearer = readBearer(ctx.req);
     if (bearer !== undefined) return this.#verify(bearer, stateOf(ctx).signal);
     const secret = this.#context.cookie.read(ctx);

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
 import { RateLimit } from '../http/rate-limit.ts';
-import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/api-server.ts';
+import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { listedWithinMs, madeWithinMs, seenWithinMs, until } from '../kubernetes/until.ts';

@@ -1,5 +1,5 @@
 import { serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';

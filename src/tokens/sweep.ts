@@ -1,4 +1,4 @@
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { Sweep } from '../kubernetes/sweeper.ts';
 import type { AccessTokenRow } from './row.ts';
 import { removeToken } from './store.ts';

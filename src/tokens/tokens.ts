@@ -1,5 +1,5 @@
 import { collection } from '../collection/collection.ts';
-import type { Authenticator, JudgeAccessToken } from '../http/authenticator.ts';
+import type { Authenticator, VerifyAccessToken } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
@@ -18,7 +18,7 @@ import { AccessTokenVerifier } from './verifier.ts';
 /** The feature: its operations, whose a token is, and what it watches. */
 export interface AccessTokens {
   operations: Operation[];
-  judge: JudgeAccessToken;
+  judge: VerifyAccessToken;
   /** Deletes all tokens of a User record. @throws StatusError 503, 504 */
   endAll(owner: { uid: string }, signal: AbortSignal): Promise<void>;
   checks: Check[];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, serviceUnavailable } from '../api/status.ts';
-import { type HeldLock, RunLock } from '../kubernetes/run-lock.ts';
+import { type HeldLock, LeaseLock } from '../kubernetes/lease-lock.ts';
 import type { Services } from '../services.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { type AccountLookup, requireAccounts } from './record/lookup.ts';
@@ -21,7 +21,7 @@ export class Administrators {
   readonly #services: Services;
   readonly #accounts: AccountLookup;
   readonly #records: UserRecords;
-  readonly #lock: RunLock;
+  readonly #lock: LeaseLock;
   /** Of this replica, so that many at once do not contend for the Lease. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -30,7 +30,7 @@ export class Administrators {
     this.#services = services;
     this.#accounts = accounts;
     this.#records = new UserRecords(client);
-    this.#lock = new RunLock({ client, namespace, log, name: 'atrium-administrators', durationSeconds: lockSeconds });
+    this.#lock = new LeaseLock({ client, namespace, log, name: 'atrium-administrators', durationSeconds: lockSeconds });
   }
 
   /** @throws StatusError 409 for the last administrator who can log in, 503, 504 */

@@ -1,6 +1,6 @@
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { abortable } from '../kubernetes/abortable.ts';
-import type { ServiceClient } from '../kubernetes/api-server.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';

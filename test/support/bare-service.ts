@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { unauthorized } from '../../src/api/status.ts';
 import { tokensOnly } from '../../src/http/authenticator.ts';
-import { Frame, type FrameOptions } from '../../src/http/frame.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { createLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { requestListener } from '../../src/http/request-listener.ts';
+import { RequestMiddleware, type RequestMiddlewareOptions } from '../../src/http/request-middleware.ts';
 import type { RouterOptions } from '../../src/http/router.ts';
 
 export interface BareService {
@@ -22,7 +22,7 @@ export interface BareService {
 /** The frame and the router as the service has them, around operations of the test's own. The one token it knows is `good`. */
 export async function startBareService(
   operations: readonly Operation[],
-  options: Partial<FrameOptions & Pick<RouterOptions, 'bodyLimit' | 'corsOrigins'>> = {},
+  options: Partial<RequestMiddlewareOptions & Pick<RouterOptions, 'bodyLimit' | 'corsOrigins'>> = {},
 ): Promise<BareService> {
   const { bodyLimit = 1024, corsOrigins = [], requestTimeoutMs = 5_000, ...frame } = options;
   const metrics = new Metrics();
@@ -30,7 +30,7 @@ export async function startBareService(
   let judged = 0;
   const listener = new Listener(
     requestListener(
-      new Frame({
+      new RequestMiddleware({
         basePath: '',
         trustedProxies: [],
         requestTimeoutMs,

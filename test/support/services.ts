@@ -4,12 +4,12 @@ import { Audit } from '../../src/http/audit.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
 import { AccessReviews } from '../../src/kubernetes/access.ts';
-import type { ApiServer } from '../../src/kubernetes/api-server.ts';
+import type { KubernetesClient } from '../../src/kubernetes/kubernetes-client.ts';
 import { RbacWatch } from '../../src/rbac/watch.ts';
 import type { Services } from '../../src/services.ts';
 
 /** What the wiring gives a feature, for a test of a part of one. Nothing of it is started. */
-export function servicesOf(apiServer: ApiServer, { log, ...overrides }: { log: Logger } & Partial<Services>): Services {
+export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: { log: Logger } & Partial<Services>): Services {
   const config = parseConfig({ yaml: '{}' });
   const metrics = new Metrics();
   const client = apiServer.asService;

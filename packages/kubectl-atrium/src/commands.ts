@@ -6,16 +6,16 @@ import { type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings
 import { harmless, say, type Terminal } from './terminal.ts';
 
 /** @param terminal called by a command that needs it */
-export function addLogInCommands(program: Command, terminal: () => Terminal): void {
+export function addLoginCommands(program: Command, terminal: () => Terminal): void {
   const withContext = (command: Command) =>
     withLogInOptions(command).option('--context <name>', 'context of the kubeconfig to take the options from, without --issuer');
 
   withContext(program.command('login').description('log in, for kubectl on this machine')).action(
     async (_options: unknown, command: Command) => {
       const own = terminal();
-      const { logInAnew } = await import('./kept-login.ts');
+      const { loginAgain } = await import('./kept-login.ts');
       const { claimsOf } = await import('./tokens.ts');
-      const { name } = claimsOf(await logInAnew(await wantedOf(command, own), own));
+      const { name } = claimsOf(await loginAgain(await wantedOf(command, own), own));
       say(own, `Logged in as ${harmless(name)}.`);
     },
   );

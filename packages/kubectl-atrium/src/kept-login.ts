@@ -36,7 +36,7 @@ export async function currentTokens({ logIn, ways }: Wanted, { isInteractive }: 
 }
 
 /** Makes a new one whatever is kept. */
-export async function logInAnew({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
+export async function loginAgain({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
   const cache = new TokenCache(terminal);
   const make = () =>
     withIssuer(logIn, terminal, async (issuer) => {

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
-import { addLogInCommands } from './commands.ts';
+import { addLoginCommands } from './commands.ts';
 import { exitCodeOf, Interrupted, type Terminal } from './terminal.ts';
 
 function terminal(): Terminal {
@@ -16,7 +16,7 @@ function terminal(): Terminal {
 }
 
 const program = new Command('kubectl-atrium').description('Logs kubectl in at an OpenID issuer.').version(packageJson.version);
-addLogInCommands(program, terminal);
+addLoginCommands(program, terminal);
 
 // What kubectl runs for the completion of its plugin: a link with this name.
 const [node = '', called = '', ...words] = process.argv;

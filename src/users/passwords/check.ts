@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditOrigin } from '../../http/audit.ts';
-import { KeyedTurns } from '../../http/keyed-turns.ts';
+import { KeyedSemaphore } from '../../http/keyed-semaphore.ts';
 import { type RateExceeded, RateLimit } from '../../http/rate-limit.ts';
-import { Turns } from '../../http/turns.ts';
+import { Semaphore } from '../../http/semaphore.ts';
 import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
@@ -53,7 +53,7 @@ interface Bucket {
 /** What the audit trail calls a wrong password: at a login, or when a user wants to change it. */
 type FailureName = 'LoginFailed' | 'PasswordCheckFailed';
 
-interface Judged {
+interface CheckedPassword {
   readonly verdict: PasswordVerdict;
   /** Whose password it was, if there is such a user. */
   readonly account?: Account | undefined;
@@ -89,10 +89,10 @@ export class PasswordCheck {
   readonly #sources: RateLimit;
   readonly #browsers: RateLimit;
   readonly #newcomers: Newcomers | undefined;
-  readonly #userTurns = new KeyedTurns(turnsOfUser);
-  readonly #turns = new Turns(turns);
+  readonly #userTurns = new KeyedSemaphore(turnsOfUser);
+  readonly #turns = new Semaphore(turns);
   /** Of their own, as a directory that hangs must not keep local users waiting. */
-  readonly #directoryTurns = new Turns(turns);
+  readonly #directoryTurns = new Semaphore(turns);
   readonly #locks: LockEnds;
 
   /** @param directories of users whose passwords a directory keeps; undefined if there are none */
@@ -148,13 +148,13 @@ export class PasswordCheck {
     return this.#sources.take(source) ?? { limit: this.#sources, key: source };
   }
 
-  async #counted(attempt: PasswordAttempt, signal: AbortSignal): Promise<Judged> {
+  async #counted(attempt: PasswordAttempt, signal: AbortSignal): Promise<CheckedPassword> {
     const bucket = this.#bucketOf(attempt);
     if ('retryAfterSeconds' in bucket) return { verdict: { outcome: 'refused', reason: 'TooManyFromSource', ...bucket } };
     return this.#inTurn(attempt, bucket, signal);
   }
 
-  async #inTurn(attempt: PasswordAttempt, bucket: Bucket, signal: AbortSignal): Promise<Judged> {
+  async #inTurn(attempt: PasswordAttempt, bucket: Bucket, signal: AbortSignal): Promise<CheckedPassword> {
     let isFailure = false;
     try {
       const waiting = this.#mayBeOfDirectory(attempt.email) ? this.#directoryTurns : this.#turns;
@@ -170,7 +170,7 @@ export class PasswordCheck {
     }
   }
 
-  async #judge({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<Judged> {
+  async #judge({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<CheckedPassword> {
     const accounts = this.#accounts;
     const passwords = this.#passwords;
     const known = accounts.find(email);
@@ -197,7 +197,11 @@ export class PasswordCheck {
   }
 
   /** @throws StatusError 503 if it gives no answer: then the attempt does not count */
-  async #askDirectory({ account, isLast }: { account: Account; isLast: boolean }, password: string, signal: AbortSignal): Promise<Judged> {
+  async #askDirectory(
+    { account, isLast }: { account: Account; isLast: boolean },
+    password: string,
+    signal: AbortSignal,
+  ): Promise<CheckedPassword> {
     const directories = this.#directories;
     const passwords = this.#passwords;
     const { connectorID, email } = account;
@@ -279,7 +283,7 @@ export class PasswordCheck {
   #record(
     { requestId, source, userAgent }: PasswordAttempt,
     failure: FailureName,
-    { verdict, account, isLocking = false }: Judged,
+    { verdict, account, isLocking = false }: CheckedPassword,
   ): PasswordVerdict {
     if (verdict.outcome === 'ok') return verdict;
     const { audit } = this.#services;

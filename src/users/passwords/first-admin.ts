@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { StatusError } from '../../api/status.ts';
 import type { Config } from '../../config/schema.ts';
 import { KeySecret } from '../../keys/key-secret.ts';
-import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import type { ServiceClient } from '../../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
 import { accountOf } from '../record/account.ts';

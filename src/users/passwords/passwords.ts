@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type Bounds, Turns } from '../../http/turns.ts';
+import { type Bounds, Semaphore } from '../../http/semaphore.ts';
 import { type Argon2Hash, formatHash, parseHash } from './phc.ts';
 
 /** OWASP Password Storage Cheat Sheet: argon2id with at least these. */
@@ -16,11 +16,11 @@ const derive = promisify(argon2);
 
 /** The hashes of passwords. All methods: @throws StatusError 429 when too many wait already. */
 export class Passwords {
-  readonly #turns: Turns;
+  readonly #turns: Semaphore;
   readonly #dummy: Argon2Hash = { ...cost, salt: randomBytes(saltBytes), tag: Buffer.alloc(tagBytes) };
 
   constructor(turns: Omit<Bounds, 'what'> = defaultTurns) {
-    this.#turns = new Turns({ ...turns, what: 'passwords are being checked' });
+    this.#turns = new Semaphore({ ...turns, what: 'passwords are being checked' });
   }
 
   /** @param password 1 to 128 characters; @returns a self-describing text with its own salt (PHC string format, argon2id) */

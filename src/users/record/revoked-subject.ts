@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { serviceUnavailable } from '../../api/status.ts';
-import type { ServiceClient } from '../../kubernetes/api-server.ts';
+import type { ServiceClient } from '../../kubernetes/kubernetes-client.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
 import { ServiceResource } from '../../kubernetes/resource-client.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';

@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { ApiServer as Client } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient as Client } from '../../../src/kubernetes/kubernetes-client.ts';
 import { allowedNamespaces, inNamespace, isGranted, type Who } from '../../../src/rbac/grants.ts';
 import type { AccessQuestion } from '../../../src/rbac/rules.ts';
 import { RbacWatch } from '../../../src/rbac/watch.ts';

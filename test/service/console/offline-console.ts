@@ -9,7 +9,7 @@ import type { Timer } from '../../../src/console/timer.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { AccessReviews } from '../../../src/kubernetes/access.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { watchConsolePlugins } from '../../../src/plugins/plugins.ts';
 import { startBareService } from '../../support/bare-service.ts';
 
@@ -46,7 +46,7 @@ export async function startOfflineConsole({ config = {}, environment = {}, timer
     authorization: async () => 'Bearer nobody-listens',
     discardAuthorization() {},
   };
-  const apiServer = new ApiServer({ connection, requestTimeoutMs: 1000, metrics });
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: 1000, metrics });
   const access = new AccessReviews({ apiServer, accessCacheMs: 0, metrics });
   const consolePlugins = watchConsolePlugins({ client: apiServer.asService, metrics, log });
   const shared = { config: parsed, basePath, apiServer, access, consolePlugins, metrics, log, namespace: 'atrium-system' };

@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { Audit } from '../../../src/http/audit.ts';
-import { Frame } from '../../../src/http/frame.ts';
 import { Listener } from '../../../src/http/listener.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
+import { RequestMiddleware } from '../../../src/http/request-middleware.ts';
 import { createIdentity, type Identity } from '../../../src/identity/identity.ts';
 import { KeyRing } from '../../../src/keys/key-ring.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { isRecord } from '../../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { KnownBrowsers } from '../../../src/users/logins/known-browsers.ts';
@@ -158,7 +158,7 @@ async function startReplica({
     authorization: async () => `Bearer ${token}`,
     discardAuthorization() {},
   };
-  const service = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics });
+  const service = new KubernetesClient({ connection, requestTimeoutMs: 5_000, metrics });
   const client = service.asService;
   const cache = new WatchCache(
     { client, log, metrics },
@@ -202,7 +202,7 @@ async function startReplica({
   identity.start();
   const koa = new Koa();
   koa.use(
-    new Frame({
+    new RequestMiddleware({
       basePath,
       trustedProxies: config.server.trustedProxies,
       requestTimeoutMs: 10_000,

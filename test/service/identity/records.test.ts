@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { recordSweep } from '../../../src/identity/sweep.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
@@ -13,7 +13,7 @@ const path = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/identityr
 describe('the sweep of identity records', () => {
   const cluster = forSuite(() => apiServer({ isReused: true }));
   let kubernetes: ClusterAdmin;
-  let service: ApiServer;
+  let service: KubernetesClient;
 
   before(async () => {
     kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
@@ -26,7 +26,7 @@ describe('the sweep of identity records', () => {
       authorization: async () => `Bearer ${token}`,
       discardAuthorization() {},
     };
-    service = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
+    service = new KubernetesClient({ connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
   });
   after(async () => {
     await service.close();

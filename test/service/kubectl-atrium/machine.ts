@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
-import { addLogInCommands } from 'kubectl-atrium/commands.ts';
+import { addLoginCommands } from 'kubectl-atrium/commands.ts';
 import { exitCodeOf, Interrupted } from 'kubectl-atrium/terminal.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import type { Finished } from '../../support/command.ts';
@@ -95,7 +95,7 @@ export class Machine {
       signal: ended.signal,
     };
     const commands = new Command('kubectl-atrium').exitOverride().configureOutput({ writeErr: stream('stderr').write });
-    addLogInCommands(commands, () => terminal);
+    addLoginCommands(commands, () => terminal);
     const finished = commands.parseAsync([...args], { from: 'user' }).then(
       () => ({ code: 0, ...output }),
       (error: unknown) => ({ code: error instanceof CommanderError ? error.exitCode : exitCodeOf(error, terminal), ...output }),

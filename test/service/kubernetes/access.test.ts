@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Metrics } from '../../../src/http/metrics.ts';
 import type { Caller } from '../../../src/http/operation.ts';
 import { AccessReviews } from '../../../src/kubernetes/access.ts';
-import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { type Answer, bearer, clientOf, FakeApiServer, failureOf, forever, json, type SeenRequest, status } from './fake-api-server.ts';
 
 const listUsers = { verb: 'list', group: 'auth.platform.io', resource: 'users' };
@@ -16,7 +16,7 @@ const caller = (name: string): Caller => ({ ...bearer(name), identity: { name, u
 
 describe('what a caller may do', () => {
   let server: FakeApiServer;
-  let apiServer: ApiServer;
+  let apiServer: KubernetesClient;
   let metrics: Metrics;
   let now: number;
   let reviews: AccessReviews;

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { StatusError } from '../../../src/api/status.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import type { ApiCall } from '../../../src/kubernetes/api-server.ts';
+import type { ApiCall } from '../../../src/kubernetes/kubernetes-client.ts';
 import { UpstreamError } from '../../../src/kubernetes/upstream-error.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { type Answer, bearer, clientOf, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from './fake-api-server.ts';

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { bearer } from './fake-api-server.ts';
 
 describe('a certificate of our own account', () => {
   let upstream: Server;
-  let client: ApiServer;
+  let client: KubernetesClient;
   /** Of each request: whether a certificate came with it, and the token that did. */
   const seen: [boolean, string | undefined][] = [];
 
@@ -23,7 +23,7 @@ describe('a certificate of our own account', () => {
     });
     upstream.listen(0, '127.0.0.1');
     await once(upstream, 'listening');
-    client = new ApiServer({
+    client = new KubernetesClient({
       connection: {
         server: `https://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
         tls: { ca: authority.certificate, ...pair },

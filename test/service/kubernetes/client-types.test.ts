@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CallerClient, ServiceClient } from '../../../src/kubernetes/api-server.ts';
+import type { CallerClient, ServiceClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import type { CallerResource, ServiceResource } from '../../../src/kubernetes/resource-client.ts';
 
 type IsAssignable<From, To> = [From] extends [To] ? true : false;

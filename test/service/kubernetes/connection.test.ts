@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import { type Connection, inClusterConnection } from '../../../src/kubernetes/connection.ts';
 import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { type KeyPair, loopbackCertificates } from '../../cluster/certificates.ts';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -19,7 +19,7 @@ describe('a connection to the API server', () => {
   let directory: string;
   let certificates: { authority: KeyPair; serving: KeyPair };
   let server: FakeApiServer;
-  let client: ApiServer | undefined;
+  let client: KubernetesClient | undefined;
 
   const write = (name: string, content: string) => writeFile(join(directory, name), content);
   const clientNow = () => {
@@ -29,7 +29,7 @@ describe('a connection to the API server', () => {
   const ask = () => clientNow().asService.request({ ...call, signal: forever() });
   const seenTokens = () => server.requests.map(({ headers }) => headers.authorization);
   function use(connection: Connection): void {
-    client = new ApiServer({ connection, requestTimeoutMs: 2000, metrics: new Metrics() });
+    client = new KubernetesClient({ connection, requestTimeoutMs: 2000, metrics: new Metrics() });
   }
 
   before(async () => {

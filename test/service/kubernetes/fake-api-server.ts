@@ -13,8 +13,8 @@ import { text } from 'node:stream/consumers';
 import pino from 'pino';
 import { Metrics } from '../../../src/http/metrics.ts';
 import type { Bearer } from '../../../src/http/operation.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 
 export interface SeenRequest {
   method: string;
@@ -128,7 +128,7 @@ const connectionTo = ({ url }: { url: string }, authorization: string | undefine
 });
 
 export const clientOf = (server: { url: string }, requestTimeoutMs = 2000, metrics = new Metrics()) =>
-  new ApiServer({ connection: connectionTo(server), requestTimeoutMs, metrics });
+  new KubernetesClient({ connection: connectionTo(server), requestTimeoutMs, metrics });
 
 /** What a promise is rejected with. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {

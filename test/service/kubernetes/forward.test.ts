@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { type Dispatcher, request } from 'undici';
 import { answerError } from '../../../src/http/error-answer.ts';
-import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { bearer, clientOf, FakeApiServer, json, silentLog, status } from './fake-api-server.ts';
 
@@ -13,7 +13,7 @@ const path = '/apis/auth.platform.io/v1/users';
 
 describe('forwarding a read', () => {
   const upstream = forSuite(() => new FakeApiServer().start());
-  let client: ApiServer;
+  let client: KubernetesClient;
   let console: Server;
   let url: string;
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { UnsecuredJWT } from 'jose';
 import { Metrics } from '../../../src/http/metrics.ts';
-import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
 import { IdentityCache } from '../../../src/kubernetes/identity.ts';
+import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { type Answer, bearer, clientOf, FakeApiServer, failureOf, forever, inTurn, json, status } from './fake-api-server.ts';
 
 const userInfo = { username: 'jane', uid: 'u1', groups: ['dev', 'system:authenticated'], extra: { scopes: ['a'] } };
@@ -15,7 +15,7 @@ const refuse: Answer = (_request, response) => status(response, 401, 'Unauthoriz
 
 describe('whose token it is', () => {
   let server: FakeApiServer;
-  let apiServer: ApiServer;
+  let apiServer: KubernetesClient;
   let metrics: Metrics;
   let now: number;
   let identities: IdentityCache;

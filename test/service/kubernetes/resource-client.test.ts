@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { CallerResource, type ResourceKind, ServiceResource } from '../../../src/kubernetes/resource-client.ts';
 import { type Answer, bearer, clientOf, FakeApiServer, failureOf, forever, json, statusBody } from './fake-api-server.ts';
 
@@ -9,7 +9,7 @@ const thing = { metadata: { name: 'a', uid: 'u', resourceVersion: '7', creationT
 
 describe('the client of a resource', () => {
   let server: FakeApiServer;
-  let client: ApiServer;
+  let client: KubernetesClient;
   let asService: ServiceResource;
   let asCaller: CallerResource;
   beforeEach(async () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Metrics } from '../../../src/http/metrics.ts';
-import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { type Change, WatchCache, type WatchCacheOptions, type WatchCacheParts } from '../../../src/kubernetes/watch-cache.ts';
 import type { WatchTimes } from '../../../src/kubernetes/watch-loop.ts';
 import { type Answer, clientOf, FakeApiServer, silentLog, status } from './fake-api-server.ts';
@@ -46,7 +46,7 @@ export class WatchTest {
   readonly metrics = new Metrics();
   readonly changes: Change<string>[] = [];
   resource = new FakeResource(path);
-  client: ApiServer;
+  client: KubernetesClient;
   cache: WatchCache<string>;
 
   private constructor(server: FakeApiServer) {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer as startCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { type Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
@@ -117,7 +117,7 @@ export const sessionManifest = (secret: string, ends: Record<string, number>) =>
 /** A cluster with all that an installation applies, and a client of it, without a service. */
 export interface BareCluster {
   kubernetes: ClusterAdmin;
-  apiServer: ApiServer;
+  apiServer: KubernetesClient;
   /** Of the client. */
   metrics: Metrics;
   stop(): Promise<void>;
@@ -132,7 +132,7 @@ export async function bareCluster(): Promise<BareCluster> {
   const metrics = new Metrics();
   const authorization = async () => `Bearer ${token}`;
   const connection = { server: url, tls: { ca }, namespace: serviceNamespace, authorization, discardAuthorization() {} };
-  const apiServer = new ApiServer({ connection, requestTimeoutMs: 5_000, metrics });
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: 5_000, metrics });
   return {
     kubernetes,
     apiServer,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
 import { UsersController } from '../../../src/users/record/controller.ts';
 import { userLabels } from '../../../src/users/record/labels.ts';
@@ -123,7 +123,7 @@ class UserServer extends FakeApiServer {
 
 describe(`${userCount} users and a change of leader`, () => {
   let server: UserServer;
-  let client: ApiServer;
+  let client: KubernetesClient;
   let watched: ReturnType<typeof watchUsers>;
   let controller: UsersController;
   /** Names of the users that were looked at. */

@@ -4,7 +4,7 @@ import type { Config } from '../../../src/config/schema.ts';
 import { Audit } from '../../../src/http/audit.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { isKubernetesObject, isRecord, type KubernetesObject } from '../../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { LoginRecorder } from '../../../src/users/logins/recorder.ts';
@@ -56,7 +56,7 @@ class CountingPasswords extends Passwords {
 
 /** The part of one replica of the service that knows accounts. */
 export class Replica {
-  readonly #apiServer: ApiServer;
+  readonly #apiServer: KubernetesClient;
   readonly #cache: WatchCache<{ account: Account }>;
   readonly #events: UserEvents;
   readonly auditLines: Record<string, unknown>[] = [];
@@ -68,7 +68,7 @@ export class Replica {
   readonly passwordCheck: PasswordCheck;
   readonly passwordChange: PasswordChange;
 
-  constructor({ apiServer, config, now }: { apiServer: ApiServer; config: Config; now: () => Date }) {
+  constructor({ apiServer, config, now }: { apiServer: KubernetesClient; config: Config; now: () => Date }) {
     const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => this.logLines.push(line) });
     const client = apiServer.asService;
     this.#apiServer = apiServer;
@@ -122,7 +122,7 @@ export class Replicas {
 
   /** @param users settings that differ, as in the YAML file */
   async replica(users: Record<string, unknown> = {}): Promise<Replica> {
-    const apiServer = new ApiServer({
+    const apiServer = new KubernetesClient({
       connection: {
         server: this.#cluster.url,
         tls: { ca: this.#cluster.certificateAuthority },

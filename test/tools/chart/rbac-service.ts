@@ -4,7 +4,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { recordSweep } from '../../../src/identity/sweep.ts';
-import { ApiServer, type ServiceClient } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient, type ServiceClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
@@ -63,7 +63,7 @@ export class RecordedService {
 
   /** What every replica does now and then: delete what has expired, here as if a month had passed. */
   async sweep({ identityRecords }: { identityRecords: boolean }): Promise<void> {
-    const apiServer = new ApiServer({ connection: this.account.connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
+    const apiServer = new KubernetesClient({ connection: this.account.connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
     const client = apiServer.asService;
     const now = () => new Date(Date.now() + 31 * 86_400_000);
     if (identityRecords) await new Sweeper({ client, log }, recordSweep({ client, namespace, now })).run();

@@ -4,7 +4,7 @@ import { ConnectorSync, type Listing } from '../../../src/directory/connector-sy
 import { DirectoryUsers } from '../../../src/directory/directory-users.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { ApiServer } from '../../../src/kubernetes/api-server.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { watchUsers } from '../../../src/users/users.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { apiServer } from '../../support/api-server.ts';
@@ -31,7 +31,7 @@ const listing = (uids: readonly string[], more: Partial<Listing> = {}): Listing 
 describe('making users agree with a listing', () => {
   const cluster = forSuite(() => apiServer());
   let admin: ClusterAdmin;
-  let apiServerClient: ApiServer;
+  let apiServerClient: KubernetesClient;
   let watched: ReturnType<typeof watchUsers>;
   let users: DirectoryUsers;
 
@@ -49,7 +49,7 @@ describe('making users agree with a listing', () => {
       authorization: async () => authorization,
       discardAuthorization() {},
     };
-    apiServerClient = new ApiServer({ connection, requestTimeoutMs: 10_000, metrics });
+    apiServerClient = new KubernetesClient({ connection, requestTimeoutMs: 10_000, metrics });
     const client = apiServerClient.asService;
     watched = watchUsers(servicesOf(apiServerClient, { log }));
     watched.collection.cache.start();

@@ -4,9 +4,9 @@ import { parseAllDocuments } from 'yaml';
 import { Metrics } from '../../../../src/http/metrics.ts';
 import type { Bearer, Identity } from '../../../../src/http/operation.ts';
 import { AccessReviews } from '../../../../src/kubernetes/access.ts';
-import { ApiServer } from '../../../../src/kubernetes/api-server.ts';
 import type { Connection } from '../../../../src/kubernetes/connection.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
+import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer } from '../../../support/api-server.ts';
 import { ClusterAdmin, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
@@ -23,7 +23,7 @@ const ok: Answer = (_request, response) => json(response, 200, {});
 
 describe('a call in the name of a user', () => {
   const server = forSuite(() => new FakeApiServer().start());
-  let client: ApiServer;
+  let client: KubernetesClient;
   /** Our own credentials, one after the other. */
   let credentials: string[];
 
@@ -35,7 +35,7 @@ describe('a call in the name of a user', () => {
       authorization: async () => credentials[0],
       discardAuthorization: () => void credentials.shift(),
     };
-    client = new ApiServer({ connection, requestTimeoutMs: 2000, metrics: new Metrics() });
+    client = new KubernetesClient({ connection, requestTimeoutMs: 2000, metrics: new Metrics() });
   });
   beforeEach(() => {
     credentials = ['Bearer ours', 'Bearer ours anew'];
@@ -164,7 +164,7 @@ describe('a call in the name of a user', () => {
 describe('a call in the name of a user, on a cluster', () => {
   const cluster = forSuite(() => apiServer());
   let kubernetes: ClusterAdmin;
-  let client: ApiServer;
+  let client: KubernetesClient;
   let identities: IdentityCache;
 
   before(async () => {
@@ -178,7 +178,7 @@ describe('a call in the name of a user, on a cluster', () => {
       authorization: async () => `Bearer ${token}`,
       discardAuthorization() {},
     };
-    client = new ApiServer({ connection, requestTimeoutMs: 5000, metrics: new Metrics() });
+    client = new KubernetesClient({ connection, requestTimeoutMs: 5000, metrics: new Metrics() });
     identities = new IdentityCache({ apiServer: client, metrics: new Metrics() });
   });
   after(async () => {

@@ -5,7 +5,7 @@ import { StatusError } from '../../../../src/api/status.ts';
 import { createLog } from '../../../../src/http/log.ts';
 import { Metrics } from '../../../../src/http/metrics.ts';
 import { KeyRing } from '../../../../src/keys/key-ring.ts';
-import { ApiServer } from '../../../../src/kubernetes/api-server.ts';
+import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer } from '../../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
@@ -35,7 +35,7 @@ function mayUpdate(resourceNames: readonly string[]): Manifest[] {
 describe('the key ring', () => {
   const cluster = forSuite(() => apiServer());
   let kubernetes: ClusterAdmin;
-  let service: ApiServer;
+  let service: KubernetesClient;
   let metrics: Metrics;
   let time = 0;
   const rings: KeyRing[] = [];
@@ -79,7 +79,7 @@ describe('the key ring', () => {
     await kubernetes.apply(...mayUpdate(['older', 'empty', 'rotated', 'spoilt', 'signing']));
     const token = await kubernetes.serviceToken();
     metrics = new Metrics();
-    service = new ApiServer({
+    service = new KubernetesClient({
       connection: {
         server: cluster.url,
         tls: { ca: cluster.certificateAuthority },

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { Metrics } from '../../../../src/http/metrics.ts';
 import type { Bearer } from '../../../../src/http/operation.ts';
 import { AccessReviews } from '../../../../src/kubernetes/access.ts';
-import { ApiServer } from '../../../../src/kubernetes/api-server.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
+import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { resourcePath } from '../../../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../../../src/kubernetes/watch-cache.ts';
 import { RbacWatch } from '../../../../src/rbac/watch.ts';
@@ -21,7 +21,7 @@ const namespace = `kubernetes-${process.pid}`;
 describe('with a cluster', () => {
   const cluster = forSuite(() => startCluster());
   let relay: TcpProxy;
-  let client: ApiServer;
+  let client: KubernetesClient;
   const metrics = new Metrics();
   const parts = () => ({ client: client.asService, log: silentLog, metrics });
   const bearer = async (person: Person): Promise<Bearer> => ({ token: await cluster.token(person), hash: `hash of ${person}` });
@@ -38,7 +38,7 @@ describe('with a cluster', () => {
     relay = new TcpProxy(cluster.url);
     await relay.start();
     const token = await cluster.token('admin');
-    client = new ApiServer({
+    client = new KubernetesClient({
       connection: {
         server: relay.url,
         tls: { ca: cluster.certificateAuthority },

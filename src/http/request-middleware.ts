@@ -13,7 +13,7 @@ import { type Kind, RequestLifetime } from './request-lifetime.ts';
 import { type RequestState, stateOf } from './router.ts';
 import { UnfinishedBodies, type UnfinishedBody } from './unfinished-bodies.ts';
 
-export interface FrameOptions {
+export interface RequestMiddlewareOptions {
   basePath: string;
   /** Whether browsers reach the service by https: they are told to use nothing else. */
   isSecure?: boolean;
@@ -34,8 +34,8 @@ const isProbe = /\/(livez|readyz|healthz)$/;
  * What surrounds every request: its id, the headers that every answer carries, the deadline, the bound on requests in flight, the
  * error answer, the access log and the request metrics.
  */
-export class Frame {
-  readonly #options: FrameOptions;
+export class RequestMiddleware {
+  readonly #options: RequestMiddlewareOptions;
   readonly #addressOf: ReturnType<typeof clientAddress>;
   readonly #inFlight = { receiving: 0, short: 0, long: 0 };
   readonly #unfinished: UnfinishedBodies;
@@ -44,7 +44,7 @@ export class Frame {
   /** What its lines hold is written down here: to look for secrets in each of them would take longer than many a request. */
   readonly #accessLog: Logger;
 
-  constructor(options: FrameOptions) {
+  constructor(options: RequestMiddlewareOptions) {
     this.#options = options;
     this.#accessLog = options.log.child({}, { redact: [] });
     options.metrics.countInFlight(() => this.#inFlight);

@@ -10,7 +10,7 @@ export interface Bounds {
 }
 
 /** Lets a few pieces of work run at one time, some wait for their turn, and refuses more. */
-export class Turns {
+export class Semaphore {
   readonly #bounds: Bounds;
   /** In the order in which they came. */
   readonly #waiting = new Set<() => void>();

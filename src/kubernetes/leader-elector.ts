@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ServiceClient } from './api-server.ts';
+import type { ServiceClient } from './kubernetes-client.ts';
 import { type FoundLease, LeaseObject } from './lease-object.ts';
 import { isRefusal } from './upstream-error.ts';
 
-export interface LeaseOptions {
+export interface LeaderElectorOptions {
   client: ServiceClient;
   namespace: string;
   name: string;
@@ -24,8 +24,8 @@ export interface LeaseOptions {
  *
  * @see https://kubernetes.io/docs/concepts/architecture/leases/
  */
-export class Lease {
-  readonly #options: LeaseOptions;
+export class LeaderElector {
+  readonly #options: LeaderElectorOptions;
   readonly #object: LeaseObject;
   readonly #identity = `atrium-${randomUUID()}`;
   readonly #durationMs: number;
@@ -35,7 +35,7 @@ export class Lease {
   /** Which right was missing at the last attempt. */
   #lacks: string | undefined;
 
-  constructor(options: LeaseOptions) {
+  constructor(options: LeaderElectorOptions) {
     this.#options = options;
     this.#object = new LeaseObject(options);
     this.#durationMs = (options.durationSeconds ?? 15) * 1000;

@@ -1,6 +1,6 @@
 import { tooManyRequests } from '../api/status.ts';
 
-export interface InFlightOptions {
+export interface ConcurrencyLimitOptions {
   /** Of one holder: a plugin, a caller. */
   maxEach: number;
   maxInAll?: number;
@@ -9,12 +9,12 @@ export interface InFlightOptions {
 }
 
 /** How many requests of each holder are under way: one holder must not take the place of the others. */
-export class InFlight {
-  readonly #options: InFlightOptions;
+export class ConcurrencyLimit {
+  readonly #options: ConcurrencyLimitOptions;
   readonly #each = new Map<string, number>();
   #all = 0;
 
-  constructor(options: InFlightOptions) {
+  constructor(options: ConcurrencyLimitOptions) {
     this.#options = options;
   }
 

@@ -27,12 +27,12 @@ const unsettledDoubtMs = 1_000;
 type Doubt = 'saysTooMuch' | 'saysTooLittle';
 
 /** Where a caller may do something, as the watched roles have it. */
-export interface Forecast {
+export interface RbacEstimate {
   readonly allowed: NamespaceForecast;
   readonly doubt: Doubt | undefined;
 }
 
-export interface ForecastsOptions {
+export interface RbacEstimatesOptions {
   access: AccessReviews;
   rbac: RbacWatch;
   /** Of all namespaces. */
@@ -44,12 +44,12 @@ export interface ForecastsOptions {
  * Says in which namespaces a caller may do something, from the watched roles, and holds it against a few real reviews: RBAC need not be
  * the only authorizer of a cluster. Kept for as long as access decisions are, and until a role or binding changes.
  */
-export class Forecasts {
-  readonly #options: ForecastsOptions;
+export class RbacEstimates {
+  readonly #options: RbacEstimatesOptions;
   readonly #kept: AnswerCache<NamespaceForecast>;
   readonly #doubts = new LRUCache<string, Doubt>({ ...atMost(maxDoubts), ttl: doubtMs });
 
-  constructor(options: ForecastsOptions) {
+  constructor(options: RbacEstimatesOptions) {
     const { access, metrics } = options;
     this.#options = options;
     this.#kept = new AnswerCache<NamespaceForecast>({
@@ -62,7 +62,7 @@ export class Forecasts {
   }
 
   /** @throws StatusError 503, 504 if the API server cannot be asked, or what it refuses to be asked with */
-  async of(question: Question, caller: Caller, signal: AbortSignal): Promise<Forecast> {
+  async of(question: Question, caller: Caller, signal: AbortSignal): Promise<RbacEstimate> {
     const key = `${this.#options.rbac.revision} ${questionKey(question, caller)}`;
     const allowed = await this.#kept.get(key, signal, (shared) => this.#make(question, caller, shared));
     return { allowed, doubt: this.#doubts.get(questionKey(question, caller)) };

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type FoundLease, LeaseObject, type LeaseObjectOptions } from './lease-object.ts';
 
-export interface RunLockOptions extends LeaseObjectOptions {
+export interface LeaseLockOptions extends LeaseObjectOptions {
   log: Logger;
   /** How long a holder that is not heard of stays one, in seconds. */
   durationSeconds?: number;
@@ -20,12 +20,12 @@ const writeTimeoutMs = 5_000;
  *
  * @see https://kubernetes.io/docs/concepts/architecture/leases/
  */
-export class RunLock {
-  readonly #options: RunLockOptions;
+export class LeaseLock {
+  readonly #options: LeaseLockOptions;
   readonly #object: LeaseObject;
   readonly #durationSeconds: number;
 
-  constructor(options: RunLockOptions) {
+  constructor(options: LeaseLockOptions) {
     this.#options = options;
     this.#object = new LeaseObject(options);
     this.#durationSeconds = options.durationSeconds ?? 30;

@@ -1,18 +1,18 @@
-import { type Bounds, Turns } from './turns.ts';
+import { type Bounds, Semaphore } from './semaphore.ts';
 
-/** Turns of each by themselves: a caller who asks for much waits for their own, and keeps no others waiting. */
-export class KeyedTurns {
+/** One semaphore for each key: a caller who asks for much waits for themselves, and keeps no others waiting. */
+export class KeyedSemaphore {
   readonly #bounds: Bounds;
   /** Of those who are at it. */
-  readonly #turns = new Map<string, { turns: Turns; count: number }>();
+  readonly #turns = new Map<string, { turns: Semaphore; count: number }>();
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
   }
 
-  /** @throws as `Turns.run` does */
+  /** @throws as `Semaphore.run` does */
   async run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const own = this.#turns.get(key) ?? { turns: new Turns(this.#bounds), count: 0 };
+    const own = this.#turns.get(key) ?? { turns: new Semaphore(this.#bounds), count: 0 };
     this.#turns.set(key, own);
     own.count += 1;
     try {

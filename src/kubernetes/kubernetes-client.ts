@@ -16,7 +16,7 @@ export type { ApiCall } from './transport.ts';
  * The one door to the API server. Everything goes through it either as the caller or as ourselves; the two are different types, so
  * that a function which says whose rights it needs cannot be given the other's.
  */
-export class ApiServer {
+export class KubernetesClient {
   readonly #transport: Transport;
   readonly #passage: Passage;
   readonly #connection: Connection;
