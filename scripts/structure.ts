@@ -51,7 +51,8 @@ function measure(path: string): Measured {
 function countedAs(node: ts.Node): Count[] {
   if (ts.isInterfaceDeclaration(node)) return /(Options|Parts)$/.test(node.name.text) ? ['option interfaces'] : [];
   if (ts.isSpreadAssignment(node)) return /(options|parts|base|shared)$/i.test(node.expression.getText()) ? ['spreads of options'] : [];
-  if (ts.isAsExpression(node)) return /\bctx\b/.test(node.expression.getText()) ? ['casts of contexts'] : [];
+  if (ts.isAsExpression(node) && node.type.getText() !== 'const')
+    return /\bctx\b/.test(node.expression.getText()) ? ['casts of contexts'] : [];
   if (!ts.isCallExpression(node)) return [];
   const called = node.expression.getText();
   if (called === 'isRecord') return ['calls of isRecord'];
