@@ -36,6 +36,11 @@ export function forSuite<T extends object & Partial<Stoppable>>(
     },
     set: (_target, name, value) => Reflect.set(there(), name, value),
     has: (_target, name) => Reflect.has(there(), name),
+    ownKeys: () => Reflect.ownKeys(there()),
+    getOwnPropertyDescriptor(_target, name) {
+      const descriptor = Reflect.getOwnPropertyDescriptor(there(), name);
+      return descriptor && { ...descriptor, configurable: true };
+    },
   });
 }
 

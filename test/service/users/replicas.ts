@@ -27,7 +27,7 @@ const eventList = z.object({
       reason: z.string(),
       type: z.string(),
       message: z.string(),
-      involvedObject: z.looseObject({ kind: z.string(), name: z.string().optional() }),
+      involvedObject: z.looseObject({ kind: z.string(), name: z.string().optional(), uid: z.string().optional() }),
     }),
   ),
 });
@@ -158,12 +158,13 @@ export class Replicas {
     await this.kubernetes.apply({ ...secret, metadata: { ...secret.metadata, name: `user-password-${name}` } });
   }
 
-  /** The Events on that user, once there are so many. */
+  /** The Events on that user, once there are so many. Those of an earlier user of the name stay where they are. */
   async events(name: string, count: number) {
+    const uid = (await this.user(name))?.metadata.uid;
     return eventually(
       async () => {
         const { body } = await this.kubernetes.call('GET', '/api/v1/namespaces/default/events');
-        return eventList.parse(body).items.filter(({ involvedObject }) => involvedObject.kind === 'User' && involvedObject.name === name);
+        return eventList.parse(body).items.filter(({ involvedObject: { kind, uid: of } }) => kind === 'User' && of === uid);
       },
       ({ length }) => length >= count,
     );
