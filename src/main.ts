@@ -14,7 +14,7 @@ import type { Config } from './config/schema.ts';
 import { GatheredLines } from './http/gathered-lines.ts';
 import { createLog } from './http/log.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
-import { kubeconfigConnection } from './kubernetes/kubeconfig.ts';
+import { kubeconfigConnection } from './kubernetes/kubeconfig-connection.ts';
 import { stopOnSignals } from './signals.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';

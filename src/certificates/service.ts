@@ -4,7 +4,7 @@ import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { Connection } from '../kubernetes/connection.ts';
-import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
+import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';

@@ -9,7 +9,7 @@ import { isNotModified } from './conditional.ts';
 import { answerError } from './error-answer.ts';
 import { checkHost } from './host.ts';
 import type { Metrics } from './metrics.ts';
-import { type Kind, RequestLifetime } from './request-lifetime.ts';
+import { type Kind, RequestLifetime } from './request-deadline.ts';
 import { type RequestState, stateOf } from './router.ts';
 import { UnfinishedBodies, type UnfinishedBody } from './unfinished-bodies.ts';
 

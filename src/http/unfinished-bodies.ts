@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { Deadlines, type Due } from './deadlines.ts';
 import { networkOf } from './network.ts';
+import { Deadlines, type Due } from './shared-timer.ts';
 
 const cutAfterMs = 10_000;
 /** Of a body that may take longer, in that time. */

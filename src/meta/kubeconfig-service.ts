@@ -3,7 +3,7 @@ import { badParameter, badRequest, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
-import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-file.ts';
+import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import type { KubeconfigQuery } from './kubeconfig-schema.ts';
 
 export interface KubeconfigServiceOptions {

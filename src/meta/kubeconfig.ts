@@ -1,7 +1,7 @@
 /** Files for kubectl: what a person needs to work on the cluster from a terminal. */
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
-import { kubeconfigText } from '../kubernetes/kubeconfig-file.ts';
+import { kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
 import { kubeconfigQuery } from './kubeconfig-schema.ts';
 import { credentialPlugin, KubeconfigService, type KubeconfigServiceOptions } from './kubeconfig-service.ts';
 

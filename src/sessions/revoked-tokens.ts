@@ -8,7 +8,7 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
-import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../users/record/revoked-subject.ts';
+import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../users/record/end-tokens.ts';
 
 /** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (docs/contract/resources.md). */
 const leastBearerMs = 86_400_000;

@@ -7,12 +7,12 @@ import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
+import { accessTokenSweep } from './expired-tokens.ts';
 import { LastUse } from './last-use.ts';
 import { accessTokenOperations } from './routes.ts';
 import { accessTokenResource, accessTokenRow } from './row.ts';
 import { accessTokenProperties } from './schema.ts';
 import { AccessTokenService } from './service.ts';
-import { accessTokenSweep } from './sweep.ts';
 import { AccessTokenVerifier } from './verifier.ts';
 
 /** The feature: its operations, whose a token is, and what it watches. */

@@ -7,9 +7,9 @@ import { nextSecond } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
+import { revocationEnd, revokeSubject } from './record/end-tokens.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/resource.ts';
-import { revocationEnd, revokeSubject } from './record/revoked-subject.ts';
 import { localSubjectName } from './record/subject-name.ts';
 import { References } from './references.ts';
 

@@ -7,7 +7,7 @@ import type { Outcome } from '../../kubernetes/work-queue.ts';
 import type { Services } from '../../services.ts';
 import { type Account, accountOf } from './account.ts';
 import { conditionsOf } from './conditions.ts';
-import { DeletedUsers } from './deleted-users.ts';
+import { DeletedUsers } from './deleted-user-tokens.ts';
 import { labelsToChange } from './labels.ts';
 import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, nextChangeOf, phaseOf } from './phase.ts';

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { type Connection, inClusterConnection } from '../../../src/kubernetes/connection.ts';
-import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig.ts';
+import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig-connection.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { type KeyPair, loopbackCertificates } from '../../cluster/certificates.ts';

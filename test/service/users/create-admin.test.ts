@@ -8,7 +8,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import { runCreateAdmin } from '../../../src/create-admin.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
-import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig.ts';
+import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig-connection.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { recordName } from '../../../src/users/record/name.ts';
 import { type ApiServer, apiServer } from '../../support/api-server.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { notReady, type StatusError, timedOut } from '../api/status.ts';
 import { hasBody } from './body.ts';
-import { Deadlines, type Due } from './deadlines.ts';
+import { Deadlines, type Due } from './shared-timer.ts';
 
 /** A reader this much slower than the request's deadline is cut off; what it holds back is memory of all callers. */
 const slowReaderFactor = 2;

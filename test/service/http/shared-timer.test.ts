@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Deadlines, type Due } from '../../../src/http/deadlines.ts';
+import { Deadlines, type Due } from '../../../src/http/shared-timer.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 
 describe('deadlines', () => {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Source } from '../../kubernetes/controller.ts';
 import type { Services } from '../../services.ts';
 import type { Account } from './account.ts';
-import { revocationEnd, revokeSubject } from './revoked-subject.ts';
+import { revocationEnd, revokeSubject } from './end-tokens.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 
 /** A replica that takes the Lease over ends what the one before it may have missed. */
