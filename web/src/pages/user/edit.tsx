@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../api/client';
+import type { Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { may } from '../../app/rights';
 import { t } from '../../text/text';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { toast } from '../../ui/toast';
+import { patchSpec } from '../users/writes';
 
 const dayOf = (time: string | undefined) => time?.slice(0, 10) ?? '';
 
@@ -14,7 +15,7 @@ interface EditProps {
   onClose: () => void;
 }
 
-/** The version that was read goes along: a change in between is refused, and nothing of it is lost. */
+/** A change of the spec since it was read is refused, and nothing of it is lost. */
 export function EditUser({ user, onClose }: EditProps) {
   const { metadata, spec } = user;
   const name = useSignal(spec.username);
@@ -31,8 +32,7 @@ export function EditUser({ user, onClose }: EditProps) {
       ...(mayAll && mobile.value !== (spec.mobile ?? '') && { mobile: mobile.value || null }),
       ...(mayAll && expired),
     };
-    const body = { metadata: { resourceVersion: metadata.resourceVersion ?? '' }, spec: changes };
-    await api.PATCH('/auth/v1/users/{name}', { params: { path: { name: metadata.name } }, body });
+    await patchSpec(user, changes);
     await refetch(`user/${metadata.name}`);
     onClose();
     toast('ok', t('action.saved'));

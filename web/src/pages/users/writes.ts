@@ -1,8 +1,33 @@
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { asProblem } from '../../api/problem';
+import type { operations } from '../../api/schema';
 
 export async function setDisabled(name: string, isDisabled: boolean): Promise<void> {
-  await api.PATCH('/auth/v1/users/{name}', { params: { path: { name } }, body: { spec: { is_disabled: isDisabled } } });
+  await patch(name, { spec: { is_disabled: isDisabled } });
+}
+
+type UserPatch = operations['PatchUser']['requestBody']['content']['application/merge-patch+json'];
+
+const patch = (name: string, body: UserPatch) => api.PATCH('/auth/v1/users/{name}', { params: { path: { name } }, body });
+
+const tries = 3;
+
+/**
+ * Changes the spec of a user as it was read. What the service has noted in the status since is no conflict; a change of the spec is, and
+ * the service says so.
+ */
+export async function patchSpec({ metadata }: Schemas['User'], spec: NonNullable<UserPatch['spec']>): Promise<void> {
+  const { name, generation } = metadata;
+  for (let left = tries; ; left -= 1) {
+    const now = (await bodyOf(api.GET('/auth/v1/users/{name}', { params: { path: { name } } }))).metadata;
+    const { resourceVersion = '' } = now.uid === metadata.uid && now.generation === generation ? now : metadata;
+    try {
+      await patch(name, { metadata: { resourceVersion }, spec });
+      return;
+    } catch (error) {
+      if (left === 1 || resourceVersion === metadata.resourceVersion || asProblem(error).status !== 409) throw error;
+    }
+  }
 }
 
 export interface Outcome {
