@@ -41,8 +41,12 @@ export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: numb
       .replaceAll(uid, randomUUID());
     return { requestPut: { key: base64(`${path}${nameOf(theirs)}`), value: base64(value) } };
   };
-  for (let index = from; index < to; index += atOnce)
-    await etcd(etcdURL, 'txn', { success: Array.from({ length: Math.min(atOnce, to - index) }, (_, step) => copy(index + step)) });
+  const last = to - 1;
+  for (let index = from; index < last; index += atOnce)
+    await etcd(etcdURL, 'txn', { success: Array.from({ length: Math.min(atOnce, last - index) }, (_, step) => copy(index + step)) });
+  // All puts of a transaction share one revision, and the API server answers a list as soon as its cache has seen the first of them.
+  // Behind a revision of a single object nothing is missing.
+  await etcd(etcdURL, 'txn', { success: [copy(last)] });
 }
 
 async function etcd(url: string, method: 'range' | 'txn', body: unknown): Promise<unknown> {
