@@ -39,6 +39,9 @@ async function send(request: Request): Promise<Response> {
 
 export const api = createClient<paths>({ baseUrl: base.href.replace(/\/$/, ''), fetch: send });
 
+/** A request that the document does not describe: the cluster's own API. @param path below the base path */
+export const call = (path: string, init?: RequestInit): Promise<Response> => send(new Request(new URL(path, base), init));
+
 /** The body of an answer: `send` has thrown all that is none. */
 export async function bodyOf<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;

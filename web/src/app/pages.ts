@@ -39,6 +39,7 @@ const routes: readonly Route[] = [
   { pattern: '/sessions', title: 'sessions.title', load: () => import('../pages/sessions/sessions') },
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
   { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
+  { pattern: '/kinds', title: 'cluster.kinds', load: () => import('../pages/cluster/kinds') },
   // What is below /plugins belongs to the service.
   { pattern: '/extensions', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
   { pattern: '/about', title: 'about.title', load: () => import('../pages/about/about') },

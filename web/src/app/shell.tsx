@@ -1,6 +1,6 @@
 import { useSignalEffect } from '@preact/signals';
-import { Check, Ellipsis, Languages, LogOut, Monitor, Moon, Sun, UserRound } from 'lucide';
-import type { ComponentChildren } from 'preact';
+import { Boxes, Check, Ellipsis, Languages, LogOut, Monitor, Moon, Sun, UserRound } from 'lucide';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useRef } from 'preact/hooks';
 import { base } from '../api/client';
 import { asProblem } from '../api/problem';
@@ -9,6 +9,8 @@ import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
 import { Menu, type MenuItem } from '../ui/menu';
 import { toast } from '../ui/toast';
+import { useClusterMenu } from './cluster-menu';
+import { NamespaceChoice } from './namespace-choice';
 import { isWithin, type MenuEntry, menu } from './pages';
 import { href, navigate, path } from './router';
 import { logOut, person } from './session';
@@ -58,6 +60,7 @@ function TopBar() {
         <span>Atrium</span>
       </a>
       <span class="grow" />
+      <NamespaceChoice />
       <Menu label={t('shell.theme')} icon={themeIcons[theme.value]} items={themeItems} />
       <Menu label={t('shell.language')} icon={Languages} items={languageItems} />
       <PersonMenu />
@@ -98,14 +101,35 @@ function SideMenu() {
   return (
     <nav class="side" aria-label={t('shell.menu')}>
       {menu.map(({ label, entries }) => (
-        <div key={label ?? ''}>
-          {label && <p>{t(label)}</p>}
-          {entries.map((entry) => (
-            <Entry key={entry.to} entry={entry} />
-          ))}
-        </div>
+        <Fragment key={label ?? ''}>
+          {label === 'menu.console' && <ClusterEntries />}
+          <div>
+            {label && <p>{t(label)}</p>}
+            {entries.map((entry) => (
+              <Entry key={entry.to} entry={entry} />
+            ))}
+          </div>
+        </Fragment>
       ))}
     </nav>
+  );
+}
+
+/** What the cluster has, pinned kinds first. */
+function ClusterEntries() {
+  const entries = useClusterMenu();
+  if (entries === undefined) return null;
+  return (
+    <div>
+      <p>{t('menu.cluster')}</p>
+      {entries.map(({ to, within, text, icon }) => (
+        <a key={within} href={href(to)} aria-current={isWithin(path.value, within) ? 'page' : undefined}>
+          <Icon of={icon} size={18} />
+          <span>{text}</span>
+        </a>
+      ))}
+      <Entry entry={{ to: '/kinds', label: 'cluster.kinds', icon: Boxes }} />
+    </div>
   );
 }
 
@@ -134,6 +158,7 @@ function BottomBar() {
         {all.slice(nearAtHand).map((entry) => (
           <Entry key={entry.to} entry={entry} />
         ))}
+        <ClusterEntries />
         <Button kind="quiet" onClick={() => sheet.current?.close()}>
           {t('action.close')}
         </Button>

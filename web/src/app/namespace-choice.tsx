@@ -1,0 +1,46 @@
+import { useEffect } from 'preact/hooks';
+import { fetchKinds, type Kind, pageOf } from '../api/kinds';
+import { useLoad } from '../api/load';
+import { t } from '../text/text';
+import { chooseNamespace, namespace, useNamespaces } from './namespace';
+import { match, navigate, path, query } from './router';
+
+/** On the pages of a kind whose objects are in namespaces: which one. */
+export function NamespaceChoice() {
+  const place = placeOf(path.value);
+  const kinds = useLoad('kinds', fetchKinds).data.value;
+  const kind =
+    place &&
+    kinds?.find((one) => (one.group || 'core') === place.group && one.version === place.version && one.resource === place.resource);
+  return kind?.isNamespaced ? <Choice kind={kind} current={place?.namespace ?? ''} /> : null;
+}
+
+const placeOf = (at: string): Record<string, string> | undefined =>
+  match('/r/:group/:version/:resource/ns/:namespace/:name?/:tab?', at) ?? match('/r/:group/:version/:resource', at);
+
+function Choice({ kind, current }: { kind: Kind; current: string }) {
+  const load = useNamespaces(kind);
+  const names = load.data.value?.items.map(({ metadata }) => metadata.name) ?? [];
+  useEffect(() => {
+    if (current !== namespace.value) chooseNamespace(current);
+  }, [current]);
+  function choose(next: string): void {
+    chooseNamespace(next);
+    const kept = query.value.toString();
+    navigate(pageOf(kind, next ? { namespace: next } : {}) + (kept && `?${kept}`));
+  }
+  return (
+    <label class="namespace">
+      <span class="hidden">{t('cluster.namespace')}</span>
+      <select value={current} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        <option value="">{t('cluster.allNamespaces')}</option>
+        {current !== '' && !names.includes(current) && <option value={current}>{current}</option>}
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,72 @@
+import { useSignal } from '@preact/signals';
+import { Pin, PinOff, Search } from 'lucide';
+import { isListable, type Kind, kindId, pageOf } from '../../api/kinds';
+import { isPinned, togglePin } from '../../app/cluster-menu';
+import { href, query, setQuery } from '../../app/router';
+import { t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Icon } from '../../ui/icon';
+import { Loaded } from '../../ui/loaded';
+import { Empty } from '../../ui/state';
+import { useKinds } from './use-kind';
+
+/** Every kind of object that the cluster has, by group. */
+export function Page() {
+  const load = useKinds();
+  const isQuick = useSignal(false);
+  const search = (query.value.get('q') ?? '').toLowerCase();
+  return (
+    <section class="page">
+      <header class="page-head">
+        <h1 tabIndex={-1}>{t('cluster.kinds')}</h1>
+      </header>
+      <search class="filters">
+        <label class="search">
+          <span class="hidden">{t('cluster.findKind')}</span>
+          <Icon of={Search} />
+          <input
+            type="search"
+            data-find
+            placeholder={t('cluster.findKind')}
+            spellcheck={false}
+            value={query.value.get('q') ?? ''}
+            onInput={({ currentTarget }) => {
+              isQuick.value = true;
+              setQuery({ q: currentTarget.value.trim() });
+            }}
+          />
+        </label>
+      </search>
+      <Loaded load={load}>
+        {(kinds) => {
+          const found = kinds.filter((kind) => kind.isPreferred && isListable(kind) && matches(kind, search));
+          const groups = [...Map.groupBy(found, ({ group }) => group)].sort(([a], [b]) => (a < b ? -1 : 1));
+          if (found.length === 0) return <Empty text={t('cluster.noKindMatches')} />;
+          return groups.map(([group, ofGroup]) => (
+            <section key={group} aria-labelledby={`group-${group}`} class="kind-group">
+              <h2 id={`group-${group}`}>{group || t('cluster.core')}</h2>
+              <ul class="kinds">
+                {ofGroup
+                  .sort((a, b) => (a.title < b.title ? -1 : 1))
+                  .map((kind) => (
+                    <li key={kindId(kind)}>
+                      <a href={href(pageOf(kind))}>{kind.title}</a>
+                      <Button
+                        kind="quiet"
+                        icon={isPinned(kind) ? PinOff : Pin}
+                        label={t(isPinned(kind) ? 'cluster.unpin' : 'cluster.pin', { kind: kind.title })}
+                        onClick={() => togglePin(kind)}
+                      />
+                    </li>
+                  ))}
+              </ul>
+            </section>
+          ));
+        }}
+      </Loaded>
+    </section>
+  );
+}
+
+const matches = ({ kind, resource, group, shortNames }: Kind, search: string): boolean =>
+  search === '' || shortNames.includes(search) || `${kind} ${resource}.${group}`.toLowerCase().includes(search);

@@ -1,0 +1,41 @@
+import './cluster.css';
+import type { ComponentChildren } from 'preact';
+import { fetchKinds, type Kind } from '../../api/kinds';
+import { useLoad } from '../../api/load';
+import { t } from '../../text/text';
+import { LinkButton } from '../../ui/button';
+import { Failure, Skeleton } from '../../ui/state';
+
+export const useKinds = () => useLoad('kinds', fetchKinds);
+
+interface OfKindProps {
+  group: string;
+  version: string;
+  resource: string;
+  children: (kind: Kind, kinds: readonly Kind[]) => ComponentChildren;
+}
+
+/** Shows its children once the cluster has said what the kind is. */
+export function OfKind({ group, version, resource, children }: OfKindProps) {
+  const load = useKinds();
+  const [kinds, problem] = [load.data.value, load.error.value];
+  const kind = kinds?.find((one) => (one.group || 'core') === group && one.version === version && one.resource === resource);
+  if (kinds !== undefined && kind !== undefined) return children(kind, kinds);
+  return (
+    <section class="page">
+      <h1 tabIndex={-1}>{resource}</h1>
+      {kinds !== undefined ? (
+        <>
+          <p class="muted">{t('cluster.noKind')}</p>
+          <div class="buttons">
+            <LinkButton to="/kinds">{t('cluster.kinds')}</LinkButton>
+          </div>
+        </>
+      ) : problem ? (
+        <Failure problem={problem} onRetry={() => void load.reload()} />
+      ) : (
+        <Skeleton />
+      )}
+    </section>
+  );
+}
