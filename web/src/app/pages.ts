@@ -40,6 +40,14 @@ const routes: readonly Route[] = [
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
   { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
   { pattern: '/kinds', title: 'cluster.kinds', load: () => import('../pages/cluster/kinds') },
+  { pattern: '/r/:group/:version/:resource', title: 'menu.cluster', load: () => import('../pages/cluster/list') },
+  { pattern: '/r/:group/:version/:resource/ns/:namespace', title: 'menu.cluster', load: () => import('../pages/cluster/list') },
+  {
+    pattern: '/r/:group/:version/:resource/ns/:namespace/:name/:tab?',
+    title: 'menu.cluster',
+    load: () => import('../pages/cluster/object'),
+  },
+  { pattern: '/r/:group/:version/:resource/:name/:tab?', title: 'menu.cluster', load: () => import('../pages/cluster/object') },
   // What is below /plugins belongs to the service.
   { pattern: '/extensions', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
   { pattern: '/about', title: 'about.title', load: () => import('../pages/about/about') },

@@ -1,0 +1,56 @@
+import { CircleAlert, CircleCheck, Clock } from 'lucide';
+import { type Kind, pageOf } from '../../api/kinds';
+import type { TableColumn } from '../../api/objects';
+import { href } from '../../app/router';
+import { Icon } from '../../ui/icon';
+import type { Column } from '../../ui/table';
+import { Age } from './age';
+import type { Row } from './table-list';
+
+const states = ['Status', 'Phase', 'State', 'Ready', 'Condition'];
+
+/** A column of kubectl's as one of ours: the name is a link, the age counts on, a state has a shape beside its word. */
+export function cellOf(kind: Kind, { name }: TableColumn, index: number): Column<Row> {
+  if (index === 0)
+    return {
+      id: 'name',
+      title: name,
+      sortBy: name,
+      cell: ({ metadata }) => (
+        <a class="strong" href={href(pageOf(kind, metadata))}>
+          {metadata.name}
+        </a>
+      ),
+    };
+  if (name === 'Age') return { id: 'age', title: name, sortBy: name, cell: ({ metadata }) => <Age since={metadata.creationTimestamp} /> };
+  const isState = states.slice(0, 3).includes(name);
+  return {
+    id: isState ? 'phase' : `x-${index}`,
+    title: name,
+    sortBy: name,
+    isMinor: !isState,
+    cell: ({ cells }) => (isState ? <StateWord word={String(cells.get(name) ?? '')} /> : textOf(cells.get(name))),
+  };
+}
+
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
+const good = new Set(['Running', 'Active', 'Bound', 'Available', 'Ready', 'Complete', 'Completed', 'Succeeded', 'True', 'Normal']);
+const under = new Set(['Pending', 'ContainerCreating', 'PodInitializing', 'Terminating', 'Progressing', 'Released', 'Warning', 'Unknown']);
+
+/** A state in the cluster's own word, with a shape: never colour alone. */
+export function StateWord({ word }: { word: string }) {
+  if (word === '') return null;
+  const first = word.split(/[\s,(]/, 1)[0] ?? '';
+  const kind = good.has(first) ? 'ok' : under.has(first) || first.startsWith('Init:') ? 'warn' : isBad(word) ? 'bad' : undefined;
+  if (kind === undefined) return <span title={word}>{word}</span>;
+  return (
+    <span class={`phase ${kind}`} title={word}>
+      <Icon of={kind === 'ok' ? CircleCheck : kind === 'warn' ? Clock : CircleAlert} />
+      <span>{word}</span>
+    </span>
+  );
+}
+
+const isBad = (word: string): boolean => /err|fail|backoff|evict|oom|unhealthy|notready|lost|invalid|false/i.test(word);

@@ -1,0 +1,68 @@
+import { useSignal } from '@preact/signals';
+import { apiPath, type Kind } from '../../api/kinds';
+import { write } from '../../api/objects';
+import { t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
+import { Notice } from '../../ui/state';
+import { each, type Outcome } from '../users/writes';
+import type { Row } from './table-list';
+
+const shownNames = 8;
+
+interface DeleteSelectedProps {
+  kind: Kind;
+  rows: readonly Row[];
+  onClose: () => void;
+  onDone: () => void;
+}
+
+/** Says what will be deleted before, and what was not after. Each only if it is still the same object. */
+export function DeleteSelected({ kind, rows, onClose, onDone }: DeleteSelectedProps) {
+  const failed = useSignal<readonly Outcome[] | undefined>(undefined);
+  const title = t('cluster.deleteMany', { count: rows.length, kind: rows.length === 1 ? kind.kind : kind.title });
+  async function remove(): Promise<void> {
+    const byUid = new Map(rows.map(({ metadata }) => [metadata.uid, metadata]));
+    const outcomes = await each([...byUid.keys()], async (uid) => {
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid }, propagationPolicy: 'Background' };
+      await write(apiPath(kind, byUid.get(uid)), { method: 'DELETE', body });
+    });
+    const left = outcomes.filter(({ message }) => message !== undefined);
+    if (left.length === 0) onDone();
+    else failed.value = left.map(({ name, message = '' }) => ({ name: byUid.get(name)?.name ?? name, message }));
+  }
+  if (failed.value !== undefined)
+    return (
+      <Dialog title={title} onClose={onDone}>
+        <Notice>
+          {t('cluster.deleteFailed', { count: failed.value.length })}
+          <ul class="causes">
+            {failed.value.map(({ name, message }) => (
+              <li key={name}>
+                <strong>{name}</strong>: {message}
+              </li>
+            ))}
+          </ul>
+        </Notice>
+        <div class="buttons">
+          <Button kind="main" onClick={onDone}>
+            {t('action.done')}
+          </Button>
+        </div>
+      </Dialog>
+    );
+  return (
+    <Confirm title={title} onConfirm={remove} onClose={onClose}>
+      <ul class="chips">
+        {rows.slice(0, shownNames).map(({ metadata }) => (
+          <li key={metadata.uid} class="chip">
+            {metadata.name}
+          </li>
+        ))}
+        {rows.length > shownNames && <li class="chip">{t('users.more', { count: rows.length - shownNames })}</li>}
+      </ul>
+      <p>{t('cluster.deleteWhat')}</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,55 @@
+import { type Kind, pageOf } from '../../api/kinds';
+import { useNamespaces } from '../../app/namespace';
+import { inWords, type Right } from '../../app/rights';
+import { href } from '../../app/router';
+import { t } from '../../text/text';
+import { Loaded } from '../../ui/loaded';
+import { RefusedState } from '../../ui/state';
+
+interface MyNamespacesProps {
+  kind: Kind;
+  right: Right;
+  namespace: string | undefined;
+}
+
+/** Instead of a list that may not be seen: the namespaces in which it may. */
+export function MyNamespaces({ kind, right, namespace }: MyNamespacesProps) {
+  const refusal = (
+    <RefusedState>
+      <p class="muted measure">
+        {t('rights.needed')}
+        <code>{inWords(right)}</code>
+      </p>
+    </RefusedState>
+  );
+  if (!kind.isNamespaced) return refusal;
+  return <Elsewhere kind={kind} namespace={namespace} refusal={refusal} />;
+}
+
+function Elsewhere({ kind, namespace, refusal }: Pick<MyNamespacesProps, 'kind' | 'namespace'> & { refusal: preact.ComponentChild }) {
+  const load = useNamespaces(kind);
+  return (
+    <Loaded load={load}>
+      {({ items }) =>
+        items.length === 0 ? (
+          refusal
+        ) : (
+          <>
+            {namespace !== undefined && refusal}
+            <section class="card" aria-labelledby="mine-title">
+              <h2 id="mine-title">{t('cluster.mine')}</h2>
+              <p class="muted measure">{t('cluster.mineWhat', { kind: kind.title })}</p>
+              <ul class="links">
+                {items.map(({ metadata: { name } }) => (
+                  <li key={name}>
+                    <a href={href(pageOf(kind, { namespace: name }))}>{name}</a>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          </>
+        )
+      }
+    </Loaded>
+  );
+}

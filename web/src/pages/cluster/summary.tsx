@@ -1,0 +1,111 @@
+import { type Kind, pageOf } from '../../api/kinds';
+import type { ClusterObject } from '../../api/objects';
+import { href } from '../../app/router';
+import { dateTime, t } from '../../text/text';
+import { Facts } from '../../ui/facts';
+import { PlainTable } from '../../ui/plain-table';
+import { Age } from './age';
+import { StateWord } from './cells';
+
+interface SummaryProps {
+  kinds: readonly Kind[];
+  object: ClusterObject;
+}
+
+interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+}
+
+export function Summary({ kinds, object }: SummaryProps) {
+  const { metadata, status } = object;
+  const conditions = (Array.isArray(status?.conditions) ? status.conditions : []) as Condition[];
+  return (
+    <>
+      <Facts
+        of={[
+          [t('cluster.state'), stateOf(object) && <StateWord word={stateOf(object)} />],
+          [t('cluster.namespace'), metadata.namespace],
+          [t('cluster.created'), <Age key="created" since={metadata.creationTimestamp} />],
+          [t('cluster.deleting'), metadata.deletionTimestamp && dateTime(metadata.deletionTimestamp)],
+          [t('cluster.owners'), owners()],
+          [t('cluster.labels'), chips(metadata.labels)],
+          [t('cluster.annotations'), annotations()],
+          [t('cluster.finalizers'), metadata.finalizers?.join(', ')],
+          ['UID', <code key="uid">{metadata.uid}</code>],
+        ]}
+      />
+      {conditions.length > 0 && (
+        <section aria-labelledby="conditions-title">
+          <h2 id="conditions-title">{t('cluster.conditions')}</h2>
+          <PlainTable
+            label={t('cluster.conditions')}
+            rows={conditions}
+            idOf={({ type }) => type}
+            columns={[
+              { title: t('cluster.condition'), cell: ({ type }) => type },
+              { title: t('cluster.state'), cell: ({ status: word }) => word },
+              { title: t('cluster.reason'), cell: ({ reason }) => reason },
+              { title: t('cluster.message'), cell: ({ message }) => message },
+              { title: t('cluster.since'), cell: ({ lastTransitionTime }) => <Age since={lastTransitionTime} /> },
+            ]}
+          />
+        </section>
+      )}
+    </>
+  );
+
+  function owners() {
+    const of = metadata.ownerReferences ?? [];
+    if (of.length === 0) return undefined;
+    return (
+      <ul>
+        {of.map((owner) => {
+          const [version = '', group = ''] = owner.apiVersion.split('/').reverse();
+          const kind = kinds.find((one) => one.kind === owner.kind && one.group === group && one.version === version);
+          const text = `${owner.kind} ${owner.name}`;
+          const place = { name: owner.name, ...(kind?.isNamespaced && { namespace: metadata.namespace }) };
+          return <li key={owner.uid}>{kind ? <a href={href(pageOf(kind, place))}>{text}</a> : text}</li>;
+        })}
+      </ul>
+    );
+  }
+
+  function annotations() {
+    const entries = Object.entries(metadata.annotations ?? {}).filter(
+      ([name]) => name !== 'kubectl.kubernetes.io/last-applied-configuration',
+    );
+    if (entries.length === 0) return undefined;
+    return (
+      <ul>
+        {entries.map(([name, value]) => (
+          <li key={name}>
+            <code>{name}</code> <span class="muted">{value.slice(0, 256)}</span>
+          </li>
+        ))}
+      </ul>
+    );
+  }
+}
+
+function chips(labels: Record<string, string> = {}) {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return undefined;
+  return (
+    <ul class="chips">
+      {entries.map(([name, value]) => (
+        <li key={name} class="chip">
+          {name}: {value}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function stateOf({ metadata, status }: ClusterObject): string {
+  if (metadata.deletionTimestamp) return 'Terminating';
+  return typeof status?.phase === 'string' ? status.phase : '';
+}

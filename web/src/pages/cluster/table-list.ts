@@ -1,0 +1,203 @@
+/** A list in the columns that kubectl shows, made by the API server: the first part of it, more on demand, and live while it is not too long. */
+import { type Signal, signal } from '@preact/signals';
+import { call } from '../../api/client';
+import { apiPath, type Kind } from '../../api/kinds';
+import { getJson, type Metadata, type ServerTable, type TableColumn, type TableRow, tableAccept } from '../../api/objects';
+import { asProblem, isAbort, type Problem } from '../../api/problem';
+import type { Sort } from '../../ui/table';
+
+const pageSize = 500;
+/** Beyond these a list is not followed: each change would cost the page too much. */
+const followedRows = 2000;
+const againMs = 2000;
+
+export interface Row {
+  metadata: Metadata;
+  cells: ReadonlyMap<string, unknown>;
+}
+
+export class TableList {
+  readonly columns: Signal<readonly TableColumn[]> = signal([]);
+  readonly error: Signal<Problem | undefined> = signal(undefined);
+  readonly isBusy: Signal<boolean> = signal(false);
+  /** Rows that have come or gone since, which are not shown yet. */
+  readonly waiting: Signal<number> = signal(0);
+  readonly size: Signal<number> = signal(0);
+  /** There is more than was read. */
+  readonly remaining: Signal<boolean> = signal(false);
+  readonly #revision = signal(0);
+  readonly #path: string;
+  #rows: Map<string, Row> | undefined;
+  readonly #come = new Map<string, Row>();
+  readonly #gone = new Set<string>();
+  #continue = '';
+  #version = '';
+  #reading: AbortController | undefined;
+  #following: AbortController | undefined;
+  #mayFollow = false;
+
+  constructor(kind: Kind, namespace: string | undefined) {
+    this.#path = apiPath(kind, { namespace });
+  }
+
+  get isRead(): boolean {
+    return this.#rows !== undefined;
+  }
+
+  start(mayFollow: boolean): void {
+    this.#mayFollow = mayFollow;
+    document.addEventListener('visibilitychange', this.#onVisibility);
+    if (this.#rows === undefined) void this.refresh();
+    else void this.#follow();
+  }
+
+  stop(): void {
+    document.removeEventListener('visibilitychange', this.#onVisibility);
+    this.#reading?.abort();
+    this.#following?.abort();
+    this.#following = undefined;
+  }
+
+  async refresh(): Promise<void> {
+    await this.#read('');
+  }
+
+  async more(): Promise<void> {
+    await this.#read(this.#continue);
+  }
+
+  /** Shows what has come and gone. */
+  show(): void {
+    for (const uid of this.#gone) this.#rows?.delete(uid);
+    for (const [uid, row] of this.#come) this.#rows?.set(uid, row);
+    this.#settle();
+  }
+
+  /** Undefined before the first answer. */
+  shown({ search, sort }: { search: string; sort: Sort }): readonly Row[] | undefined {
+    void this.#revision.value;
+    if (this.#rows === undefined) return undefined;
+    const words = search.toLowerCase();
+    const found = [...this.#rows.values()].filter((row) => words === '' || matches(row, words));
+    const order = sort.isDescending ? -1 : 1;
+    return found.sort((a, b) => order * compare(sortedBy(a, sort.by), sortedBy(b, sort.by)) || compare(a.metadata.name, b.metadata.name));
+  }
+
+  readonly #onVisibility = (): void => {
+    if (document.visibilityState === 'visible') void this.refresh();
+    else this.#following?.abort();
+  };
+
+  async #read(from: string): Promise<void> {
+    this.#reading?.abort();
+    const mine = new AbortController();
+    this.#reading = mine;
+    this.isBusy.value = true;
+    try {
+      const query = new URLSearchParams({ limit: String(pageSize), ...(from && { continue: from }) });
+      const table = await getJson<ServerTable>(`${this.#path}?${query}`, mine.signal, tableAccept);
+      if (mine.signal.aborted) return;
+      if (table.columnDefinitions && from === '') this.columns.value = table.columnDefinitions;
+      const rows = (table.rows ?? []).map((row) => this.#rowOf(row));
+      this.#rows = new Map([...(from === '' ? [] : (this.#rows ?? [])), ...rows.map((row) => [row.metadata.uid, row] as const)]);
+      this.#continue = table.metadata.continue ?? '';
+      this.remaining.value = this.#continue !== '';
+      this.#version = table.metadata.resourceVersion;
+      this.error.value = undefined;
+      this.#settle();
+      void this.#follow();
+    } catch (error) {
+      if (!mine.signal.aborted && !isAbort(error)) this.error.value = asProblem(error);
+    } finally {
+      if (this.#reading === mine) this.isBusy.value = false;
+    }
+  }
+
+  #settle(): void {
+    this.#come.clear();
+    this.#gone.clear();
+    this.waiting.value = 0;
+    this.size.value = this.#rows?.size ?? 0;
+    this.#revision.value += 1;
+  }
+
+  #rowOf({ cells, object: { metadata } }: TableRow): Row {
+    return { metadata, cells: new Map(this.columns.value.map(({ name }, index) => [name, cells[index]])) };
+  }
+
+  /**
+   * Rows as they change. It is read by `fetch`: a WebSocket cannot say that it wants rows, and would be sent each object whole. One page
+   * has one such request, and only while it can be seen.
+   */
+  async #follow(): Promise<void> {
+    this.#following?.abort();
+    if (!this.#mayFollow || this.remaining.value || this.size.value > followedRows || document.visibilityState !== 'visible') return;
+    const mine = new AbortController();
+    this.#following = mine;
+    try {
+      const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion: this.#version });
+      const response = await call(`${this.#path}?${query}`, { headers: { Accept: tableAccept }, signal: mine.signal });
+      for await (const line of linesOf(response)) if (!this.#take(JSON.parse(line) as WatchEvent)) return void (await this.refresh());
+    } catch (error) {
+      if (mine.signal.aborted || isAbort(error)) return;
+      this.error.value = asProblem(error);
+    }
+    // It ends by itself from time to time, and goes on where it was.
+    setTimeout(() => {
+      if (!mine.signal.aborted && this.#following === mine) void this.#follow();
+    }, againMs);
+  }
+
+  /** @returns false if the list has to be read again */
+  #take({ type, object }: WatchEvent): boolean {
+    if (type === 'ERROR') return false;
+    this.error.value = undefined;
+    for (const given of object.rows ?? []) {
+      const row = this.#rowOf(given);
+      const { uid, resourceVersion } = row.metadata;
+      this.#version = resourceVersion || this.#version;
+      if (type === 'DELETED') {
+        if (!this.#come.delete(uid) && this.#rows?.has(uid)) this.#gone.add(uid);
+      } else if (this.#rows?.has(uid)) {
+        this.#rows.set(uid, row);
+        this.#revision.value += 1;
+      } else if (type !== 'BOOKMARK') this.#come.set(uid, row);
+    }
+    this.waiting.value = this.#come.size + this.#gone.size;
+    return true;
+  }
+}
+
+interface WatchEvent {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  object: ServerTable;
+}
+
+async function* linesOf(response: Response): AsyncGenerator<string> {
+  if (response.body === null) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const lines = (rest + part.value).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.filter((line) => line !== '');
+  }
+}
+
+function matches({ metadata, cells }: Row, words: string): boolean {
+  if (metadata.name.includes(words) || metadata.namespace?.includes(words)) return true;
+  if (Object.entries(metadata.labels ?? {}).some(([name, value]) => `${name}=${value}`.toLowerCase().includes(words))) return true;
+  return [...cells.values()].some((cell) => String(cell).toLowerCase().includes(words));
+}
+
+function sortedBy({ metadata, cells }: Row, by: string): string | number {
+  if (by === 'Namespace') return metadata.namespace ?? '';
+  if (by === 'Age') return -Date.parse(metadata.creationTimestamp);
+  const value = cells.get(by);
+  return typeof value === 'number' ? value : String(value ?? '');
+}
+
+const collator = new Intl.Collator('en', { numeric: true });
+
+const compare = (a: string | number, b: string | number): number =>
+  typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
