@@ -1,0 +1,101 @@
+/** Lists of the cluster on the console, before a real API server. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { forSuite } from '../../support/for-suite.ts';
+import { press } from '../../tools/browser/demo.ts';
+import { startClusterConsole } from './support.ts';
+
+describe('lists of the cluster on the console', () => {
+  const suite = forSuite(startClusterConsole);
+  const pods = '/api/v1/namespaces/shop/pods';
+  const names = (page: Page) => page.locator('td.c-name a').allTextContents();
+
+  it('leads from the menu to the pods of all namespaces, in the columns of kubectl', async () => {
+    const page = await suite.open('admin', '/');
+    await page.getByRole('link', { name: 'Pods', exact: true }).click();
+    await page.getByRole('link', { name: 'web-2' }).waitFor();
+
+    expect(await names(page)).to.deep.equal(['report-27', 'shell', 'web-0', 'web-1', 'web-2']);
+    expect(await page.locator('thead th:not(.check)').allTextContents()).to.deep.equal([
+      ...['Name', 'Namespace', 'Ready', 'Status', 'Restarts', 'Age'],
+    ]);
+    await press(page, 'Columns');
+    await page.getByRole('menuitemradio', { name: 'All columns' }).click();
+    await page.getByRole('columnheader', { name: 'Node', exact: true }).waitFor();
+  });
+
+  it('keeps filter, order and namespace in the address', async () => {
+    const page = await suite.open('admin', '/r/core/v1/pods');
+    await page.getByRole('searchbox').fill('app=web');
+    await page.getByRole('button', { name: 'Restarts' }).click();
+    await page.getByRole('button', { name: 'Restarts' }).click();
+    await page.getByLabel('Namespace').selectOption('shop');
+    await page.getByRole('link', { name: 'web-1' }).waitFor();
+
+    expect(page.url()).to.equal(`${suite.url}/r/core/v1/pods/ns/shop?q=app%3Dweb&sort=-Restarts`);
+    expect((await names(page))[0]).to.equal('web-1');
+    await page.reload();
+    await page.getByRole('link', { name: 'web-1' }).waitFor();
+    expect((await names(page))[0]).to.equal('web-1');
+  });
+
+  it('changes values in place, and lets rows that come wait', async () => {
+    const page = await suite.open('admin', '/r/core/v1/pods/ns/shop');
+    await page.getByRole('link', { name: 'web-2' }).waitFor();
+    const { admin } = suite.login;
+    const status = { phase: 'Succeeded' };
+    await admin.call('PATCH', `${pods}/report-27/status`, { status }, { 'content-type': 'application/merge-patch+json' });
+    await page
+      .getByRole('row', { name: /report-27/ })
+      .getByText('Succeeded')
+      .waitFor();
+    const spec = { containers: [{ name: 'main', image: 'none' }] };
+    await admin.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-3', namespace: 'shop' }, spec });
+    await page.getByText('One change.').waitFor();
+
+    expect(await names(page)).not.to.include('web-3');
+    await press(page, 'Show');
+    await page.getByRole('link', { name: 'web-3' }).waitFor();
+  });
+
+  it('deletes what is selected', async () => {
+    const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop');
+    await page.getByLabel('Select settings').check();
+    await press(page, 'Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete one ConfigMap' }).click();
+    await page.getByRole('link', { name: 'settings' }).waitFor({ state: 'detached' });
+
+    const { status } = await suite.login.admin.call('GET', '/api/v1/namespaces/shop/configmaps/settings');
+    expect(status).to.equal(404);
+  });
+
+  it('says that filter and order work on a part, where there is more, and reads more', async () => {
+    const { admin } = suite.login;
+    const maps = Array.from({ length: 501 }, (_, index) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: `many-${index}`, namespace: 'default' },
+    }));
+    await admin.apply(...maps);
+    const page = await suite.open('admin', '/r/core/v1/configmaps/ns/default');
+    await page.getByText('Filter and sort work on the first 500.').waitFor();
+    await press(page, 'Load more');
+    await page.getByText('501 objects').waitFor();
+  });
+
+  it('leads a person without rights in the whole cluster to their namespaces', async () => {
+    const page = await suite.open('viewer', '/r/core/v1/pods');
+    await page.getByText('You may not list Pods in the whole cluster.').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'shop' }).click();
+    await page.getByRole('link', { name: 'web-0' }).waitFor();
+
+    expect(await page.getByLabel('Select web-0').count()).to.equal(0);
+  });
+
+  it('says who a person is that may list nothing, and what it takes', async () => {
+    const page = await suite.open('guest', '/r/core/v1/pods');
+    await page.getByText('You may not see this.').waitFor();
+
+    expect(await page.getByRole('main').textContent()).to.contain('list pods');
+  });
+});
