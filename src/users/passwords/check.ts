@@ -3,17 +3,13 @@ import type { AuditOrigin } from '../../http/audit.ts';
 import { KeyedSemaphore } from '../../http/keyed-semaphore.ts';
 import { type RateExceeded, RateLimit } from '../../http/rate-limit.ts';
 import { Semaphore } from '../../http/semaphore.ts';
-import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
+import { LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
-import { LockEnds } from '../logins/lock-ends.ts';
-import { countAttempt, noFailures, withoutAttempt } from '../logins/lockout.ts';
 import { Newcomers } from '../logins/newcomers.ts';
-import { type Account, accountOf } from '../record/account.ts';
+import type { Account } from '../record/account.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import { recordName, shortHash } from '../record/name.ts';
-import { phaseOf, phaseStatus } from '../record/phase.ts';
-import { UserRecords, untilUncontested } from '../record/records.ts';
 import type { DirectoryPasswords } from './directory-passwords.ts';
 import type { Passwords } from './passwords.ts';
 import { PasswordSecrets, type StoredHash } from './secret.ts';
@@ -28,22 +24,11 @@ export interface PasswordAttempt extends Partial<AuditOrigin> {
   browser?: KnownBrowser | undefined;
 }
 
-/** Why a password was not accepted. The sender must not learn which it was. */
-type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';
-
 export type PasswordVerdict =
   /** `passwordChangedAt` tells this password of the user from earlier and later ones; '' for one that is kept elsewhere. */
   | { outcome: 'ok'; account: Account; passwordChangedAt: string }
   /** `retryAfterSeconds` is about the client's address, not about the user, and may be told. */
   | { outcome: 'refused'; reason: Refusal; retryAfterSeconds?: number };
-
-/** What came of counting an attempt: it may be judged, or `refusal` says why not. */
-interface Counted {
-  readonly account?: Account;
-  readonly refusal?: Refusal;
-  /** No other is to be had: if this one fails, the user stays locked. */
-  readonly isLast?: boolean;
-}
 
 interface Bucket {
   readonly limit: RateLimit;
@@ -84,7 +69,7 @@ export class PasswordCheck {
   readonly #accounts: AccountLookup;
   readonly #passwords: Passwords;
   readonly #directories: DirectoryPasswords | undefined;
-  readonly #records: UserRecords;
+  readonly #attempts: LoginAttempts;
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
   readonly #browsers: RateLimit;
@@ -93,27 +78,21 @@ export class PasswordCheck {
   readonly #turns = new Semaphore(turns);
   /** Of their own, as a directory that hangs must not keep local users waiting. */
   readonly #directoryTurns = new Semaphore(turns);
-  readonly #locks: LockEnds;
 
   /** @param directories of users whose passwords a directory keeps; undefined if there are none */
   constructor(services: Services, accounts: AccountLookup, passwords: Passwords, directories: DirectoryPasswords | undefined) {
-    const { client, config, now, clock } = services;
+    const { config, clock } = services;
     this.#services = services;
     this.#accounts = accounts;
     this.#passwords = passwords;
     this.#directories = directories;
-    this.#records = new UserRecords(client);
+    this.#attempts = new LoginAttempts(services, accounts, directories);
     this.#secrets = new PasswordSecrets(services);
     const { failures, duration } = config.users.lockout;
     this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
     this.#browsers = new RateLimit({ limit: failures, windowMs: duration, clock });
     const limit = new RateLimit({ limit: failures, windowMs: duration, clock });
     this.#newcomers = directories && new Newcomers({ directories, limit });
-    this.#locks = new LockEnds({ now, clock });
-    accounts.onChange((name) => {
-      const account = accounts.get(name);
-      if (account !== undefined) this.#locks.see(account);
-    });
   }
 
   /**
@@ -176,7 +155,7 @@ export class PasswordCheck {
     const known = accounts.find(email);
     const name = known?.name ?? nameOf(email);
     if (known === undefined && accounts.isSynced) await this.#newcomers?.provision(name, { email, password }, signal);
-    const counted = (await untilUncontested(() => this.#count(name, email, signal), signal)) ?? { refusal: 'Contested' };
+    const counted = await this.#attempts.count({ name, email }, signal);
     const { account, refusal = 'WrongPassword', isLast = false } = counted;
     if (account?.connectorType === 'ldap' && counted.refusal === undefined)
       return this.#askDirectory({ account, isLast }, password, signal);
@@ -188,8 +167,8 @@ export class PasswordCheck {
     const match = await passwords.verify(password, stored.hash);
     if (match === 'mismatch') return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
     if (match === 'match-rehash') await this.#rehash(name, password, stored, signal);
-    const verdict = await untilUncontested(() => this.#succeed(account, { passwordChangedAt: stored.changedAt }, signal), signal);
-    return { verdict: verdict ?? { outcome: 'refused', reason: 'Contested' }, account };
+    const proved = await this.#attempts.succeed(account, { isComplete: true }, signal);
+    return { verdict: verdictOf(proved, stored.changedAt), account };
   }
 
   #mayBeOfDirectory(email: string): boolean {
@@ -210,65 +189,12 @@ export class PasswordCheck {
       const [proof] = await Promise.all([directories?.check({ connectorID, email, password }, signal), passwords.dummyVerify(password)]);
       if (proof === undefined) return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
       const status = { groups: proof.groups };
-      const verdict = await untilUncontested(() => this.#succeed(account, { passwordChangedAt: '', status }, signal), signal);
-      return { verdict: verdict ?? { outcome: 'refused', reason: 'Contested' }, account };
+      const proved = await this.#attempts.succeed(account, { isComplete: true, status }, signal);
+      return { verdict: verdictOf(proved, ''), account };
     } catch (error) {
-      await untilUncontested(() => this.#takeBack(account, signal), signal);
+      await this.#attempts.takeBack(account, signal);
       throw error;
     }
-  }
-
-  /** Undefined if another writer was faster. */
-  async #takeBack({ name, uid }: Account, signal: AbortSignal): Promise<true | undefined> {
-    const object = await this.#records.read(name, signal);
-    if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return true;
-    return (await this.#writeStatus(object, withoutAttempt(statusOf(object)), signal)) && true;
-  }
-
-  /** Undefined if another writer was faster. */
-  async #count(name: string, email: string, signal: AbortSignal): Promise<Counted | undefined> {
-    const found = await this.#records.read(name, signal);
-    if (found === undefined || found === 'notInstalled') return { refusal: 'UnknownUser' };
-    const isOver = this.#locks.hasEnded(accountOf(found));
-    const object = isOver ? { ...found, status: { ...statusOf(found), ...noFailures } } : found;
-    const account = accountOf(object);
-    if (account.email.toLowerCase() !== email.toLowerCase()) return { refusal: 'UnknownUser' };
-    if (!this.#isJudgedHere(account)) return { account, refusal: 'NotLocal' };
-    const { lockout, idleDays } = this.#services.config.users;
-    const { phase } = phaseOf(account, this.#services.now(), idleDays);
-    if (phase !== 'Normal') return { account, refusal: phase };
-    const count = countAttempt(statusOf(object), this.#services.now(), lockout);
-    if (count === undefined) return { account, refusal: 'Locked' };
-    const written = await this.#writeStatus(object, { ...count }, signal);
-    return written && { account, isLast: count.lockedUntil !== null };
-  }
-
-  /** Takes the count back, and the lock with it. Undefined if another writer was faster. */
-  async #succeed(
-    { name, uid, sessionsNotBefore }: Account,
-    { passwordChangedAt, status = {} }: { passwordChangedAt: string; status?: Record<string, unknown> },
-    signal: AbortSignal,
-  ): Promise<PasswordVerdict | undefined> {
-    const object = await this.#records.read(name, signal);
-    if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid)
-      return { outcome: 'refused', reason: 'UnknownUser' };
-    const account = accountOf({ ...object, status: { ...statusOf(object), ...noFailures } });
-    const { phase } = phaseOf(account, this.#services.now(), this.#services.config.users.idleDays);
-    if (phase !== 'Normal') return { outcome: 'refused', reason: phase };
-    // Meanwhile the password was changed: the right one was the old one.
-    if (account.sessionsNotBefore !== sessionsNotBefore) return { outcome: 'refused', reason: 'WrongPassword' };
-    const written = await this.#writeStatus(object, { ...noFailures, ...status }, signal);
-    return written && { outcome: 'ok', account: accountOf(written), passwordChangedAt };
-  }
-
-  #isJudgedHere({ connectorType, connectorID }: Account): boolean {
-    return connectorType === 'local' || (connectorType === 'ldap' && this.#directories?.has(connectorID) === true);
-  }
-
-  #writeStatus(object: KubernetesObject, changes: Record<string, unknown>, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const changed = { ...object, status: { ...statusOf(object), ...changes } };
-    const phase = phaseStatus(changed, this.#services.now(), this.#services.config.users.idleDays);
-    return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
   }
 
   /** A hash of today's strength, now that the password is at hand. A failed write refuses no login. */
@@ -301,4 +227,5 @@ export class PasswordCheck {
 
 const nameOf = (email: string): string => recordName(email) ?? shortHash(email);
 
-const statusOf = ({ status }: KubernetesObject): Record<string, unknown> => (isRecord(status) ? status : {});
+const verdictOf = (proved: Proved, passwordChangedAt: string): PasswordVerdict =>
+  'account' in proved ? { outcome: 'ok', account: proved.account, passwordChangedAt } : { outcome: 'refused', reason: proved.refusal };
