@@ -199,6 +199,19 @@ export const shippedVerdicts: Verdicts[] = [
     ],
   },
   {
+    plural: 'factors.auth.platform.io',
+    name: (serial) => `t-${hex(serial, 64)}`,
+    valid: { user: 'jane', userUID: 'a-uid', type: 'TOTP', sealed: 'e30' },
+    verdicts: [
+      { what: 'a code of an app' },
+      { what: 'a passkey', spec: { type: 'Passkey', passkey: { rpID: 'console.example.com' } } },
+      { what: 'another name', update: { name: 'phone' } },
+      { what: 'a passkey without what is known of it', spec: { type: 'Passkey' }, field: 'spec' },
+      { what: 'a type that there is not', spec: { type: 'SMS' }, field: 'spec.type' },
+      { what: 'another owner', update: { user: 'joe' }, field: 'spec', text: 'the name alone may change' },
+    ],
+  },
+  {
     plural: 'consoleplugins.console.platform.io',
     name: (serial) => `plugin-${serial}`,
     valid: { displayName: 'Shop' },

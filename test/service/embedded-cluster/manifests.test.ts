@@ -73,6 +73,7 @@ describe('deploy/manifests', () => {
       sessions: [undefined, 'platform-auth'],
       revokedtokens: [undefined, undefined],
       identityrecords: [undefined, undefined],
+      factors: [undefined, 'platform-auth'],
     });
   });
 

@@ -96,6 +96,11 @@ const embedded = {
   'patch identityrecords.auth.platform.io in atrium-system': 'to use a code once',
   'delete identityrecords.auth.platform.io in atrium-system': 'to forget what has expired',
   'deletecollection identityrecords.auth.platform.io in atrium-system': 'to take back all that came of a code that is used twice',
+  'list factors.auth.platform.io in atrium-system': 'to know what to ask of a user',
+  'create factors.auth.platform.io in atrium-system': 'to set one up for its owner',
+  'patch factors.auth.platform.io in atrium-system': 'to rename one for its owner',
+  'delete factors.auth.platform.io in atrium-system': 'to take one away for its owner, or all of a user who lost them',
+  'patch factors.auth.platform.io/status in atrium-system': 'to take each code once',
 };
 
 const external = {
