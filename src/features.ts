@@ -8,6 +8,8 @@ import { createCertificates } from './certificates/certificates.ts';
 import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
 import { createDirectory } from './directory/directory.ts';
+import { SecondFactors } from './factors/second-factors.ts';
+import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
 import { Audit } from './http/audit.ts';
 import { type Authenticator, withAccessTokens } from './http/authenticator.ts';
@@ -197,7 +199,9 @@ function createLogins(base: Base) {
   const { services, config, apiServer, metrics, directory, keyRing, now, accounts } = base;
   const identities = new IdentityCache({ apiServer, metrics });
   const passwords = new Passwords();
-  const passwordCheck = new PasswordCheck(services, accounts, passwords, directory.passwords);
+  const factorStore = config.features.factors ? new FactorStore(services) : undefined;
+  const passwordCheck = new PasswordCheck(services, accounts, passwords, directory.passwords, factorStore);
+  const factors = factorStore && new SecondFactors(services, { attempts: passwordCheck.attempts, store: factorStore });
   const passwordChange = new PasswordChange(services, passwords);
   const identityURL = identityURLOf(config);
   const isSecure = config.server.publicURL?.startsWith('https:') === true;
@@ -205,13 +209,14 @@ function createLogins(base: Base) {
   const identity =
     identityURL === undefined
       ? undefined
-      : createIdentity({
-          ...base,
+      : createIdentity(services, {
           issuerURL: identityURL,
-          config: { ...config, languages: config.console.languages },
+          accounts,
+          localGroups: base.localGroups,
           passwordCheck,
           passwordChange,
           knownBrowsers,
+          factors,
         });
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
   const { publicURL } = config.server;

@@ -14,6 +14,26 @@ const scopes = () =>
 
 const isSafe = (url: string) => /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/]|$))/.test(url);
 
+const factorRule = () => z.enum(['required', 'optional', 'off']);
+
+const factors = z.strictObject({
+  default: factorRule()
+    .default('optional')
+    .describe('For users whom no rule names: `required`, `optional`, or `off`, under which no factor can be set up.'),
+  rules: z
+    .array(
+      z.strictObject({
+        group: z.string().min(1).describe('A group, as it stands in tokens: `admins`, `local:dev`.'),
+        factors: factorRule(),
+      }),
+    )
+    .default([])
+    .describe('For the users of a group. Of several that fit, the strictest counts. A factor that exists is always asked.'),
+  grace: duration()
+    .prefault('7d')
+    .describe('How long a user for whom a factor is required may log in without one, from the first such login.'),
+});
+
 export const loginSection = z.strictObject({
   issuer: z
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
@@ -121,6 +141,7 @@ export const loginSection = z.strictObject({
         .describe('Sessions that a user has at one time. A login beyond it ends the oldest.'),
     })
     .prefault({}),
+  factors: factors.prefault({}).describe('Second factors at the embedded issuer.'),
   keysSecret: z
     .string()
     .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be the name of a Secret')

@@ -243,6 +243,7 @@ const features = z.strictObject({
   me: feature('`GET /auth/v1/me`.'),
   kubeconfig: feature('`GET /auth/v1/kubeconfig`.'),
   accessTokens: feature('Access tokens, and the token webhook of the API server. Off, tokens that were made before do not count.'),
+  factors: feature('Second factors at the embedded issuer. Off, none is asked, whatever users have set up.'),
   groups: feature('Groups of users that are kept here, and their operations.'),
   userBindings: feature('UserBindings, their operations and the controller that makes them RBAC.'),
   sessions: feature('`/auth/v1/sessions`: seeing and ending sessions.'),

@@ -47,10 +47,14 @@ function requireKnown(accounts: AccountLookup, localGroups: LocalGroupLookup): v
   }
 }
 
-/** When the password was given; of an access token, which does not know, when it was issued. Unix seconds. */
+/**
+ * When the password was given; of an access token, which does not know, when it was issued. Unix seconds. Of a refresh token its time of
+ * birth (`iiat`) may be later: then the password was given again (`provenAgain`). `auth_time` in ID tokens is never moved by that.
+ */
 function authenticatedAt(session: { loginTs?: number | undefined } | undefined, token: Parameters<FindAccount>[2]): number {
   if (token === undefined) return session?.loginTs ?? 0;
-  return 'authTime' in token && typeof token.authTime === 'number' ? token.authTime : (token.iat ?? 0);
+  const authTime = 'authTime' in token && typeof token.authTime === 'number' ? token.authTime : (token.iat ?? 0);
+  return 'iiat' in token && typeof token.iiat === 'number' ? Math.max(authTime, token.iiat) : authTime;
 }
 
 const claimsOf = (account: Account, localGroups: LocalGroupLookup) => ({

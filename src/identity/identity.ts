@@ -4,16 +4,13 @@
  * the console included, knows it by its address only.
  */
 import type { Context, Middleware } from 'koa';
-import type { Logger } from 'pino';
 import { StatusError, unknownPath } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
-import type { Audit } from '../http/audit.ts';
+import type { SecondFactors } from '../factors/second-factors.ts';
 import type { Check } from '../http/health.ts';
 import { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
+import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import type { PasswordCheck } from '../users/passwords/check.ts';
@@ -27,7 +24,7 @@ import { languageChoice } from './languages.ts';
 import { answerLoginPage, type LoginPageParts } from './login-page.ts';
 import { LogoutRequests } from './logout-requests.ts';
 import { errors } from './oidc-provider.ts';
-import { PasswordDue } from './password-due.ts';
+import { LoginProgress } from './progress.ts';
 import { cookiePrefix } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
@@ -36,23 +33,16 @@ import { inRequestScope } from './request-scope.ts';
 import { recordSweep } from './sweep.ts';
 import { createViews, type Views } from './views.ts';
 
-export interface IdentityOptions {
+interface IdentityNeeds {
   /** `https://console.example.com/identity`: what stands in `iss`, and the address of everything here. */
   issuerURL: string;
-  config: Pick<Config, 'identity' | 'login' | 'users' | 'features'> & { languages: Config['console']['languages'] };
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
-  client: ServiceClient;
-  namespace: string;
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
   passwordCheck: Pick<PasswordCheck, 'check'>;
   knownBrowsers: KnownBrowsers;
-  passwordChange: Pick<PasswordChange, 'change'>;
-  keyRing: Pick<KeyRing, 'sealFor' | 'signingKeys' | 'cookieKeys'>;
-  audit: Audit;
-  log: Logger;
-  now?: () => Date;
+  passwordChange: Pick<PasswordChange, 'change' | 'writeStatus'>;
+  /** Undefined where they are turned off. */
+  factors: SecondFactors | undefined;
 }
 
 export interface Identity {
@@ -78,8 +68,9 @@ const deviceCodesPerSource = 30;
 const deviceCodesInAll = 1000;
 const userCodeGuesses = 30;
 
-export function createIdentity(options: IdentityOptions): Identity {
-  const { issuerURL, config, basePath, client, namespace, accounts, localGroups, keyRing, log, now = () => new Date() } = options;
+export function createIdentity(services: Services, needs: IdentityNeeds): Identity {
+  const { config, basePath, client, namespace, keyRing, log, now } = services;
+  const { issuerURL, accounts, localGroups } = needs;
   const { origin, protocol } = new URL(issuerURL);
   const publicURL = issuerURL.slice(0, -prefix.length);
   const path = `${basePath}${prefix}`;
@@ -92,7 +83,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const views = createViews({
     look: { title: loginPage.title, logo: loginPage.logo && `${basePath}${loginPage.logo}` },
     consoleURL: `${publicURL}/`,
-    choose: languageChoice(config.languages),
+    choose: languageChoice(config.console.languages),
   });
   const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now });
   const ids = new RecordIds(keyRing.sealFor('identity record ids'));
@@ -106,7 +97,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       now,
     }),
     userCodeGuesses: rateLimit(userCodeGuesses),
-    knownBrowsers: options.knownBrowsers,
+    knownBrowsers: needs.knownBrowsers,
   });
   // The console may be among those who are told, and its certificate is the issuer's.
   const logoutRequests = new LogoutRequests({ caFile: config.login.caFile });
@@ -133,15 +124,15 @@ export function createIdentity(options: IdentityOptions): Identity {
     },
   });
   const logIn: LoginPageParts = {
-    ...options,
+    ...needs,
+    services,
     views,
     origin,
     consoleClientID,
-    passwordDue: new PasswordDue({ ...options, seal: keyRing.sealFor('identity password due') }),
-    minLength: config.users.passwordPolicy.minLength,
+    progress: new LoginProgress(keyRing.sealFor('identity login progress'), now),
     lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
   };
-  const sweeper = new Sweeper({ client, log }, recordSweep({ client, namespace, now }));
+  const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));
 
   return {
     // All requests of the service come by.
@@ -151,8 +142,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       inRequestScope(ctx, async () => {
         const found = await records.find('RefreshToken', refreshToken);
         const seconds = Math.floor(now().getTime() / 1000);
-        if (found?.exp !== undefined)
-          await records.save('RefreshToken', refreshToken, { ...found, authTime: seconds }, found.exp - seconds);
+        if (found?.exp !== undefined) await records.save('RefreshToken', refreshToken, { ...found, iiat: seconds }, found.exp - seconds);
       }),
     checks: [{ name: 'identity', critical: false, isAwaited: true, failure: () => keeper.failure() }],
     start() {

@@ -1,3 +1,4 @@
+import { hidden, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
 import type { Page } from './page.ts';
@@ -21,9 +22,6 @@ interface LoginForm {
   lock: LockRule;
   formTargets: readonly string[];
 }
-
-const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
-const problemText = (text: Html | string): Html => html`<div class="bad" role="alert" id="problem">${text}</div>`;
 
 export function loginPage(texts: Texts, { client, email, problem, lock, formTargets }: LoginForm): Page {
   const marks = problem?.kind === 'refused' && html` aria-invalid="true" aria-describedby="problem"`;

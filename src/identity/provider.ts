@@ -1,4 +1,5 @@
 import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
+import { acrValues } from '../factors/second-factors.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
@@ -66,7 +67,8 @@ export function createProvider(parts: ProviderParts): Provider {
       short: { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true },
     },
     scopes: ['openid', 'offline_access', 'profile', 'email', 'groups'],
-    claims: { openid: ['sub', 'federated_claims'], profile: ['name'], email: ['email'], groups: ['groups'] },
+    acrValues: [...acrValues],
+    claims: { openid: ['sub', 'federated_claims', 'auth_time', 'acr', 'amr'], profile: ['name'], email: ['email'], groups: ['groups'] },
     // Kubernetes reads groups and email from the ID token and asks nowhere else.
     conformIdTokenClaims: false,
     responseTypes: parts.isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],
@@ -75,6 +77,7 @@ export function createProvider(parts: ProviderParts): Provider {
     rotateRefreshToken: true,
     expiresWithSession: () => false,
     ttl: lifetimesOf(parts),
+    extraParams: ['factor'],
     interactions: { policy: policy(), url: (_ctx, { uid }) => `${path}/login/${uid}` },
     loadExistingGrant: (ctx) => grantOf(ctx, parts.consoleClientID),
     extraTokenClaims: () => undefined,
@@ -143,11 +146,16 @@ function policy(): interactionPolicy.DefaultPolicy {
         ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
       ),
     );
+  // A user who sets up a factor proves, in the same visit, those that are there.
+  prompts.get('login')?.checks.add(new Check('enrol_pending', 'a factor is to be set up', ({ oidc }) => isEnrolmentPending(oidc)));
+  prompts.add(new Prompt({ name: 'enrol', requestable: true }));
   const goAhead = prompts.get('consent')?.checks.get('native_client_prompt');
   prompts.remove('consent');
   prompts.add(new Prompt({ name: 'consent', requestable: true }, ...(goAhead ? [goAhead] : [])));
   return prompts;
 }
+
+const isEnrolmentPending = (oidc: KoaContextWithOIDC['oidc']) => oidc.prompts.has('enrol') && oidc.promptPending('enrol');
 
 /** Of authorizations under way: the grant that their session goes on naming. */
 const namedGrants = new WeakMap<object, string>();

@@ -1,4 +1,5 @@
 import type { PasswordProblem } from '../users/passwords/policy.ts';
+import { type FactorTexts, factorTexts } from './factor-texts.ts';
 
 /** Why a new password is refused. */
 export type NewPasswordProblem = PasswordProblem | 'SameAsOld' | 'Different';
@@ -55,6 +56,7 @@ export interface Texts {
   readonly failed: string;
   readonly begun: string;
   readonly details: string;
+  readonly factors: FactorTexts;
 }
 
 const en: Texts = {
@@ -118,6 +120,7 @@ const en: Texts = {
   failed: 'What was asked for is not complete or not right. Begin again.',
   begun: 'This login has taken too long, or it was begun in another browser. Begin again.',
   details: 'Details',
+  factors: factorTexts.en,
 };
 
 const de: Texts = {
@@ -182,6 +185,7 @@ const de: Texts = {
   failed: 'Die Anfrage ist unvollständig oder falsch. Beginnen Sie von vorn.',
   begun: 'Diese Anmeldung hat zu lange gedauert, oder sie wurde in einem anderen Browser begonnen. Beginnen Sie von vorn.',
   details: 'Einzelheiten',
+  factors: factorTexts.de,
 };
 
 const zh: Texts = {
@@ -244,6 +248,7 @@ const zh: Texts = {
   failed: '请求不完整或不正确。请重新开始。',
   begun: '此次登录用时过长，或者是在另一个浏览器中开始的。请重新开始。',
   details: '详细信息',
+  factors: factorTexts.zh,
 };
 
 /** By primary language subtag. */

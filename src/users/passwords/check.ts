@@ -14,6 +14,12 @@ import type { DirectoryPasswords } from './directory-passwords.ts';
 import type { Passwords } from './passwords.ts';
 import { PasswordSecrets, type StoredHash } from './secret.ts';
 
+/** What else is asked of some users after the right password. */
+export interface FurtherProof {
+  /** @throws StatusError 503, 504 */
+  isAskedOf(user: { name: string; uid: string }, signal: AbortSignal): Promise<boolean>;
+}
+
 /** What a caller claims to know; the rest of the origin is for the audit trail. */
 export interface PasswordAttempt extends Partial<AuditOrigin> {
   email: string;
@@ -69,7 +75,9 @@ export class PasswordCheck {
   readonly #accounts: AccountLookup;
   readonly #passwords: Passwords;
   readonly #directories: DirectoryPasswords | undefined;
-  readonly #attempts: LoginAttempts;
+  readonly #furtherProof: FurtherProof | undefined;
+  /** Those at passwords, and at what else is asked. */
+  readonly attempts: LoginAttempts;
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
   readonly #browsers: RateLimit;
@@ -79,14 +87,24 @@ export class PasswordCheck {
   /** Of their own, as a directory that hangs must not keep local users waiting. */
   readonly #directoryTurns = new Semaphore(turns);
 
-  /** @param directories of users whose passwords a directory keeps; undefined if there are none */
-  constructor(services: Services, accounts: AccountLookup, passwords: Passwords, directories: DirectoryPasswords | undefined) {
+  /**
+   * @param directories of users whose passwords a directory keeps; undefined if there are none
+   * @param furtherProof without it, a right password completes a login
+   */
+  constructor(
+    services: Services,
+    accounts: AccountLookup,
+    passwords: Passwords,
+    directories: DirectoryPasswords | undefined,
+    furtherProof?: FurtherProof,
+  ) {
     const { config, clock } = services;
     this.#services = services;
     this.#accounts = accounts;
     this.#passwords = passwords;
     this.#directories = directories;
-    this.#attempts = new LoginAttempts(services, accounts, directories);
+    this.#furtherProof = furtherProof;
+    this.attempts = new LoginAttempts(services, accounts, directories);
     this.#secrets = new PasswordSecrets(services);
     const { failures, duration } = config.users.lockout;
     this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
@@ -155,7 +173,7 @@ export class PasswordCheck {
     const known = accounts.find(email);
     const name = known?.name ?? nameOf(email);
     if (known === undefined && accounts.isSynced) await this.#newcomers?.provision(name, { email, password }, signal);
-    const counted = await this.#attempts.count({ name, email }, signal);
+    const counted = await this.attempts.count({ name, email }, signal);
     const { account, refusal = 'WrongPassword', isLast = false } = counted;
     if (account?.connectorType === 'ldap' && counted.refusal === undefined)
       return this.#askDirectory({ account, isLast }, password, signal);
@@ -167,8 +185,13 @@ export class PasswordCheck {
     const match = await passwords.verify(password, stored.hash);
     if (match === 'mismatch') return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
     if (match === 'match-rehash') await this.#rehash(name, password, stored, signal);
-    const proved = await this.#attempts.succeed(account, { isComplete: true }, signal);
+    const proved = await this.attempts.succeed(account, { isComplete: await this.#isComplete(account, signal) }, signal);
     return { verdict: verdictOf(proved, stored.changedAt), account };
+  }
+
+  /** Who knows the password alone must not get the count of wrong second factors back to nothing by it. */
+  async #isComplete(account: Account, signal: AbortSignal): Promise<boolean> {
+    return !(await this.#furtherProof?.isAskedOf(account, signal));
   }
 
   #mayBeOfDirectory(email: string): boolean {
@@ -189,10 +212,11 @@ export class PasswordCheck {
       const [proof] = await Promise.all([directories?.check({ connectorID, email, password }, signal), passwords.dummyVerify(password)]);
       if (proof === undefined) return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
       const status = { groups: proof.groups };
-      const proved = await this.#attempts.succeed(account, { isComplete: true, status }, signal);
+      const isComplete = await this.#isComplete(account, signal);
+      const proved = await this.attempts.succeed(account, { isComplete, status }, signal);
       return { verdict: verdictOf(proved, ''), account };
     } catch (error) {
-      await this.#attempts.takeBack(account, signal);
+      await this.attempts.takeBack(account, signal);
       throw error;
     }
   }

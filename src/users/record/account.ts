@@ -30,6 +30,10 @@ export interface Account {
   /** As the issuer or directory told, without prefix; never one that is kept here or by the cluster. None of a record that is not canonical. */
   readonly groups: readonly string[];
   readonly mustChangePassword: boolean;
+  /** Too many codes were wrong: those of an app count no longer. */
+  readonly isTOTPSuspended: boolean;
+  /** Until when a second factor that is required may be set up. */
+  readonly factorsDue?: number;
   /** Tokens issued earlier do not count. */
   readonly sessionsNotBefore?: number;
   /** Whether the record's name is the one that the name rule gives its email. */
@@ -57,6 +61,7 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
   const email = text(spec.email);
   const isCanonical = recordName(email) === metadata.name;
   const sessionsNotBefore = seconds(status.sessionsNotBefore);
+  const factorsDue = seconds(status.factorsDueTime);
   const validFrom = seconds(expired.begin);
   const validUntil = seconds(expired.end);
   const lockedUntil = seconds(status.lockedUntil);
@@ -75,6 +80,8 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
     ...(subjects.length > 0 && { subjects }),
     groups: groupsOf(isCanonical ? status.groups : []),
     mustChangePassword: status.mustChangePassword === true,
+    isTOTPSuspended: status.isTOTPSuspended === true,
+    ...(factorsDue !== undefined && { factorsDue }),
     ...(sessionsNotBefore !== undefined && { sessionsNotBefore }),
     isCanonical,
     isValid: spec.valid !== false,

@@ -13,7 +13,7 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   'app.ts': { values: ['features.ts', 'config', 'http', 'meta'], types: ['kubernetes'] },
   'features.ts': {
     values: [
-      ...['lists', 'access', 'meta', 'console', 'plugins', 'proxy', 'tokens', 'identity', 'login', 'sessions', 'issuer'],
+      ...['lists', 'access', 'meta', 'console', 'plugins', 'proxy', 'tokens', 'identity', 'factors', 'login', 'sessions', 'issuer'],
       ...['directory', 'certificates', 'roles', 'bindings', 'groups', 'users', 'collection'],
       ...['rbac', 'keys', 'kubernetes', 'http', 'config'],
     ],
@@ -26,7 +26,8 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   plugins: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   proxy: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   tokens: { values: ['users', 'collection', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
-  identity: { values: ['issuer', 'users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
+  identity: { values: ['factors', 'issuer', 'users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
+  factors: { values: ['users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   login: { values: ['sessions', 'issuer', 'users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   sessions: { values: ['issuer', 'users', 'collection', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   issuer: { values: ['users', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },

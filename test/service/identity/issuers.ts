@@ -3,6 +3,8 @@ import Koa from 'koa';
 import { z } from 'zod';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
+import { SecondFactors } from '../../../src/factors/second-factors.ts';
+import { FactorStore } from '../../../src/factors/store.ts';
 import { Audit } from '../../../src/http/audit.ts';
 import { Listener } from '../../../src/http/listener.ts';
 import { createLog } from '../../../src/http/log.ts';
@@ -179,25 +181,21 @@ async function startReplica({
   });
   const basePath = basePathOf(config);
   const audit = new Audit({ write: (line) => auditLines.push(JSON.parse(line)), log });
-  const services = servicesOf(service, { log, config, audit, namespace: serviceNamespace });
-  const identity = createIdentity({
+  const services = servicesOf(service, { log, config, audit, basePath, keyRing, namespace: serviceNamespace });
+  const factorStore = new FactorStore(services);
+  const passwordCheck = new PasswordCheck(services, accounts, passwords, undefined, factorStore);
+  const identity = createIdentity(services, {
     issuerURL: `${publicURL}/identity`,
-    config: { ...config, languages: config.console.languages },
-    basePath,
-    client,
-    namespace: serviceNamespace,
     accounts,
     localGroups: noLocalGroups,
     passwordChange: new PasswordChange(services, passwords),
-    passwordCheck: new PasswordCheck(services, accounts, passwords, undefined),
+    passwordCheck,
     knownBrowsers: new KnownBrowsers({
       seal: keyRing.sealFor('known browser'),
       isSecure: publicURL.startsWith('https:'),
       now: () => new Date(),
     }),
-    keyRing,
-    audit,
-    log,
+    factors: new SecondFactors(services, { attempts: passwordCheck.attempts, store: factorStore }),
   });
   identity.start();
   const koa = new Koa();

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
+
+const group = 'auth.platform.io';
+
+export const factorKind: ResourceKind = { type: { group, version: 'v1', resource: 'factors' }, kind: 'Factor' };
+export const factorApiVersion = `${group}/v1`;
+
+const factorType = z.enum(['Passkey', 'TOTP', 'RecoveryCodes']);
+type FactorType = z.output<typeof factorType>;
+
+const factorStatus = z.object({
+  lastStep: z.int().exactOptional(),
+  used: z.array(z.int()).exactOptional(),
+  lastUsedTime: z.iso.datetime({ offset: true }).exactOptional(),
+  suspectedTime: z.iso.datetime({ offset: true }).exactOptional(),
+});
+export type FactorStatus = z.output<typeof factorStatus>;
+
+const factorObject = z.object({
+  metadata: z.object({ name: z.string(), uid: z.string(), resourceVersion: z.string(), creationTimestamp: z.string() }),
+  spec: z.object({
+    user: z.string(),
+    userUID: z.string(),
+    type: factorType,
+    name: z.string().default(''),
+    sealed: z.string(),
+  }),
+  status: factorStatus.default({}),
+});
+
+/** A Factor object as it is used here. */
+export interface Factor {
+  readonly id: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly created: string;
+  readonly user: string;
+  readonly userUID: string;
+  readonly type: FactorType;
+  /** What its owner calls it; may be ''. */
+  readonly name: string;
+  readonly sealed: string;
+  readonly status: FactorStatus;
+}
+
+/** @throws ZodError for an object that no definition of ours lets in */
+export function factorOf(object: KubernetesObject): Factor {
+  const { metadata, spec, status } = factorObject.parse(object);
+  const { name: id, uid, resourceVersion, creationTimestamp: created } = metadata;
+  return { id, uid, resourceVersion, created, ...spec, status };
+}

@@ -1,0 +1,19 @@
+import type { Config } from '../config/schema.ts';
+import type { Account } from '../users/record/account.ts';
+import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+
+export type FactorRule = Config['login']['factors']['default'];
+
+const byStrictness: readonly FactorRule[] = ['required', 'optional', 'off'];
+
+/** The strictest rule of the user's groups, whose names are those in tokens; the default if none fits. */
+export function ruleOf(
+  { groups, name }: Pick<Account, 'groups' | 'name'>,
+  localGroups: Pick<LocalGroupLookup, 'of'>,
+  login: Pick<Config['login'], 'factors' | 'claims'>,
+): FactorRule {
+  const { factors, claims } = login;
+  const held = new Set([...groups.map((group) => claims.groupsPrefix + group), ...localGroups.of(name)]);
+  const fitting = factors.rules.filter(({ group }) => held.has(group)).map((rule) => rule.factors);
+  return byStrictness.find((rule) => fitting.includes(rule)) ?? factors.default;
+}

@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import type { AuditOrigin } from '../http/audit.ts';
+import type { Services } from '../services.ts';
+import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
+import type { Account } from '../users/record/account.ts';
+import { indexOfCode, isRecoveryCode, keptCodes, newRecoveryCodes } from './recovery-codes.ts';
+import type { Factor } from './resource.ts';
+import type { FactorOwner, FactorStore } from './store.ts';
+import { newTOTPSecret, stepOf } from './totp.ts';
+
+/** Wrong second factors in a row after which codes of an app count no longer: five in twenty minutes for ever would let a guesser in. */
+const missesBeforeSuspension = 20;
+
+/** How a login was done (RFC 8176), and what that is worth. */
+export interface Means {
+  readonly amr: readonly string[];
+  readonly acr: string;
+}
+
+export const acrValues = ['urn:atrium:acr:1', 'urn:atrium:acr:2'] as const;
+const [acr1, acr2] = acrValues;
+
+export const byPassword: Means = { amr: ['pwd'], acr: acr1 };
+const byCodeOfApp: Means = { amr: ['pwd', 'otp', 'mfa'], acr: acr2 };
+/** Gets in and sets up a new factor, but is worth no more than a password: it may have been read over a shoulder. */
+const byRecoveryCode: Means = { amr: ['pwd', 'mfa'], acr: acr1 };
+
+const totpContent = z.object({ secret: z.string() });
+
+export type FactorVerdict = { outcome: 'ok'; account: Account; means: Means } | { outcome: 'refused' };
+
+interface SecondFactorsNeeds {
+  attempts: LoginAttempts;
+  store: FactorStore;
+}
+
+/** Each call has a deadline of its own: a client that hangs up must not get an attempt that is neither counted nor told of. */
+const { signal } = new AbortController();
+
+/** Sets up second factors, and judges what is given as one. */
+export class SecondFactors {
+  readonly #services: Services;
+  readonly #attempts: LoginAttempts;
+  readonly #store: FactorStore;
+
+  constructor(services: Services, { attempts, store }: SecondFactorsNeeds) {
+    this.#services = services;
+    this.#attempts = attempts;
+    this.#store = store;
+  }
+
+  /** @throws StatusError 503, 504 */
+  list(owner: FactorOwner): Promise<Factor[]> {
+    return this.#store.list(owner, signal);
+  }
+
+  /**
+   * Judges a code of an app, or of the ones on paper. A wrong one counts as a wrong password, before it is looked at.
+   *
+   * @param known the user who has given the right password; `sessionsNotBefore` as it was then
+   * @throws StatusError 503, 504
+   */
+  async verify(
+    known: Pick<Account, 'name' | 'uid' | 'email'> & { sessionsNotBefore: number | undefined },
+    code: string,
+    origin: AuditOrigin,
+  ): Promise<FactorVerdict> {
+    const { account, refusal, isLast = false } = await this.#attempts.count(known, signal, missed);
+    if (account === undefined || refusal !== undefined) return this.#refuse(known, refusal ?? 'UnknownUser', origin);
+    if (account.uid !== known.uid || account.sessionsNotBefore !== known.sessionsNotBefore)
+      return this.#refuse(known, 'WrongPassword', origin);
+    const means = await this.#judge(account, code, origin);
+    if (means === undefined) return this.#refuse(known, 'WrongFactor', origin, isLast);
+    const proved = await this.#attempts.succeed(account, { isComplete: true, status: noMisses }, signal);
+    return 'account' in proved ? { outcome: 'ok', account: proved.account, means } : this.#refuse(known, proved.refusal, origin);
+  }
+
+  /** A new secret for an app: it counts once a code of it has come back. */
+  newSecret(): string {
+    return newTOTPSecret();
+  }
+
+  /** @returns false for a code that is not of that secret; @throws StatusError 503, 504 */
+  async addTOTP(owner: FactorOwner, { secret, code }: { secret: string; code: string }, origin: AuditOrigin): Promise<boolean> {
+    const step = stepOf(secret, code, this.#services.now());
+    if (step === undefined) return false;
+    const factor = await this.#store.put(owner, 'TOTP', { secret }, signal);
+    // The code that has shown it counts for no login.
+    await this.#store.use(factor, { lastStep: step }, signal);
+    this.#record('FactorAdded', owner, origin, { reason: 'TOTP' });
+    return true;
+  }
+
+  /** Ten new ones; those from before count no longer. @throws StatusError 503, 504 */
+  async addRecoveryCodes(owner: FactorOwner, origin: AuditOrigin): Promise<string[]> {
+    const { codes, kept } = newRecoveryCodes();
+    await this.#store.put(owner, 'RecoveryCodes', kept, signal);
+    this.#record('FactorAdded', owner, origin, { reason: 'RecoveryCodes' });
+    return codes;
+  }
+
+  async #judge(account: Account, code: string, origin: AuditOrigin): Promise<Means | undefined> {
+    const wanted = isRecoveryCode(code) ? 'RecoveryCodes' : 'TOTP';
+    // Two at the same moment read the same object: one of them writes it.
+    const factor = (await this.#store.list(account, signal)).find(({ type }) => type === wanted);
+    if (factor === undefined) return undefined;
+    const content = await this.#store.contentOf(factor);
+    if (wanted === 'TOTP') return (await this.#useTOTP(account, factor, content, code)) ? byCodeOfApp : undefined;
+    if (!(await this.#useRecoveryCode(factor, content, code))) return undefined;
+    this.#record('RecoveryCodeUsed', account, origin);
+    return byRecoveryCode;
+  }
+
+  async #useTOTP(account: Account, factor: Factor, content: unknown, code: string): Promise<boolean> {
+    const { success, data } = totpContent.safeParse(content);
+    if (!success || account.isTOTPSuspended) return false;
+    const step = stepOf(data.secret, code.replace(/\s/g, ''), this.#services.now());
+    if (step === undefined || step <= (factor.status.lastStep ?? 0)) return false;
+    return this.#store.use(factor, { lastStep: step }, signal);
+  }
+
+  async #useRecoveryCode(factor: Factor, content: unknown, code: string): Promise<boolean> {
+    const { success, data } = keptCodes.safeParse(content);
+    const index = success ? indexOfCode(data, code) : undefined;
+    const { used = [] } = factor.status;
+    if (index === undefined || used.includes(index)) return false;
+    return this.#store.use(factor, { used: [...used, index] }, signal);
+  }
+
+  #refuse(owner: FactorOwner, reason: Refusal | 'WrongFactor', origin: AuditOrigin, isLast = false): FactorVerdict {
+    this.#record('FactorFailed', owner, origin, { outcome: 'failure', reason });
+    if (isLast) this.#record('UserLocked', owner, origin, { reason: 'TooManyFailedLogins' });
+    return { outcome: 'refused' };
+  }
+
+  #record(
+    audit: 'FactorAdded' | 'FactorFailed' | 'RecoveryCodeUsed' | 'UserLocked',
+    { name, uid }: FactorOwner,
+    origin: AuditOrigin,
+    { outcome = 'success', reason }: { outcome?: 'success' | 'failure'; reason?: string } = {},
+  ): void {
+    this.#services.audit.record({ audit, ...origin, target: { name, uid }, outcome, ...(reason !== undefined && { reason }) });
+  }
+}
+
+/** Written with the count of an attempt: it is a miss until it turns out right. */
+function missed({ secondFactorFailures }: Readonly<Record<string, unknown>>) {
+  const misses = (typeof secondFactorFailures === 'number' ? secondFactorFailures : 0) + 1;
+  return { secondFactorFailures: misses, ...(misses >= missesBeforeSuspension && { isTOTPSuspended: true }) };
+}
+
+/** With a login that is complete. */
+const noMisses = { secondFactorFailures: null, isTOTPSuspended: null };

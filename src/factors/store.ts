@@ -1,0 +1,108 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { serviceUnavailable } from '../api/status.ts';
+import type { Seal } from '../keys/seal.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
+import { isRefusal } from '../kubernetes/upstream-error.ts';
+import type { Services } from '../services.ts';
+import { userApiVersion } from '../users/record/resource.ts';
+import { type Factor, type FactorStatus, factorApiVersion, factorKind, factorOf } from './resource.ts';
+
+/** Name and uid of a User record. */
+export interface FactorOwner {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** What is sealed says whose it is: the text of one object is worth nothing in another. */
+const sealedContent = z.object({ userUID: z.string(), type: z.string(), content: z.unknown() });
+
+const prefixes = { TOTP: 't', RecoveryCodes: 'r' } as const;
+
+/** A user has one of them at most: the name says whose, so that the API server lets one of two win. */
+type SingleType = keyof typeof prefixes;
+
+/**
+ * The Factor objects, read and written with the service's own account. Every read goes to the API server, never to a cache: a factor that
+ * was set up at another replica a moment ago must be asked here.
+ */
+export class FactorStore {
+  readonly #factors: ServiceResource;
+  readonly #services: Services;
+  readonly #seal: Seal;
+
+  constructor(services: Services) {
+    const { client, namespace, keyRing } = services;
+    this.#services = services;
+    this.#factors = new ServiceResource(client, { ...factorKind, namespace });
+    this.#seal = keyRing.sealFor('factors');
+  }
+
+  /** All of a user, the oldest first; none where the resource is not installed. @throws StatusError 503, 504 */
+  async list({ name, uid }: FactorOwner, signal: AbortSignal): Promise<Factor[]> {
+    const found: Factor[] = [];
+    try {
+      for await (const object of this.#factors.list({ fieldSelector: `spec.userUID=${uid}` }, signal)) found.push(factorOf(object));
+    } catch (error) {
+      if (isRefusal(error, 404)) return [];
+      throw error;
+    }
+    return found.filter(({ user }) => user === name).sort((a, b) => Date.parse(a.created) - Date.parse(b.created));
+  }
+
+  /** Whether a second factor is asked of the user. @throws StatusError 503, 504 */
+  async isAskedOf(user: FactorOwner, signal: AbortSignal): Promise<boolean> {
+    return (await this.list(user, signal)).length > 0;
+  }
+
+  /** Makes it, or puts it in the place of an older one. @throws StatusError 503, also if another request does so at that moment; 504 */
+  async put(owner: FactorOwner, type: SingleType, content: object, signal: AbortSignal): Promise<Factor> {
+    const name = `${prefixes[type]}-${hash('sha256', owner.uid)}`;
+    const sealed = this.#seal.seal(JSON.stringify({ userUID: owner.uid, type, content }));
+    const object = {
+      apiVersion: factorApiVersion,
+      kind: factorKind.kind,
+      metadata: {
+        name,
+        namespace: this.#services.namespace,
+        ownerReferences: [{ apiVersion: userApiVersion, kind: 'User', name: owner.name, uid: owner.uid }],
+      },
+      spec: { user: owner.name, userUID: owner.uid, type, sealed },
+    };
+    let created = await this.#factors.create(object, { signal });
+    if (created === 'conflict') {
+      await this.#factors.remove(name, { signal });
+      created = await this.#factors.create(object, { signal });
+    }
+    if (created === 'conflict') throw serviceUnavailable('kubernetes', { cause: new Error('another request sets it up at the same time') });
+    return factorOf(created);
+  }
+
+  /** What verifies it; undefined for a text that was sealed for another. @throws StatusError 503 while there is no key */
+  async contentOf({ sealed, userUID, type }: Factor): Promise<unknown> {
+    const text = await this.#seal.open(sealed);
+    if (text === undefined) return undefined;
+    const { data } = sealedContent.safeParse(JSON.parse(text));
+    return data?.userUID === userUID && data.type === type ? data.content : undefined;
+  }
+
+  /** Notes a use, if no other request was faster. @returns whether it is noted; @throws StatusError 503, 504 */
+  async use({ id, uid, resourceVersion }: Factor, status: FactorStatus, signal: AbortSignal): Promise<boolean> {
+    const lastUsedTime = timestamp(this.#services.now());
+    const change = { metadata: { uid, resourceVersion }, status: { ...status, lastUsedTime } };
+    const written = await this.#factors.patchStatus(id, change, { signal });
+    return written !== 'conflict' && written !== 'gone';
+  }
+
+  /** @returns the renamed one, undefined if another request changed or deleted it; @throws StatusError 503, 504 */
+  async rename({ id, uid, resourceVersion }: Factor, name: string, signal: AbortSignal): Promise<Factor | undefined> {
+    const written = await this.#factors.patch(id, { metadata: { uid, resourceVersion }, spec: { name } }, { signal });
+    return written === 'conflict' || written === 'gone' ? undefined : factorOf(written);
+  }
+
+  /** @returns whether it was there; @throws StatusError 503, 504 */
+  remove({ id, uid }: Factor, signal: AbortSignal): Promise<boolean> {
+    return this.#factors.remove(id, { preconditions: { uid }, signal });
+  }
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { byPassword, type Means } from '../factors/second-factors.ts';
+import type { Seal } from '../keys/seal.ts';
+import type { Account } from '../users/record/account.ts';
+
+/** How long a form counts: choosing a password takes its time. */
+const secondsOf = { factor: 300, enrol: 300, codes: 300, password: 600 };
+export type Step = keyof typeof secondsOf;
+
+/** What a user at the login page has proved so far, and which form comes next. */
+const progressSchema = z.object({
+  /** The visit that it was proved in: in no other does it prove anything. */
+  interaction: z.string(),
+  step: z.enum(['factor', 'enrol', 'codes', 'password']),
+  email: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  /** Of the record when the password was given: a change of the password since then ends it. */
+  sessionsNotBefore: z.number().exactOptional(),
+  passwordChangedAt: z.string(),
+  amr: z.array(z.string()),
+  acr: z.string(),
+  /** Of an app that is being set up. */
+  secret: z.string().exactOptional(),
+  /** Unix seconds. */
+  exp: z.number(),
+});
+export type Progress = Readonly<z.output<typeof progressSchema>>;
+
+/**
+ * Seals into each form what was proved before it, so that no user types it again, no page holds it, and no step can be left out: a form
+ * of a later step is only to be had by the one before.
+ */
+export class LoginProgress {
+  readonly #seal: Seal;
+  readonly #now: () => Date;
+
+  constructor(seal: Seal, now: () => Date) {
+    this.#seal = seal;
+    this.#now = now;
+  }
+
+  /** After the right password. */
+  begin(interaction: string, account: Account, passwordChangedAt: string): Progress {
+    const { name, uid, email, sessionsNotBefore } = account;
+    const since = sessionsNotBefore !== undefined && { sessionsNotBefore };
+    return { interaction, step: 'factor', email, name, uid, ...since, passwordChangedAt, ...copyOf(byPassword), exp: 0 };
+  }
+
+  /** @returns what is put into the form of that step; @throws StatusError 503 while there is no key */
+  seal(progress: Progress, step: Step): string {
+    const exp = Math.floor(this.#now().getTime() / 1000) + secondsOf[step];
+    return this.#seal.seal(JSON.stringify({ ...progress, step, exp }));
+  }
+
+  /** Undefined for what was sealed for another visit, or too long ago. @throws StatusError 503 while there is no key */
+  async open(sealed: string, interaction: string): Promise<Progress | undefined> {
+    const text = await this.#seal.open(sealed);
+    const progress = text === undefined ? undefined : progressSchema.safeParse(JSON.parse(text)).data;
+    const isCurrent = progress?.interaction === interaction && this.#now().getTime() / 1000 < progress.exp;
+    return isCurrent ? progress : undefined;
+  }
+}
+
+export const proving = (progress: Progress, means: Means): Progress => ({ ...progress, ...copyOf(means) });
+
+const copyOf = ({ amr, acr }: Means) => ({ amr: [...amr], acr });

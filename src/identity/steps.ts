@@ -1,0 +1,158 @@
+import type { Context } from 'koa';
+import { type FactorRule, ruleOf } from '../factors/rule.ts';
+import type { SecondFactors } from '../factors/second-factors.ts';
+import { totpURL } from '../factors/totp.ts';
+import { auditOrigin } from '../http/audit.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
+import type { Services } from '../services.ts';
+import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
+import type { PasswordChange } from '../users/passwords/change.ts';
+import type { Account } from '../users/record/account.ts';
+import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import { subjectOf } from '../users/record/subject-name.ts';
+import { codesPage, factorPage, overduePage, setUpPage } from './factor-pages.ts';
+import { errors } from './oidc-provider.ts';
+import { newPasswordPage } from './pages.ts';
+import type { LoginProgress, Progress } from './progress.ts';
+import { requestScope } from './request-scope.ts';
+import type { NewPasswordProblem } from './texts.ts';
+import type { Views } from './views.ts';
+import { finish, formTargetsOf, textsOf, type Visit } from './visit.ts';
+
+/** What the steps of a login need. */
+export interface StepParts {
+  services: Services;
+  views: Views;
+  consoleClientID: string;
+  accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
+  knownBrowsers: Pick<KnownBrowsers, 'find' | 'remember'>;
+  passwordChange: Pick<PasswordChange, 'change' | 'writeStatus'>;
+  progress: LoginProgress;
+  /** Undefined where they are turned off. */
+  factors: SecondFactors | undefined;
+}
+
+/** What was proved, and by whom. */
+export interface Proved {
+  progress: Progress;
+  account: Account;
+}
+
+/** After the right password: the second factor, if the user has one. @throws StatusError 503, 504 */
+export async function afterPassword(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
+  const { factors } = parts;
+  if (factors === undefined) return afterFactors(parts, visit, proved);
+  if ((await factors.list(proved.account)).length > 0) return askForFactor(parts, visit, proved.progress);
+  await afterSecondFactor(parts, visit, proved);
+}
+
+/** After all factors that there are: one that is to be set up. @throws StatusError 503, 504 */
+export async function afterSecondFactor(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
+  const rule = ruleFor(parts, proved.account);
+  const wanted = wantedFactor(visit);
+  const isDue = rule === 'required' && !(await hasSecondFactor(parts, proved.account));
+  const due = isDue ? await dueTimeOf(parts, proved.account) : undefined;
+  if (due !== undefined && due.getTime() <= parts.services.now().getTime()) return refuseOverdue(parts, visit, proved.account);
+  if (wanted !== undefined && rule !== 'off') return setUp(parts, visit, proved, wanted);
+  if (due !== undefined) return askToSetUp(parts, visit, proved.progress, { later: { until: due } });
+  await afterFactors(parts, visit, proved);
+}
+
+/** A password that was stolen must not set up a factor of its own. */
+export function refuseOverdue({ services, views }: StepParts, visit: Visit, account: Account): void {
+  services.audit.record({ audit: 'LoginFailed', ...aboutUser(visit, account), outcome: 'failure', reason: 'FactorRequired' });
+  visit.ctx.status = 403;
+  views.send(visit.ctx, overduePage(textsOf({ views }, visit), views.consoleURL));
+}
+
+/** After all that is about factors: the password that is due. */
+export async function afterFactors(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
+  if (proved.account.mustChangePassword) return askForPassword(parts, visit, proved.progress);
+  await succeed(parts, visit, proved);
+}
+
+/** The login is complete. */
+export async function succeed(parts: StepParts, visit: Visit, { progress, account }: Proved): Promise<void> {
+  await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
+  await parts.knownBrowsers.remember(visit.ctx, account.uid);
+  // The console records its own logins.
+  if (visit.clientID !== parts.consoleClientID)
+    parts.services.audit.record({ audit: 'LoginSucceeded', ...aboutUser(visit, account), outcome: 'success' });
+  const { amr, acr } = progress;
+  await finish(visit, { login: { accountId: subjectOf(account), remember: false, amr, acr }, consent: {}, enrol: {} });
+}
+
+export const aboutUser = ({ ctx }: { ctx: Context }, { name, uid, subjectName }: Account) => ({
+  ...auditOrigin(ctx),
+  actor: { name: subjectName, uid },
+  target: { name, uid },
+});
+
+export function askForFactor(parts: StepParts, visit: Visit, progress: Progress, isWrong = false): void {
+  const proof = parts.progress.seal(progress, 'factor');
+  parts.views.send(visit.ctx, factorPage(textsOf(parts, visit), { proof, isWrong, formTargets: formTargetsOf(visit) }));
+}
+
+/** Shows a secret for an app: a new one, or after a wrong code the same. */
+export function askToSetUp(
+  parts: StepParts,
+  visit: Visit,
+  { secret = parts.factors?.newSecret() ?? '', ...progress }: Progress,
+  { later, isWrong = false }: { later?: { until: Date | undefined } | undefined; isWrong?: boolean } = {},
+): void {
+  const proof = parts.progress.seal({ ...progress, secret }, 'enrol');
+  const url = totpURL(secret, { issuer: parts.views.title, label: progress.email });
+  const form = { proof, isWrong, secret, url, later, formTargets: formTargetsOf(visit) };
+  parts.views.send(visit.ctx, setUpPage(textsOf(parts, visit), form));
+}
+
+export function showCodes(parts: StepParts, visit: Visit, { secret: _used, ...progress }: Progress, codes: readonly string[]): void {
+  const proof = parts.progress.seal(progress, 'codes');
+  parts.views.send(visit.ctx, codesPage(textsOf(parts, visit), { proof, codes, formTargets: formTargetsOf(visit) }));
+}
+
+export function askForPassword(parts: StepParts, visit: Visit, progress: Progress, problem?: NewPasswordProblem): void {
+  const { minLength } = parts.services.config.users.passwordPolicy;
+  const form = { email: progress.email, proof: parts.progress.seal(progress, 'password'), minLength, formTargets: formTargetsOf(visit) };
+  parts.views.send(visit.ctx, newPasswordPage(textsOf(parts, visit), { ...form, ...(problem && { problem }) }));
+}
+
+/** @throws StatusError 503 while the groups are not known: a rule too few would be a factor too few */
+export function ruleFor({ localGroups, services }: StepParts, account: Account): FactorRule {
+  if (services.config.login.factors.rules.length > 0) requireCurrentGroups(localGroups);
+  return ruleOf(account, localGroups, services.config.login);
+}
+
+/** Codes on paper alone are the way back from the factor that was lost. */
+export const hasSecondFactor = async ({ factors }: StepParts, account: Account): Promise<boolean> =>
+  (await factors?.list(account))?.some(({ type }) => type !== 'RecoveryCodes') ?? false;
+
+type WantedFactor = 'totp' | 'codes';
+
+/** What the relying party has asked to be set up (`prompt=enrol`). */
+function wantedFactor({ interaction }: Visit): WantedFactor | undefined {
+  const { prompt, factor } = interaction.params;
+  if (!String(prompt).split(' ').includes('enrol')) return undefined;
+  if (factor === 'totp' || factor === 'codes') return factor;
+  throw new errors.InvalidRequest('factor must be totp or codes');
+}
+
+async function setUp(parts: StepParts, visit: Visit, proved: Proved, wanted: WantedFactor): Promise<void> {
+  if (wanted === 'totp') return askToSetUp(parts, visit, proved.progress, { later: { until: undefined } });
+  // They are the way back from another factor, and none by themselves.
+  if (!(await hasSecondFactor(parts, proved.account))) return afterFactors(parts, visit, proved);
+  const codes = (await parts.factors?.addRecoveryCodes(proved.account, auditOrigin(visit.ctx))) ?? [];
+  showCodes(parts, visit, proved.progress, codes);
+}
+
+/** Counted from the first login under the rule. */
+async function dueTimeOf({ services, accounts, passwordChange }: StepParts, account: Account): Promise<Date> {
+  if (account.factorsDue !== undefined) return new Date(account.factorsDue * 1000);
+  const due = new Date(services.now().getTime() + services.config.login.factors.grace);
+  const { metadata } = await passwordChange.writeStatus(account, { factorsDueTime: timestamp(due) });
+  await accounts.waitFor(metadata.resourceVersion, seenWithinMs, requestScope().signal);
+  return due;
+}
