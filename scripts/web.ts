@@ -19,6 +19,8 @@ import { z } from 'zod';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const web = join(root, 'web');
 const types = join(web, 'src/api/schema.d.ts');
+/** A plugin to copy, which the demo runs. */
+const template = join(web, 'template');
 const stampName = '.stamp';
 /** Kilobytes of brotli that the first page may take: everything that index.html names, and what that imports. */
 const firstLoadBudget = 70;
@@ -84,7 +86,16 @@ else {
 }
 
 async function stampOfSources(): Promise<string> {
-  const files = globSync(['web/{index.html,tsconfig.json}', 'web/{src,static}/**/*', 'package-lock.json', 'scripts/web.ts'], { cwd: root })
+  const files = globSync(
+    [
+      'web/{index.html,tsconfig.json}',
+      'web/{src,static}/**/*',
+      'web/template/{*,{src,public}/**/*}',
+      'package-lock.json',
+      'scripts/web.ts',
+    ],
+    { cwd: root },
+  )
     .filter((path) => /\.\w+$/.test(path) && join(root, path) !== types)
     .sort();
   const lines = await Promise.all(files.map(async (path) => `${path} ${hash('sha256', await readFile(join(root, path)))}`));
@@ -119,6 +130,7 @@ async function makeConsole(stamp: string): Promise<void> {
       // The service writes the base path into HTML; everything else finds its neighbours by its own address.
       experimental: { renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `%BASE%${name}` : { relative: true }) },
     });
+    await build({ root: template, configFile: join(template, 'vite.config.ts'), logLevel: 'warn' });
     await compress(made);
     await checkBudget(made);
     await writeFile(join(made, stampName), stamp);

@@ -29,6 +29,8 @@ export interface DemoOptions {
   dataDirectory?: string;
   /** deploy/manifests. */
   manifests: URL;
+  /** The sample of a plugin. */
+  plugin: readonly KubernetesObject[];
   hashPassword(password: string): Promise<string>;
   /** The Secret by which the service knows a password. */
   passwordSecret(user: { name: string; uid: string }, hash: string): KubernetesObject;
@@ -67,7 +69,15 @@ interface DemoDirectory {
 const tokenSeconds = 12 * 3600;
 
 /** Starts the cluster and puts the demo into it, through the same checks that every client's objects go through. */
-export async function startDemo({ host, users, dataDirectory, manifests, hashPassword, passwordSecret }: DemoOptions): Promise<Demo> {
+export async function startDemo({
+  host,
+  users,
+  dataDirectory,
+  manifests,
+  plugin,
+  hashPassword,
+  passwordSecret,
+}: DemoOptions): Promise<Demo> {
   const people = demoPeople(users);
   // Hashing takes longest, and other threads do it: it goes on while the cluster starts.
   const passwords = { passwordSecret, hashed: hashedPasswords(people, hashPassword), unknown: hashPassword(newPassword()) };
@@ -77,7 +87,7 @@ export async function startDemo({ host, users, dataDirectory, manifests, hashPas
   if (cluster.isNew) {
     const now = new Date();
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
-    await cluster.apply(...objects, ...demoExtensions);
+    await cluster.apply(...objects, ...demoExtensions, ...plugin);
     await setPasswords(cluster, people, passwords);
   }
   // Last, as it lets only the service make users of a directory.

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { App } from '../app.ts';
@@ -50,6 +51,7 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
     users: options.users,
     ...(options.data !== undefined && { dataDirectory: options.data }),
     manifests: new URL('deploy/manifests/', options.packageRoot),
+    plugin: await samplePlugin(new URL('web/template/', options.packageRoot)),
     hashPassword: (password) => passwords.hash(password),
     passwordSecret: (user, hash) => passwordSecret({ user, namespace: demoNamespace, hash, changedAt: new Date() }),
   });
@@ -82,6 +84,14 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
       if (options.info !== undefined) await rm(options.info, { force: true });
     },
   };
+}
+
+/** As its author would put it into a cluster. */
+async function samplePlugin(template: URL): Promise<KubernetesObject[]> {
+  const { pluginObjects } = (await import(new URL('configmap.ts', template).href)) as {
+    pluginObjects: (built: string, namespace: string) => KubernetesObject[];
+  };
+  return pluginObjects(fileURLToPath(new URL('dist/', template)), demoNamespace);
 }
 
 const demoApp = ({ cluster, serviceToken }: Demo, config: Config, environment: SandboxOptions['environment']): App =>

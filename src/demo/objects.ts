@@ -34,33 +34,20 @@ function configMap(
   name: string,
   labels: Record<string, string>,
   content: { data?: Record<string, string>; binaryData?: Record<string, string> },
-  annotations?: Record<string, string>,
 ): KubernetesObject {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name, namespace: demoNamespace, labels, ...(annotations && { annotations }) },
+    metadata: { name, namespace: demoNamespace, labels },
     ...content,
   };
 }
 
-/** A public image, a private one, a plugin of three files and the console's variables. */
+/** A public image, a private one and the console's variables. */
 export const demoConfigMaps = (): KubernetesObject[] => [
   configMap('console-logo', isPublic, { binaryData: { 'logo.png': logo }, data: { 'mark.svg': mark } }),
   configMap('release-poster', {}, { data: { 'poster.svg': poster } }),
   configMap(demoEnvironment, isPublic, { data: { theme: 'auto', CONSOLE_PUBLIC_DOCS_URL: 'https://docs.example.com' } }),
-  configMap(
-    'cost-report-console',
-    { ...isPublic, 'console.platform.io/plugin': 'cost-report' },
-    {
-      data: {
-        'plugin-manifest.json': JSON.stringify({ name: 'cost-report', version: '1.0.0', displayName: 'Cost report', entry: 'entry.js' }),
-        'entry.js': "export const title = 'Cost report';\n",
-        'style.css': '.cost-report { font-variant-numeric: tabular-nums; }\n',
-      },
-    },
-    { 'console.platform.io/order': '10' },
-  ),
 ];
 
 /** The User record of a person, its status as the service would keep it. */
@@ -119,14 +106,8 @@ export const demoGroups = (people: readonly DemoPerson[]): KubernetesObject[] =>
     };
   });
 
-/** The plugin of the ConfigMap above, as one that can be turned off, and a role for a group and a person in one namespace. */
+/** A role for a group and a person in one namespace. */
 export const demoExtensions: readonly KubernetesObject[] = [
-  {
-    apiVersion: 'console.platform.io/v1',
-    kind: 'ConsolePlugin',
-    metadata: { name: 'cost-report' },
-    spec: { displayName: 'Cost report', order: 10 },
-  },
   {
     apiVersion: 'auth.platform.io/v1',
     kind: 'UserBinding',

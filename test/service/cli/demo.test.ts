@@ -190,9 +190,8 @@ describe('atrium sandbox, the demo', () => {
 
     expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
     expect(modules.environment.map(({ key }) => key)).to.include.members(['title', 'theme', 'CONSOLE_PUBLIC_CLUSTER']);
-    expect(plugins.items.map(({ path }) => path)).to.deep.equal(
-      ['entry.js', 'plugin-manifest.json', 'style.css'].map((name) => `/plugins/cost-report/${name}`),
-    );
+    const files = ['entry.js', 'locales/de.json', 'locales/en.json', 'locales/zh.json', 'plugin-manifest.json', 'style.css'];
+    expect(plugins.items.map(({ path }) => path)).to.deep.equal(files.map((name) => `/plugins/cost-report/${name}`));
   });
 
   it('shows each person what the roles of the cluster allow', async () => {

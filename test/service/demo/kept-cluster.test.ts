@@ -19,6 +19,7 @@ describe('the demo in a cluster that is kept', () => {
       users: 1,
       dataDirectory: directory,
       manifests: new URL('../../../deploy/manifests/', import.meta.url),
+      plugin: [],
       hashPassword: async () => '',
       passwordSecret: ({ name }) => ({
         apiVersion: 'v1',

@@ -24,6 +24,15 @@ export class Refusal extends Event {
   }
 }
 
+/** As `fetch`, for a path below the base path. What is refused is told of, and answered. */
+export async function sendRaw(path: string, init?: RequestInit): Promise<Response> {
+  const url = new URL(path.replace(/^\//, ''), base);
+  if (!url.href.startsWith(base.href)) throw new TypeError(`${path} is no path of this service`);
+  const response = await fetch(url, init);
+  if (response.status === 401 || response.status === 403) refusals.dispatchEvent(new Refusal(await problemOf(response.clone())));
+  return response;
+}
+
 async function send(request: Request): Promise<Response> {
   let response: Response;
   try {

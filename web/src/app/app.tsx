@@ -3,10 +3,11 @@ import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { asProblem, type Problem } from '../api/problem';
 import { t } from '../text/text';
-import { LinkButton } from '../ui/button';
 import { Failure, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
+import { Asked } from './asked';
 import { Ended } from './ended';
+import { NoPage } from './no-page';
 import { type PageProps, routeOf } from './pages';
 import { PasswordDue } from './password-due';
 import { path } from './router';
@@ -16,6 +17,10 @@ import { Start } from './start';
 import { Why } from './why';
 
 export function App() {
+  useSignalEffect(() => {
+    if (person.value === undefined || isPasswordDue.value) return;
+    return afterPaint(async () => (await import('../plugins/start')).startPlugins());
+  });
   if (person.value === undefined) return <Start />;
   if (isPasswordDue.value) return <PasswordDue />;
   return (
@@ -24,11 +29,30 @@ export function App() {
         <CurrentPage />
       </Shell>
       <Ended />
+      <Asked />
       <Why />
       <Toasts />
     </>
   );
 }
+
+/** Begins once the page is there. @returns what ends it, whether or not it has begun */
+function afterPaint(begin: () => Promise<() => void>): () => void {
+  let [end, isOver]: [(() => void) | undefined, boolean] = [undefined, false];
+  const timer = setTimeout(() => {
+    void begin().then((ends) => {
+      if (isOver) ends();
+      else end = ends;
+    });
+  }, paintMs);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+    end?.();
+  };
+}
+
+const paintMs = 50;
 
 interface Loaded {
   Page: ComponentType<PageProps>;
@@ -67,20 +91,11 @@ function CurrentPage() {
   });
 
   if (problem.value) return <Failure problem={problem.value} onRetry={() => attempt.value++} />;
-  if (isMissing.value)
-    return (
-      <section class="page">
-        <h1 tabIndex={-1}>{t('state.noPage')}</h1>
-        <p class="muted">{t('state.noPageWhy')}</p>
-        <div class="buttons">
-          <LinkButton to="/">{t('overview.title')}</LinkButton>
-        </div>
-      </section>
-    );
+  if (isMissing.value) return <NoPage />;
   if (loaded.value === undefined) return <Skeleton />;
   const { Page, pattern, params } = loaded.value;
   return (
-    <Visit key={pattern + (params.name ?? '')}>
+    <Visit key={pattern + (params.name ?? params.plugin ?? '')}>
       <Page params={params} />
     </Visit>
   );

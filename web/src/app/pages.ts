@@ -13,6 +13,7 @@ import {
 } from 'lucide';
 import type { ComponentType } from 'preact';
 import type { Key } from '../text/text';
+import type { MenuPlace } from './extensions';
 import { match } from './router';
 
 export type PageProps = { params: Readonly<Record<string, string>> };
@@ -50,6 +51,7 @@ const routes: readonly Route[] = [
   { pattern: '/r/:group/:version/:resource/:name/:tab?', title: 'menu.cluster', load: () => import('../pages/cluster/object') },
   // What is below /plugins belongs to the service.
   { pattern: '/extensions', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
+  { pattern: '/x/:plugin/:path*', title: 'plugins.title', load: () => import('../pages/plugin/plugin') },
   { pattern: '/about', title: 'about.title', load: () => import('../pages/about/about') },
 ];
 
@@ -61,15 +63,23 @@ export function routeOf(path: string): { route: Route; params: Record<string, st
   return undefined;
 }
 
-export interface MenuEntry {
+interface MenuEntry {
   to: string;
   label: Key;
   icon: IconNode;
 }
 
-export const menu: readonly { label?: Key; entries: readonly MenuEntry[] }[] = [
+interface MenuSection {
+  /** Where plugins can add entries. */
+  place?: MenuPlace;
+  label?: Key;
+  entries: readonly MenuEntry[];
+}
+
+export const menu: readonly MenuSection[] = [
   { entries: [{ to: '/', label: 'overview.title', icon: House }] },
   {
+    place: 'people',
     label: 'menu.people',
     entries: [
       { to: '/users', label: 'users.title', icon: UserRound },
@@ -78,6 +88,7 @@ export const menu: readonly { label?: Key; entries: readonly MenuEntry[] }[] = [
     ],
   },
   {
+    place: 'access',
     label: 'menu.access',
     entries: [
       { to: '/access', label: 'access.title', icon: ShieldQuestionMark },
@@ -86,7 +97,9 @@ export const menu: readonly { label?: Key; entries: readonly MenuEntry[] }[] = [
       { to: '/kubeconfig', label: 'kubeconfig.title', icon: SquareTerminal },
     ],
   },
+  { place: 'cluster', label: 'menu.cluster', entries: [] },
   {
+    place: 'plugins',
     label: 'menu.console',
     entries: [
       { to: '/extensions', label: 'plugins.title', icon: Puzzle },

@@ -76,23 +76,27 @@ export function startRouter(): void {
 
 function onClick(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  // What stands in the shadow root of a plugin is not the target, seen from here.
+  const [target] = event.composedPath();
+  const link = target instanceof Element ? target.closest('a') : null;
   if (!link || link.target || link.hasAttribute('download') || link.origin !== base.origin) return;
   if (!link.pathname.startsWith(base.pathname) || link.hasAttribute('data-outside')) return;
   event.preventDefault();
   navigate(pathOf(new URL(link.href)) + link.search);
 }
 
-/** `/users/:name/:tab?` against a path. @returns what stands at the colons */
+/** `/users/:name/:tab?` against a path; `:path*` takes all that is left. @returns what stands at the colons */
 export function match(pattern: string, actual: string): Record<string, string> | undefined {
   const [wanted, parts] = [pattern, actual].map((text) => text.replace(/\/$/, '').split('/')) as [string[], string[]];
+  const rest = wanted.at(-1)?.endsWith('*') ? wanted.length - 1 : undefined;
+  if (rest !== undefined) parts.splice(rest, Infinity, parts.slice(rest).join('/'));
   if (parts.length > wanted.length) return undefined;
   const found: Record<string, string> = {};
   for (const [index, part] of wanted.entries()) {
     const given = parts[index];
     if (part.startsWith(':')) {
       if (given === undefined && !part.endsWith('?')) return undefined;
-      if (given !== undefined) found[part.replace(/[:?]/g, '')] = decodeURIComponent(given);
+      if (given !== undefined) found[part.replace(/[:?*]/g, '')] = decodeURIComponent(given);
     } else if (part !== given) return undefined;
   }
   return found;

@@ -1,6 +1,6 @@
 import { useSignalEffect } from '@preact/signals';
-import { Boxes, Check, Ellipsis, Languages, LogOut, Monitor, Moon, Sun, UserRound } from 'lucide';
-import { type ComponentChildren, Fragment } from 'preact';
+import { Boxes, Check, Ellipsis, type IconNode, Languages, LogOut, Monitor, Moon, Puzzle, Sun, UserRound } from 'lucide';
+import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { base } from '../api/client';
 import { asProblem } from '../api/problem';
@@ -10,24 +10,27 @@ import { Icon } from '../ui/icon';
 import { Menu, type MenuItem } from '../ui/menu';
 import { toast } from '../ui/toast';
 import { useClusterMenu } from './cluster-menu';
+import { entriesUnder, pluginEntries } from './extensions';
 import { NamespaceChoice } from './namespace-choice';
-import { isWithin, type MenuEntry, menu } from './pages';
+import { isWithin, menu } from './pages';
+import { useRights } from './rights';
 import { href, navigate, path } from './router';
 import { logOut, person } from './session';
 import { type Theme, theme, themes } from './theme';
 
 export function Shell({ children }: { children: ComponentChildren }) {
+  const sections = useMenu();
   return (
     <div class="shell">
       <a class="skip" href="#main" data-outside>
         {t('shell.skip')}
       </a>
       <TopBar />
-      <SideMenu />
+      <SideMenu sections={sections} />
       <main id="main" tabIndex={-1}>
         {children}
       </main>
-      <BottomBar />
+      <BottomBar sections={sections} />
     </div>
   );
 }
@@ -88,57 +91,65 @@ function PersonMenu() {
   );
 }
 
-function Entry({ entry: { to, label, icon } }: { entry: MenuEntry }) {
+interface ShownEntry {
+  to: string;
+  /** It is marked while the page is below this. */
+  within?: string;
+  text: string;
+  icon: IconNode;
+}
+
+function Entry({ entry: { to, within = to, text, icon } }: { entry: ShownEntry }) {
   return (
-    <a href={href(to)} aria-current={isWithin(path.value, to) ? 'page' : undefined}>
+    <a href={href(to)} aria-current={isWithin(path.value, within) ? 'page' : undefined}>
       <Icon of={icon} size={18} />
-      <span>{t(label)}</span>
+      <span>{text}</span>
     </a>
   );
 }
 
-function SideMenu() {
-  return (
-    <nav class="side" aria-label={t('shell.menu')}>
-      {menu.map(({ label, entries }) => (
-        <Fragment key={label ?? ''}>
-          {label === 'menu.console' && <ClusterEntries />}
-          <div>
-            {label && <p>{t(label)}</p>}
-            {entries.map((entry) => (
-              <Entry key={entry.to} entry={entry} />
-            ))}
-          </div>
-        </Fragment>
-      ))}
-    </nav>
-  );
+type Sections = ReturnType<typeof useMenu>;
+
+/** Sections of the menu with what plugins add to them; without those that have nothing. */
+function useMenu() {
+  useRights(pluginEntries.value.flatMap(({ rights }) => rights));
+  const kinds = useClusterMenu();
+  const ofCluster: readonly ShownEntry[] = kinds ? [...kinds, { to: '/kinds', text: t('cluster.kinds'), icon: Boxes }] : [];
+  return menu
+    .map(({ place, label, entries }) => ({
+      label: label && t(label),
+      entries: [
+        ...(place === 'cluster' ? ofCluster : []),
+        ...entries.map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key) })),
+        ...(place === undefined ? [] : entriesUnder(place)).map(
+          (entry): ShownEntry => ({ to: entry.to, icon: Puzzle, text: entry.label() }),
+        ),
+      ],
+    }))
+    .filter(({ entries }) => entries.length > 0);
 }
 
-/** What the cluster has, pinned kinds first. */
-function ClusterEntries() {
-  const entries = useClusterMenu();
-  if (entries === undefined) return null;
+function SideMenu({ sections }: { sections: Sections }) {
   return (
-    <div>
-      <p>{t('menu.cluster')}</p>
-      {entries.map(({ to, within, text, icon }) => (
-        <a key={within} href={href(to)} aria-current={isWithin(path.value, within) ? 'page' : undefined}>
-          <Icon of={icon} size={18} />
-          <span>{text}</span>
-        </a>
+    <nav class="side" aria-label={t('shell.menu')}>
+      {sections.map(({ label, entries }) => (
+        <div key={label ?? ''}>
+          {label && <p>{label}</p>}
+          {entries.map((entry) => (
+            <Entry key={entry.to} entry={entry} />
+          ))}
+        </div>
       ))}
-      <Entry entry={{ to: '/kinds', label: 'cluster.kinds', icon: Boxes }} />
-    </div>
+    </nav>
   );
 }
 
 const nearAtHand = 4;
 
 /** On a phone: the first pages at the thumb, the rest in a sheet. */
-function BottomBar() {
+function BottomBar({ sections }: { sections: Sections }) {
   const sheet = useRef<HTMLDialogElement>(null);
-  const all = menu.flatMap(({ entries }) => entries);
+  const all = sections.flatMap(({ entries }) => entries);
   useSignalEffect(() => {
     void path.value;
     sheet.current?.close();
@@ -158,7 +169,6 @@ function BottomBar() {
         {all.slice(nearAtHand).map((entry) => (
           <Entry key={entry.to} entry={entry} />
         ))}
-        <ClusterEntries />
         <Button kind="quiet" onClick={() => sheet.current?.close()}>
           {t('action.close')}
         </Button>

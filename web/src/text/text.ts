@@ -39,6 +39,22 @@ export const tOf = (prefix: string, value: string): string => {
   return texts.t(`${prefix}.${value}`, { defaultValue: value });
 };
 
+/** Counts the bundles of plugins: what is shown without them is shown again. */
+const bundles = signal(0);
+
+/** Texts of a plugin, by a name of its own. */
+export function addTexts(owner: string, tag: string, bundle: Record<string, string>): void {
+  texts.addResourceBundle(tag, owner, bundle);
+  bundles.value += 1;
+}
+
+/** A text of a plugin; its key where there is none. */
+export const tIn = (owner: string, key: string, values: Record<string, string | number> = {}): string => {
+  void language.value;
+  void bundles.value;
+  return texts.t(key, { ...values, ns: owner, fallbackLng: ['en'] });
+};
+
 export async function setLanguage(next: string, { keep = true } = {}): Promise<void> {
   const load = others[next];
   if (load !== undefined && !texts.hasResourceBundle(next, 'translation'))

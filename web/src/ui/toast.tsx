@@ -4,11 +4,19 @@ import { t } from '../text/text';
 import { Button } from './button';
 import { Icon } from './icon';
 
+/** A button beside what is said. */
+interface Offer {
+  label: string;
+  act: () => void;
+  /** Until it is dismissed. */
+  stays?: boolean;
+}
+
 interface Toast {
   id: number;
   kind: 'ok' | 'bad';
   text: string;
-  undo?: (() => void) | undefined;
+  offer?: Offer | undefined;
 }
 
 const toasts = signal<readonly Toast[]>([]);
@@ -20,29 +28,29 @@ const dismiss = (id: number) => {
 };
 
 /** Says what has happened. A failure stays until it is dismissed. */
-export function toast(kind: Toast['kind'], text: string, undo?: () => void): void {
+export function toast(kind: Toast['kind'], text: string, offer?: Offer): void {
   last += 1;
   const id = last;
-  toasts.value = [...toasts.value.slice(-3), { id, kind, text, undo }];
-  if (kind === 'ok') setTimeout(() => dismiss(id), shownMs);
+  toasts.value = [...toasts.value.slice(-3), { id, kind, text, offer }];
+  if (kind === 'ok' && !offer?.stays) setTimeout(() => dismiss(id), shownMs);
 }
 
 export function Toasts() {
   return (
     <div class="toasts" role="log" aria-live="polite" aria-label={t('shell.messages')}>
-      {toasts.value.map(({ id, kind, text, undo }) => (
+      {toasts.value.map(({ id, kind, text, offer }) => (
         <div key={id} class={`toast ${kind}`}>
           <Icon of={kind === 'ok' ? CircleCheck : CircleAlert} />
           <p>{text}</p>
-          {undo && (
+          {offer && (
             <Button
               kind="quiet"
               onClick={() => {
                 dismiss(id);
-                undo();
+                offer.act();
               }}
             >
-              {t('action.undo')}
+              {offer.label}
             </Button>
           )}
           <Button kind="quiet" icon={X} label={t('action.dismiss')} onClick={() => dismiss(id)} />

@@ -35,13 +35,14 @@ async function remove({ metadata, spec }: Schemas['UserBinding']): Promise<void>
   try {
     await api.DELETE('/auth/v2/userbindings/{name}', { params: { path: { name: metadata.name } } });
     navigate('/bindings');
-    toast('ok', t('bindings.deleted'), () => {
+    const undo = () => {
       const body = { metadata: { name: metadata.name }, spec };
       api.POST('/auth/v2/userbindings', { body }).then(
         () => navigate(`/bindings/${metadata.name}`),
         (error: unknown) => toast('bad', asProblem(error).message),
       );
-    });
+    };
+    toast('ok', t('bindings.deleted'), { label: t('action.undo'), act: undo });
   } catch (error) {
     toast('bad', asProblem(error).message);
   }

@@ -1,40 +1,61 @@
-import { api, bodyOf, type Schemas } from '../../api/client';
+import { useSignal } from '@preact/signals';
+import { PowerOff } from 'lucide';
+import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
+import { isWithoutPlugins, type PluginState, pluginStates } from '../../app/extensions';
+import { SwitchOff } from '../../plugins/switch-off';
 import { t } from '../../text/text';
+import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
-import { Empty } from '../../ui/state';
+import { Empty, Notice } from '../../ui/state';
 
-type Plugin = Schemas['ListedConsolePlugin'];
-
-/** What is enabled, and what lies there without being so. This console does not run plugins yet. */
+/** What is enabled and how it fares, and what lies there without being enabled. */
 export function Page() {
   const load = useLoad('plugins', (signal) => bodyOf(api.GET('/api/v1/console-plugins', { signal })));
+  const off = useSignal<string | undefined>(undefined);
   return (
     <section class="page">
       <header class="page-head">
         <h1 tabIndex={-1}>{t('plugins.title')}</h1>
       </header>
       <p class="muted measure">{t('plugins.what')}</p>
+      {isWithoutPlugins && <Notice kind="warn">{t('plugins.isWithout')}</Notice>}
       <Loaded load={load}>
         {({ plugins, items }) => {
-          const enabled = new Set(plugins.map(({ name }) => name));
+          const enabled = new Map(plugins.map((plugin) => [plugin.name, plugin]));
           const others = [...new Set(items.map(({ plugin }) => plugin))].filter((name) => !enabled.has(name));
-          const filesOf = (name: string) => items.filter(({ plugin }) => plugin === name).length;
           if (plugins.length + others.length === 0) return <Empty text={t('plugins.none')} />;
+          const rows = plugins.map(
+            ({ name, displayName }): PluginState => pluginStates.value?.get(name) ?? { name, displayName, state: 'off' },
+          );
           return (
             <>
-              {plugins.length > 0 && (
+              {rows.length > 0 && (
                 <PlainTable
                   label={t('plugins.title')}
-                  rows={plugins}
+                  rows={rows}
                   idOf={({ name }) => name}
                   columns={[
-                    { title: t('users.name'), cell: ({ displayName }: Plugin) => <span class="strong">{displayName}</span> },
-                    { title: t('tokens.id'), cell: ({ name }) => <code>{name}</code> },
-                    { title: t('users.source'), cell: ({ source }) => source },
-                    { title: t('plugins.files'), cell: ({ name, source }) => (source === 'ConfigMap' ? filesOf(name) : '') },
-                    { title: t('plugins.integrity'), cell: ({ integrity }) => integrity && <code>{integrity}</code> },
+                    { title: t('users.name'), cell: nameCell },
+                    { title: t('about.version'), cell: ({ version }) => version },
+                    { title: t('users.phase'), cell: stateCell },
+                    { title: t('users.source'), cell: ({ name }) => enabled.get(name)?.source },
+                    { title: t('plugins.integrity'), cell: ({ name }) => pinCell(enabled.get(name)?.integrity) },
+                    {
+                      title: '',
+                      cell: ({ name }) => (
+                        <Button
+                          icon={PowerOff}
+                          kind="quiet"
+                          onClick={() => {
+                            off.value = name;
+                          }}
+                        >
+                          {t('plugins.off')}
+                        </Button>
+                      ),
+                    },
                   ]}
                 />
               )}
@@ -55,6 +76,30 @@ export function Page() {
           );
         }}
       </Loaded>
+      {off.value !== undefined && (
+        <SwitchOff
+          plugin={off.value}
+          onClose={() => {
+            off.value = undefined;
+          }}
+        />
+      )}
     </section>
   );
 }
+
+const nameCell = ({ name, displayName }: PluginState) => (
+  <>
+    <span class="strong">{displayName}</span> {displayName !== name && <code class="muted">{name}</code>}
+  </>
+);
+
+const stateCell = ({ state, problem }: PluginState) => (
+  <>
+    <span class={state === 'failed' || state === 'refused' ? 'wrong strong' : ''}>{t(`plugins.state.${state}`)}</span>
+    {problem && <p class="muted small">{problem}</p>}
+  </>
+);
+
+const pinCell = (integrity: string | undefined) =>
+  integrity ? <code title={integrity}>{integrity.slice(0, 18)}…</code> : <span class="muted">{t('plugins.notPinned')}</span>;

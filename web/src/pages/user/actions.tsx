@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { CircleSlash, Ellipsis, KeyRound, LockOpen, Pencil, Trash2 } from 'lucide';
+import { CircleSlash, Ellipsis, KeyRound, LockOpen, Pencil, Puzzle, Trash2 } from 'lucide';
 import { api, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { makePassword, sealed } from '../../api/password';
 import { asProblem } from '../../api/problem';
 import { OwnPassword } from '../../app/own-password';
+import { usePluginActions } from '../../app/plugin-actions';
 import { navigate } from '../../app/router';
 import { person } from '../../app/session';
 import { guarded } from '../../app/why';
@@ -15,6 +16,7 @@ import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { Menu, type MenuItem } from '../../ui/menu';
 import { toast } from '../../ui/toast';
+import { refOfUser } from '../users/query';
 import { setDisabled } from '../users/writes';
 import { EditUser } from './edit';
 
@@ -43,6 +45,7 @@ export function UserActions({ user }: { user: User }) {
       toast('bad', asProblem(error).message);
     }
   }
+  const offered = usePluginActions('auth.platform.io', 'users');
   const isActive = user.status?.phase === 'Normal';
   const items: MenuItem[] = [
     isActive
@@ -62,6 +65,7 @@ export function UserActions({ user }: { user: User }) {
           }),
         ]
       : []),
+    ...offered.map(({ label, run }): MenuItem => ({ label, icon: Puzzle, act: () => run([refOfUser(user)]) })),
     guarded([{ verb: 'delete', resource: 'users', name }], {
       label: t('user.delete'),
       icon: Trash2,

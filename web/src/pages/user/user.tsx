@@ -1,7 +1,9 @@
 import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
+import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
+import { PluginTab } from '../../app/plugin-tab';
 import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { person } from '../../app/session';
@@ -11,6 +13,7 @@ import { Failure, Notice, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { SessionList } from '../sessions/session-list';
 import { TokenList } from '../tokens/token-list';
+import { refOfUser } from '../users/query';
 import { UserActions } from './actions';
 import { Profile } from './profile';
 import { Roles } from './roles';
@@ -55,6 +58,7 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
     { id: 'roles', label: t('user.roles') },
     { id: 'sessions', label: t('sessions.title') },
     { id: 'tokens', label: t('tokens.title') },
+    ...pluginTabs('auth.platform.io', 'users').map(({ id, label }) => ({ id, label: label() })),
   ];
   return (
     <section class="page">
@@ -84,6 +88,7 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
           <TokenList user={name} mayRevoke={isSelf(name) || may(tokenRights.remove) === true} />
         </Guarded>
       )}
+      <PluginTab id={tab} of={refOfUser(user)} />
       {tab === 'roles' && (
         <Guarded right={{ verb: 'get', resource: 'users', subresource: 'roles', name }} isSelf={isSelf(name)}>
           <Roles user={user} />

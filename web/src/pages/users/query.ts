@@ -1,9 +1,19 @@
 /** What of the users is looked at stands in the address of the page, and goes to the service as it stands. */
+import type { Ref } from '../../../template/atrium-console';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { type FetchSlice, windowSize } from '../../api/windows';
 import type { Sort } from '../../ui/table';
 
 export type User = Schemas['User'];
+
+/** As plugins are told of a user. */
+export const refOfUser = ({ metadata: { name, uid } }: User): Ref => ({
+  group: 'auth.platform.io',
+  version: 'v1',
+  resource: 'users',
+  name,
+  uid,
+});
 
 export const phases = ['Normal', 'Locked', 'Disabled', 'Invalid'] as const;
 const sortable = ['username', 'email', 'phase', 'last_login_time', 'connector_name', 'creationTimestamp'];

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
-import { CircleSlash, LockOpen, Trash2, X } from 'lucide';
+import { CircleSlash, LockOpen, Puzzle, Trash2, X } from 'lucide';
+import { usePluginActions } from '../../app/plugin-actions';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
 import { Notice } from '../../ui/state';
-import type { User } from './query';
+import { refOfUser, type User } from './query';
 import { deleteUsers, each, type Outcome, setDisabled } from './writes';
 
 interface SelectionProps {
@@ -21,6 +22,7 @@ type Act = 'disable' | 'enable' | 'delete';
 /** What may be done with all that are selected. Each button says with how many. */
 export function Selection({ users, mayPatch, mayDelete, onClear, onDone }: SelectionProps) {
   const act = useSignal<Act | undefined>(undefined);
+  const offered = usePluginActions('auth.platform.io', 'users');
   const count = users.length;
   const choose = (chosen: Act | undefined) => () => {
     act.value = chosen;
@@ -38,6 +40,11 @@ export function Selection({ users, mayPatch, mayDelete, onClear, onDone }: Selec
           </Button>
         </>
       )}
+      {offered.map(({ label, run }) => (
+        <Button key={label} icon={Puzzle} onClick={() => run(users.map(refOfUser))}>
+          {label}
+        </Button>
+      ))}
       {mayDelete && (
         <Button icon={Trash2} kind="danger" onClick={choose('delete')}>
           {t('user.delete')}

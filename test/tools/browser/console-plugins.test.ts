@@ -1,0 +1,273 @@
+/** Plugins in the console: the sample of the demo, the template as a developer copies it, and plugins that are up to no good. */
+import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { Demo } from './demo.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const run = promisify(execFile);
+
+describe('plugins in the console', () => {
+  let browser: Browser;
+  let demo: Demo;
+  let visitor: Visitor;
+  let page: Page;
+
+  before(async () => {
+    browser = await startChromium();
+    demo = await Demo.start('--users', '5');
+    visitor = new Visitor(await browser.newContext());
+    page = await visitor.openTab();
+    await demo.logIn(page, 'admin');
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+
+  const menu = () => page.getByRole('navigation', { name: 'Pages' });
+  const row = (name: string) => page.getByRole('row').filter({ hasText: name });
+  const namespaced = 'api/v1/namespaces/atrium-system/configmaps';
+  const cluster = 'apis/console.platform.io/v1/consoleplugins';
+
+  async function kubernetes(method: string, path: string, body?: unknown): Promise<Response> {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const answer = await fetch(`${demo.url}/api/kubernetes/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': type },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    expect(answer.status, `${method} ${path}`).to.be.lessThan(300);
+    return answer;
+  }
+
+  const sha = (text: string) => `sha256-${hash('sha256', text, 'base64')}`;
+
+  interface Made {
+    name: string;
+    code: string;
+    manifest?: Record<string, unknown>;
+    /** The manifest that the ConsolePlugin pins, if it is another one. */
+    pinned?: string;
+    isEnabled?: boolean;
+  }
+
+  async function make({ name, code, manifest = {}, pinned, isEnabled = true }: Made): Promise<void> {
+    const integrity = { 'entry.js': sha(code) };
+    const text = JSON.stringify({ name, version: '1.0.0', contract: 1, entry: 'entry.js', integrity, ...manifest });
+    const labels = { 'console.platform.io/plugin': name, 'console.platform.io/public': 'true' };
+    await kubernetes('POST', namespaced, {
+      metadata: { name: `${name}-console`, labels },
+      data: { 'plugin-manifest.json': text, 'entry.js': code },
+    });
+    if (isEnabled)
+      await kubernetes('POST', cluster, {
+        apiVersion: 'console.platform.io/v1',
+        kind: 'ConsolePlugin',
+        metadata: { name },
+        spec: { displayName: name, integrity: pinned ?? sha(text) },
+      });
+  }
+
+  /** The replica hears of it by its watch. */
+  async function isListed(name: string): Promise<void> {
+    const listed = async () =>
+      ((await (await fetch(`${demo.url}/api/v1/console-plugins`)).json()) as { plugins: { name: string }[] }).plugins;
+    while (!(await listed()).some((one) => one.name === name)) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+
+  describe('of the demo', () => {
+    afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+
+    it('adds a page, an entry of the menu, a part of each user and something to do with several', async () => {
+      await menu().getByRole('link', { name: 'Cost report' }).click();
+      await page.getByText('In all').waitFor();
+      expect(await page.getByRole('cell', { name: 'Developers' }).count()).to.equal(1);
+      expect(await barriers(page)).to.deep.equal([]);
+      await page.reload();
+      await page.getByText('In all').waitFor();
+
+      await page.goto(`${demo.url}/users?q=jane`);
+      await page.getByLabel('Select Jane Doe').check();
+      await page.getByRole('button', { name: 'What they cost' }).click();
+      await page.getByText('One person costs €29 a month.').waitFor();
+      await page.getByRole('link', { name: 'Jane Doe' }).click();
+      await page.getByRole('link', { name: 'Costs' }).click();
+      await page.getByText('A member of 2 groups: €58 a month.').waitFor();
+      expect(await barriers(page)).to.deep.equal([]);
+    });
+
+    it('speaks the language of the console', async () => {
+      await page.goto(`${demo.url}/x/cost-report`);
+      await page.getByRole('button', { name: 'Language' }).click();
+      await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+      await page.getByRole('heading', { name: 'Kostenbericht' }).waitFor();
+      await page.getByRole('button', { name: 'Sprache' }).click();
+      await page.getByRole('menuitemradio', { name: 'English' }).click();
+      await menu().getByRole('link', { name: 'Cost report' }).waitFor();
+    });
+
+    it('shows its entry to no one who lacks its rights', async () => {
+      const other = new Visitor(await browser.newContext());
+      const tab = await other.openTab();
+      await demo.logIn(tab, 'nobody', '/extensions');
+      await tab.getByRole('cell', { name: 'Running' }).waitFor();
+
+      expect(await tab.getByRole('link', { name: 'Cost report' }).count()).to.equal(0);
+      expect(other.complaints).to.deep.equal([]);
+      await other.leave();
+    });
+
+    it('starts none with ?plugins=off', async () => {
+      await page.goto(`${demo.url}/extensions?plugins=off`);
+      await page.getByText('This page was opened without plugins.').waitFor();
+
+      expect(await page.getByRole('cell', { name: 'Not running' }).count()).to.equal(1);
+      expect(await menu().getByRole('link', { name: 'Cost report' }).count()).to.equal(0);
+    });
+  });
+
+  it('runs the template as it is copied, renamed and built', async () => {
+    const copy = await mkdtemp(join(tmpdir(), 'atrium-test-'));
+    try {
+      await cp(join(root, 'web/template'), copy, { recursive: true, filter: (path) => !path.endsWith('/dist') });
+      await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
+      const manifest = JSON.parse(await readFile(join(copy, 'plugin-manifest.json'), 'utf8')) as object;
+      const renamed = { ...manifest, name: 'seats', displayName: 'Seats' };
+      await writeFile(join(copy, 'plugin-manifest.json'), JSON.stringify(renamed));
+      await writeFile(join(copy, 'public/locales/en.json'), JSON.stringify({ title: 'Seats of groups', total: 'Seats: {{sum}}' }));
+      const path = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
+      await run('npm', ['run', 'build'], { cwd: copy, env: { ...process.env, PATH: path } });
+      const { stdout } = await run(process.execPath, [join(copy, 'configmap.ts')]);
+      const { items } = JSON.parse(stdout) as { items: { kind: string }[] };
+      for (const object of items) await kubernetes('POST', object.kind === 'ConfigMap' ? namespaced : cluster, object);
+      await isListed('seats');
+      await page.goto(`${demo.url}/`);
+      await menu().getByRole('link', { name: 'Seats of groups' }).click();
+      await page.getByText('Seats: €').waitFor();
+
+      expect(visitor.complaints.splice(0)).to.deep.equal([]);
+    } finally {
+      await rm(copy, { recursive: true });
+    }
+  });
+
+  describe('up to no good', () => {
+    const marks = "globalThis.ran = [...(globalThis.ran ?? []), 'NAME'];";
+
+    before(async () => {
+      const quiet = (name: string) => `${marks.replace('NAME', name)} export const plugin = { activate() {} };`;
+      await make({ name: 'throws', code: `${marks.replace('NAME', 'throws')} throw new Error('at once');` });
+      await make({ name: 'rejects', code: "export const plugin = { async activate() { throw new Error('in activate'); } };" });
+      await make({ name: 'no-plugin', code: 'export const other = 1;' });
+      await make({ name: 'other-digest', code: quiet('other-digest'), manifest: { integrity: { 'entry.js': sha('other') } } });
+      await make({ name: 'other-manifest', code: quiet('other-manifest'), pinned: sha('other') });
+      await make({ name: 'no-digest', code: quiet('no-digest'), manifest: { integrity: {} } });
+      await make({ name: 'contract-two', code: quiet('contract-two'), manifest: { contract: 2 } });
+      await make({ name: 'foreign', code: quiet('foreign'), manifest: { entry: 'https://elsewhere.example.com/entry.js' } });
+      await make({ name: 'unlisted', code: quiet('unlisted'), isEnabled: false });
+      await make({
+        name: 'hostile',
+        code: `export const plugin = { activate(console) {
+          console.page('html', { title: 'html', mount(host) { host.innerHTML = '<img src=x onerror=alert(1)>'; } });
+          console.page('sync', { title: 'sync', mount() { throw new Error('thrown in mount'); } });
+          console.page('async', { title: 'async', async mount(host) { await null; throw new Error('rejected in mount'); } });
+          console.page('leave', { title: 'leave', mount() { return () => { throw new Error('thrown at the end'); }; } });
+          console.page('fetch', { title: 'fetch', async mount() { await console.api.fetch('https://elsewhere.example.com/'); } });
+          console.menu({ label: 'html', path: 'html', under: 'plugins' });
+          console.action({ group: 'auth.platform.io', resource: 'users', label: 'break', rights: [], async run() { throw new Error('thrown in run'); } });
+          try { console.page('../users', { title: 'x', mount() {} }); } catch { globalThis.ran = [...(globalThis.ran ?? []), 'refused path']; }
+        } };`,
+      });
+      await isListed('hostile');
+      await page.goto(`${demo.url}/extensions`);
+      await row('hostile').getByText('Running').waitFor();
+    });
+
+    it('are each told of, and run nothing that is not theirs to run', async () => {
+      const states = ['throws', 'rejects', 'no-plugin', 'other-digest', 'other-manifest', 'no-digest', 'contract-two', 'foreign'];
+      const words = await Promise.all(
+        states.map((name) =>
+          row(name)
+            .getByText(/^(Failed|Refused)$/)
+            .textContent(),
+        ),
+      );
+
+      expect(words).to.deep.equal(['Failed', 'Failed', 'Failed', 'Refused', 'Failed', 'Refused', 'Refused', 'Refused']);
+      expect(await page.evaluate('globalThis.ran')).to.have.members(['throws', 'refused path']);
+      expect(await row('contract-two').textContent()).to.contain('It needs contract 2');
+      expect(await page.locator('.chip').allTextContents()).to.deep.equal(['unlisted']);
+      expect(await barriers(page)).to.deep.equal([]);
+    });
+
+    for (const [path, message] of [
+      ['html', 'TrustedHTML'],
+      ['sync', 'thrown in mount'],
+      ['async', 'rejected in mount'],
+      ['fetch', 'is no path of this service'],
+    ] as const)
+      it(`fail at their own place: ${path}`, async () => {
+        await page.goto(`${demo.url}/x/hostile/${path}`);
+        await page.getByRole('alert').getByText(message).waitFor();
+
+        expect(await barriers(page)).to.deep.equal([]);
+        await page.getByRole('button', { name: 'Try again' }).click();
+        await page.getByRole('alert').getByText(message).waitFor();
+      });
+
+    it('keep no page and no action of the console from working', async () => {
+      await page.goto(`${demo.url}/x/hostile/leave`);
+      await page.getByRole('heading', { name: 'leave' }).waitFor();
+      await menu().getByRole('link', { name: 'Users', exact: true }).click();
+      await page.getByLabel('Select Jane Doe').check();
+      await page.getByRole('button', { name: 'break' }).click();
+      await page.getByText('hostile: thrown in run').waitFor();
+      for (const [name, text] of [
+        ['Groups', 'local:dev'],
+        ['Bindings', 'In force'],
+        ['Cost report', 'In all'],
+        ['Overview', 'Who you are'],
+      ] as const) {
+        await menu().getByRole('link', { name, exact: true }).click();
+        await page.getByText(text).first().waitFor();
+      }
+    });
+
+    it('are switched off by who may', async () => {
+      await page.goto(`${demo.url}/x/hostile/sync`);
+      await page.getByRole('button', { name: 'Switch off' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Switch off hostile' }).click();
+      await page.getByText('There is no page at this address').waitFor();
+      const { spec } = (await (await kubernetes('GET', `${cluster}/hostile`)).json()) as { spec: { enabled: boolean } };
+
+      expect(spec.enabled).to.equal(false);
+    });
+
+    it('complain of their digests and of the policy, and of nothing else', () => {
+      const known = /integrity|hash|Failed to find a valid digest|TrustedHTML|plugin-manifest\.json/;
+
+      expect(visitor.complaints.splice(0).filter((complaint) => !known.test(complaint))).to.deep.equal([]);
+    });
+  });
+
+  it('says that there is a new version, and has it after "Reload"', async () => {
+    await page.goto(`${demo.url}/x/seats`);
+    await page.getByText('Seats: €').waitFor();
+    await page.clock.install();
+    await kubernetes('PATCH', `${cluster}/seats`, { spec: { enabled: false } });
+    await page.clock.fastForward(120_000);
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await page.getByRole('button', { name: 'Reload' }).waitFor();
+
+    expect(visitor.complaints.splice(0)).to.deep.equal([]);
+  });
+});

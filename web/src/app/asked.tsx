@@ -1,0 +1,27 @@
+import { t } from '../text/text';
+import { Button } from '../ui/button';
+import { Dialog } from '../ui/dialog';
+import { question } from './extensions';
+
+/** What a plugin asks. */
+export function Asked() {
+  const asked = question.value;
+  if (asked === undefined) return null;
+  const answer = (isConfirmed: boolean) => {
+    question.value = undefined;
+    asked.answer(isConfirmed);
+  };
+  return (
+    <Dialog title={asked.title} onClose={() => answer(false)}>
+      <p>{asked.text}</p>
+      <div class="buttons">
+        <Button kind="quiet" onClick={() => answer(false)}>
+          {t('action.cancel')}
+        </Button>
+        <Button kind="main" onClick={() => answer(true)}>
+          {asked.button}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,29 @@
+import { pluginPage, pluginStates } from '../../app/extensions';
+import { NoPage } from '../../app/no-page';
+import type { PageProps } from '../../app/pages';
+import { Mounted, PluginFailure } from '../../plugins/mounted';
+import { t } from '../../text/text';
+import { Skeleton } from '../../ui/state';
+
+/** A page of a plugin: the heading is the console's, and all below it the plugin's. */
+export function Page({ params: { plugin = '', path = '' } }: PageProps) {
+  const state = pluginStates.value?.get(plugin);
+  const page = pluginPage(plugin, path);
+  const isComing = pluginStates.value === undefined || state?.state === 'loading';
+  if (page === undefined && !isComing && state?.problem === undefined) return <NoPage />;
+  const title = page?.label() ?? state?.displayName ?? t('plugins.title');
+  return (
+    <section class="page">
+      <header class="page-head">
+        <h1 tabIndex={-1}>{title}</h1>
+      </header>
+      {page ? (
+        <Mounted plugin={plugin} mount={page.mount} path={path} />
+      ) : state?.problem ? (
+        <PluginFailure plugin={plugin} message={state.problem} onRetry={() => location.reload()} />
+      ) : (
+        <Skeleton />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,84 @@
+import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import type { Context, Right as PluginRight, Readable } from '../../template/atrium-console';
+import { sendRaw } from '../api/client';
+import { add, kindOf, pluginTabs, question } from '../app/extensions';
+import { namespace } from '../app/namespace';
+import { askRights, may, type Right } from '../app/rights';
+import { navigate } from '../app/router';
+import { theme } from '../app/theme';
+import { language, tIn } from '../text/text';
+import { toast } from '../ui/toast';
+
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const systemTheme = signal<'light' | 'dark'>(prefersDark.matches ? 'dark' : 'light');
+prefersDark.addEventListener('change', ({ matches }) => {
+  systemTheme.value = matches ? 'dark' : 'light';
+});
+const shownTheme = computed(() => (theme.value === 'system' ? systemTheme.value : theme.value));
+
+const pathOfPage = /^([-_~\w][-._~\w]*(\/[-_~\w][-._~\w]*)*)?$/;
+
+const rightOf = ({ verb, group = '', resource, subresource, name, namespace: place }: PluginRight): Right => ({
+  verb,
+  group,
+  resource,
+  ...(subresource && { subresource }),
+  ...(name && { name }),
+  ...(place && { namespace: place }),
+});
+
+/** What a plugin is given. Once its signal is aborted it adds nothing more. */
+export function contextOf(name: string, stop: AbortSignal): Context {
+  const texts = `plugin ${name}`;
+  const label = (key: string) => () => tIn(texts, key);
+  const pageAt = (path: string) => `/x/${name}${path && `/${path}`}`;
+  const checkedPath = (path: string) => {
+    if (!pathOfPage.test(path)) throw new TypeError(`${path} is no path of a page`);
+    return path;
+  };
+  const readable = <T>(source: ReadonlySignal<T>): Readable<T> => ({
+    get value() {
+      return source.peek();
+    },
+    subscribe: (listener) => {
+      const end = effect(() => listener(source.value));
+      stop.addEventListener('abort', end);
+      return end;
+    },
+  });
+  const adds: typeof add = (kind, extension) => {
+    if (!stop.aborted) add(kind, extension);
+  };
+  return {
+    name,
+    signal: stop,
+    page: (path, { title, mount }) => adds('pages', { plugin: name, label: label(title), path: checkedPath(path), mount }),
+    menu: ({ label: key, path, under, order = 1000, rights = [] }) =>
+      adds('entries', { plugin: name, label: label(key), to: pageAt(checkedPath(path)), under, order, rights: rights.map(rightOf) }),
+    tab: ({ group, resource, label: key, mount }) => {
+      const earlier = pluginTabs(group, resource).filter(({ plugin }) => plugin === name).length;
+      const id = `x-${name}${earlier > 0 ? `-${earlier + 1}` : ''}`;
+      adds('tabs', { plugin: name, label: label(key), id, kind: kindOf(group, resource), mount });
+    },
+    action: ({ group, resource, label: key, rights, run }) =>
+      adds('actions', { plugin: name, label: label(key), kind: kindOf(group, resource), rights: rights.map(rightOf), run }),
+    api: {
+      fetch: (path, init) => sendRaw(path, init),
+      proxy: (alias, path, init) => sendRaw(`/api/proxy/plugin/${name}/${encodeURIComponent(alias)}/${path.replace(/^\//, '')}`, init),
+      async may(rights) {
+        await askRights(rights.map(rightOf));
+        return rights.map((right) => may(rightOf(right)) === true);
+      },
+    },
+    navigate: (path) => navigate(path),
+    t: (key, values) => tIn(texts, key, values),
+    notify: (kind, text) => toast(kind, text),
+    confirm: ({ title, text, button }) =>
+      new Promise((resolve) => {
+        question.value = { title, text, button, answer: resolve };
+      }),
+    theme: readable(shownTheme),
+    language: readable(language),
+    namespace: readable(namespace),
+  };
+}

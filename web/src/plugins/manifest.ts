@@ -1,0 +1,41 @@
+import { language } from '../text/text';
+
+/** As contract 1 has it. Members that it does not know are for later contracts. */
+export interface Manifest {
+  version: string;
+  displayName: string | Record<string, string>;
+  contract: unknown;
+  entry: string | undefined;
+  styles: readonly string[];
+  locales: readonly string[];
+  integrity: Readonly<Record<string, string>>;
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []);
+
+function textsByName(value: unknown): Record<string, string> {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === 'string'));
+}
+
+/** @throws Error if the text is no JSON object */
+export function readManifest(text: string): Manifest {
+  const given: unknown = JSON.parse(text);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error('plugin-manifest.json is no JSON object');
+  const member = given as Record<string, unknown>;
+  return {
+    version: textOf(member.version) ?? '',
+    displayName: textOf(member.displayName) ?? textsByName(member.displayName),
+    contract: member.contract,
+    entry: textOf(member.entry),
+    styles: textsOf(member.styles),
+    locales: textsOf(member.locales),
+    integrity: textsByName(member.integrity),
+  };
+}
+
+/** In the language of now, or in the first that there is. */
+export const displayNameOf = ({ displayName }: Manifest, otherwise: string): string =>
+  (typeof displayName === 'string' ? displayName : (displayName[language.value] ?? displayName.en ?? Object.values(displayName)[0])) ||
+  otherwise;

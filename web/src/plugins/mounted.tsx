@@ -1,0 +1,107 @@
+import { useSignal } from '@preact/signals';
+import { CircleAlert, PowerOff, RefreshCw } from 'lucide';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Mount, Ref } from '../../template/atrium-console';
+import { asProblem } from '../api/problem';
+import { nameOf } from '../app/extensions';
+import { t } from '../text/text';
+import { Button } from '../ui/button';
+import { Icon } from '../ui/icon';
+import { stylesOf } from './styles';
+import { SwitchOff } from './switch-off';
+
+interface MountedProps {
+  plugin: string;
+  mount: Mount;
+  path: string;
+  of?: Ref;
+}
+
+/** A place that a plugin fills. What goes wrong in it stays in it. */
+export function Mounted({ plugin, mount, path, of: ref }: MountedProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const problem = useSignal<string | undefined>(undefined);
+  const attempt = useSignal(0);
+  const key = `${plugin} ${path} ${attempt.value} ${JSON.stringify(ref ?? null)}`;
+
+  useEffect(() => {
+    if (host.current === null) return;
+    const leave = new AbortController();
+    const root = host.current.attachShadow({ mode: 'open' });
+    root.adoptedStyleSheets = stylesOf(plugin);
+    const place = document.createElement('div');
+    place.className = 'plugin-place';
+    root.append(place);
+    let clean: (() => void) | undefined;
+    const fail = (error: unknown) => {
+      if (!leave.signal.aborted) problem.value = asProblem(error).message;
+    };
+    try {
+      const result = mount(place, { path, signal: leave.signal, ...(ref && { ref }) });
+      if (typeof result === 'function') clean = result;
+      else Promise.resolve(result).catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+    return () => {
+      leave.abort();
+      try {
+        clean?.();
+      } catch (error) {
+        console.warn(`${plugin}: what it does at the end failed`, error);
+      }
+    };
+  }, [key]);
+
+  if (problem.value !== undefined)
+    return (
+      <PluginFailure
+        plugin={plugin}
+        message={problem.value}
+        onRetry={() => {
+          problem.value = undefined;
+          attempt.value += 1;
+        }}
+      />
+    );
+  return <div key={key} ref={host} class="plugin" />;
+}
+
+interface PluginFailureProps {
+  plugin: string;
+  message: string;
+  onRetry: () => void;
+}
+
+/** Stands where a plugin failed: again, or without it. */
+export function PluginFailure({ plugin, message, onRetry }: PluginFailureProps) {
+  const isAsked = useSignal(false);
+  return (
+    <div class="state" role="alert">
+      <Icon of={CircleAlert} size={24} />
+      <p class="strong">{t('plugins.failedHere', { name: nameOf(plugin) })}</p>
+      <p class="muted measure">{message}</p>
+      <div class="buttons">
+        <Button icon={RefreshCw} onClick={onRetry}>
+          {t('state.retry')}
+        </Button>
+        <Button
+          icon={PowerOff}
+          onClick={() => {
+            isAsked.value = true;
+          }}
+        >
+          {t('plugins.off')}
+        </Button>
+      </div>
+      {isAsked.value && (
+        <SwitchOff
+          plugin={plugin}
+          onClose={() => {
+            isAsked.value = false;
+          }}
+        />
+      )}
+    </div>
+  );
+}

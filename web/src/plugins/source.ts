@@ -1,0 +1,95 @@
+/** Files of a plugin, each held against its digest before anything is done with it. */
+import { base, type Schemas } from '../api/client';
+import { type Manifest, readManifest } from './manifest';
+
+export type Listed = Schemas['ListedConsolePlugin'];
+type Files = readonly Schemas['ConsolePluginFile'][];
+
+const seconds = 10;
+
+/** What keeps a plugin from being run, though it could be read. */
+export class Refused extends Error {}
+
+export interface Source {
+  manifest: Manifest;
+  /** Tells one version of the whole plugin from another. */
+  version: string;
+  /** @throws Refused if no digest is known */
+  digestOf(file: string): string;
+  addressOf(file: string): URL;
+}
+
+/** @throws Refused, or an Error if it is out of reach */
+export async function sourceOf({ name, manifest: path, integrity }: Listed, files: Files, signal: AbortSignal): Promise<Source> {
+  const address = new URL(path.replace(/^\//, ''), base);
+  const text = await textAt(address, integrity, signal);
+  const manifest = readManifest(text);
+  const listed = new Map(files.filter(({ plugin }) => plugin === name).map(({ path: at, sha256 }) => [at, sha256]));
+  const digestOf = (file: string): string => {
+    // A pinned manifest pins its files: what the list says of them holds for any manifest.
+    const known = manifest.integrity[file] ?? (integrity === undefined ? fromHex(listed.get(`/plugins/${name}/${file}`)) : undefined);
+    if (known === undefined) throw new Refused(`plugin-manifest.json has no digest of ${file}`);
+    return known;
+  };
+  const addressOf = (file: string): URL => {
+    const found = new URL(file, address);
+    if (!found.href.startsWith(new URL('.', address).href)) throw new Refused(`${file} is no file of the plugin`);
+    const digest = toHex(digestOf(file));
+    if (digest !== undefined) found.searchParams.set('v', digest.slice(0, 16));
+    return found;
+  };
+  const version = [text, ...[...listed].map((entry) => entry.join('='))].join('\n');
+  return { manifest, version, digestOf, addressOf };
+}
+
+/** The browser holds the bytes against the digest. */
+export async function textAt(address: URL, integrity: string | undefined, signal: AbortSignal): Promise<string> {
+  const timeout = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+  const file = address.pathname.split('/').at(-1);
+  let response: Response;
+  try {
+    response = await fetch(address, { signal: timeout, ...(integrity && { integrity }) });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (timeout.aborted) throw new Error(`${file} did not come within ${seconds} seconds`);
+    throw new Error(integrity ? `${file} is out of reach, or not the one of ${integrity}` : `${file} is out of reach`, { cause: error });
+  }
+  if (!response.ok) throw new Error(`${file}: HTTP ${response.status}`);
+  return response.text();
+}
+
+/**
+ * Runs a module whose bytes have the digest. `modulepreload` is what the browser checks: it loads the module into the map of modules, out
+ * of which `import` takes it. After a wrong digest `import` would load the address unchecked, so it must not be called.
+ */
+export async function importChecked(source: Source, file: string, signal: AbortSignal): Promise<unknown> {
+  const [address, integrity] = [source.addressOf(file).href, source.digestOf(file)];
+  if (!/^sha(256|384|512)-[\w+/]+=*$/.test(integrity)) throw new Refused(`the digest of ${file} is none`);
+  const link = document.createElement('link');
+  if (!link.relList.supports('modulepreload')) throw new Refused('this browser does not check the digests of modules');
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  Object.assign(link, { rel: 'modulepreload', integrity, href: address });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      link.addEventListener('load', () => resolve());
+      link.addEventListener('error', () => reject(new Refused(`${file} is out of reach, or not the one of ${integrity}`)));
+      timer = setTimeout(() => reject(new Error(`${file} did not come within ${seconds} seconds`)), seconds * 1000);
+      document.head.append(link);
+    });
+  } finally {
+    clearTimeout(timer);
+    link.remove();
+  }
+  signal.throwIfAborted();
+  return import(/* @vite-ignore */ address);
+}
+
+function fromHex(hex: string | undefined): string | undefined {
+  const bytes = hex?.match(/../g)?.map((digits) => Number.parseInt(digits, 16));
+  return bytes && `sha256-${btoa(String.fromCharCode(...bytes))}`;
+}
+
+function toHex(integrity: string): string | undefined {
+  const base64 = /^sha256-([\w+/]{43}=)$/.exec(integrity)?.[1];
+  return base64 && Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,142 @@
+/**
+ * Runs the enabled plugins, beside each other: what one of them does wrong is told of in its place, and stops no other. A plugin runs as
+ * the console, with the session of the person; only its digest stands between. So nothing runs but what a ConsolePlugin names, which a
+ * right in the whole cluster is needed for.
+ */
+import { effect } from '@preact/signals';
+import type { Plugin } from '../../template/atrium-console';
+import { api, bodyOf } from '../api/client';
+import { asProblem } from '../api/problem';
+import { isWithoutPlugins, type PluginState, pluginStates, removePlugin, setPluginState } from '../app/extensions';
+import { addTexts, language, t } from '../text/text';
+import { toast } from '../ui/toast';
+import { contextOf } from './context';
+import { displayNameOf } from './manifest';
+import { importChecked, type Listed, Refused, type Source, sourceOf, textAt } from './source';
+import { dropStyles, keepStyles } from './styles';
+
+const contract = 1;
+const activateSeconds = 10;
+const checkEveryMs = 60_000;
+
+interface Running {
+  source: Source;
+  plugin: Plugin | undefined;
+}
+
+const running = new Map<string, Running>();
+
+/** @returns what stops them all, when the person leaves */
+export function startPlugins(): () => void {
+  const stop = new AbortController();
+  if (isWithoutPlugins) pluginStates.value = new Map();
+  else void startAll(stop.signal);
+  return () => {
+    for (const [name, { plugin }] of running) {
+      try {
+        plugin?.deactivate?.();
+      } catch (error) {
+        console.warn(`${name}: deactivate failed`, error);
+      }
+      removePlugin(name);
+      dropStyles(name);
+    }
+    stop.abort();
+    running.clear();
+    pluginStates.value = undefined;
+  };
+}
+
+const list = (signal: AbortSignal) => bodyOf(api.GET('/api/v1/console-plugins', { signal }));
+
+async function startAll(stop: AbortSignal): Promise<void> {
+  try {
+    const { plugins, items } = await list(stop);
+    const first = plugins.map(({ name, displayName }): PluginState => ({ name, displayName, state: 'loading' }));
+    pluginStates.value = new Map(first.map((state) => [state.name, state]));
+    await Promise.all(plugins.map((listed) => start(listed, items, stop)));
+  } catch (error) {
+    // The console does without: its page of plugins says what is wrong.
+    pluginStates.value ??= new Map();
+    if (!stop.aborted) console.warn('plugins are not listed', asProblem(error).message);
+  }
+  if (!stop.aborted) lookForNews(stop);
+}
+
+async function start(listed: Listed, files: Parameters<typeof sourceOf>[1], stop: AbortSignal): Promise<void> {
+  const { name } = listed;
+  let state: PluginState = { name, displayName: listed.displayName, state: 'loading' };
+  try {
+    const source = await sourceOf(listed, files, stop);
+    const { manifest } = source;
+    running.set(name, { source, plugin: undefined });
+    const { entry, styles } = manifest;
+    state = { ...state, displayName: displayNameOf(manifest, listed.displayName), version: manifest.version };
+    if (manifest.contract !== contract) throw new Refused(t('plugins.needsContract', { contract: String(manifest.contract ?? '–') }));
+    if (entry !== undefined) {
+      state.digest = source.digestOf(entry);
+      const texts = await Promise.all(styles.map((file) => textAt(source.addressOf(file), source.digestOf(file), stop)));
+      keepStyles(name, texts);
+      await keepTexts(name, source, stop);
+      const plugin = pluginOf(await importChecked(source, entry, stop));
+      running.set(name, { source, plugin });
+      await within(activateSeconds, plugin.activate(contextOf(name, stop)));
+    }
+    setPluginState({ ...state, state: entry === undefined ? 'empty' : 'running' });
+  } catch (error) {
+    if (stop.aborted) return;
+    removePlugin(name);
+    setPluginState({ ...state, state: error instanceof Refused ? 'refused' : 'failed', problem: asProblem(error).message });
+  }
+}
+
+function pluginOf(module: unknown): Plugin {
+  const { plugin } = module as { plugin?: Plugin };
+  if (typeof plugin?.activate !== 'function') throw new Error('the entry exports no plugin with activate');
+  return plugin;
+}
+
+async function within(seconds: number, doing: void | Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`activate did not end within ${seconds} seconds`)), seconds * 1000);
+  });
+  try {
+    await Promise.race([doing, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** In the language of now, and in each that is chosen later. English stands in for what another one lacks. */
+async function keepTexts(name: string, source: Source, stop: AbortSignal): Promise<void> {
+  const { locales } = source.manifest;
+  const known = new Set<string>();
+  const keep = async (tag: string): Promise<void> => {
+    if (!locales.includes(tag) || known.has(tag)) return;
+    known.add(tag);
+    const file = `locales/${tag}.json`;
+    addTexts(`plugin ${name}`, tag, JSON.parse(await textAt(source.addressOf(file), source.digestOf(file), stop)));
+  };
+  await Promise.all([keep('en'), keep(language.value)]);
+  const end = effect(() => {
+    keep(language.value).catch((error: unknown) => console.warn(`${name}: no texts`, error));
+  });
+  stop.addEventListener('abort', end);
+}
+
+/** Someone who comes back to the page is told of what is new. What runs is never exchanged under their hands. */
+function lookForNews(stop: AbortSignal): void {
+  let [last, isTold] = [Date.now(), false];
+  const look = async (): Promise<void> => {
+    if (isTold || Date.now() - last < checkEveryMs) return;
+    last = Date.now();
+    const { plugins, items } = await list(stop);
+    const sources = await Promise.all(plugins.map(async (listed) => [listed.name, (await sourceOf(listed, items, stop)).version] as const));
+    const names = new Set([...running.keys(), ...sources.map(([name]) => name)]);
+    const now = new Map(sources);
+    isTold = [...names].some((name) => running.get(name)?.source.version !== now.get(name));
+    if (isTold) toast('ok', t('plugins.news'), { label: t('plugins.reload'), act: () => location.reload(), stays: true });
+  };
+  addEventListener('focus', () => void look().catch(() => undefined), { signal: stop });
+}

@@ -1,0 +1,27 @@
+/** Style sheets that a place of a plugin has: of the console, and of the plugin. Constructed ones, since the policy allows no other. */
+import base from '../ui/base.css?inline';
+import controls from '../ui/controls.css?inline';
+import table from '../ui/table.css?inline';
+
+const host = ':host { display: block; } .plugin-place { display: flow-root; }';
+const sheets = new Map<string, readonly CSSStyleSheet[]>();
+let own: CSSStyleSheet | undefined;
+
+function sheetOf(text: string): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(text);
+  return sheet;
+}
+
+export function keepStyles(plugin: string, texts: readonly string[]): void {
+  sheets.set(plugin, texts.map(sheetOf));
+}
+
+export function dropStyles(plugin: string): void {
+  sheets.delete(plugin);
+}
+
+export function stylesOf(plugin: string): CSSStyleSheet[] {
+  own ??= sheetOf([base, controls, table, host].join('\n'));
+  return [own, ...(sheets.get(plugin) ?? [])];
+}
