@@ -24,6 +24,11 @@ const template = join(web, 'template');
 const stampName = '.stamp';
 /** Kilobytes of brotli that the first page may take: everything that index.html names, and what that imports. */
 const firstLoadBudget = 70;
+/** The same for what is loaded when it is opened, beside what is there by then. */
+const heavyBudgets = [
+  { what: 'editor', sources: ['src/heavy/editor.ts'], budget: 150 },
+  { what: 'comparison', sources: ['src/heavy/diff.ts'], budget: 10, after: ['src/heavy/editor.ts'] },
+];
 
 const { values: options } = parseArgs({
   options: { 'if-changed': { type: 'boolean' }, types: { type: 'boolean' }, dev: { type: 'boolean' } },
@@ -156,23 +161,37 @@ async function compress(directory: string): Promise<void> {
   }
 }
 
-/** @throws Error if the first page is too large */
+/** @throws Error if the first page, or what is loaded later, is too large */
 async function checkBudget(directory: string): Promise<void> {
   const manifestPath = join(directory, '.vite/manifest.json');
   const chunks = manifestFile.parse(JSON.parse(await readFile(manifestPath, 'utf8')));
   await rm(join(directory, '.vite'), { recursive: true });
-  const files = new Set<string>();
-  const add = (key: string): void => {
-    const chunk = chunks[key];
-    if (chunk === undefined || files.has(chunk.file)) return;
-    for (const file of [chunk.file, ...(chunk.css ?? [])]) files.add(file);
-    chunk.imports?.forEach(add);
+  const filesOf = (keys: readonly string[], files = new Set<string>()): Set<string> => {
+    for (const key of keys) {
+      const chunk = chunks[key];
+      if (chunk === undefined) throw new Error(`${key} is no chunk of the console`);
+      if (files.has(chunk.file)) continue;
+      for (const file of [chunk.file, ...(chunk.css ?? [])]) files.add(file);
+      filesOf(chunk.imports ?? [], files);
+    }
+    return files;
   };
-  for (const [key, { isEntry }] of Object.entries(chunks)) if (isEntry) add(key);
-  const sizes = await Promise.all([...files].map(async (file) => brotliCompressSync(await readFile(join(directory, file))).length));
-  const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1024;
-  console.log(`The first page of the console takes ${kilobytes.toFixed(1)} of ${firstLoadBudget} KB.`);
-  if (kilobytes > firstLoadBudget) throw new Error(`the first page takes more than ${firstLoadBudget} KB of brotli`);
+  const first = filesOf(Object.keys(chunks).filter((key) => chunks[key]?.isEntry));
+  const check = async (what: string, files: Iterable<string>, budget: number) => {
+    const sizes = await Promise.all([...files].map(async (file) => brotliCompressSync(await readFile(join(directory, file))).length));
+    const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1024;
+    console.log(`The ${what} of the console takes ${kilobytes.toFixed(1)} of ${budget} KB.`);
+    if (kilobytes > budget) throw new Error(`the ${what} takes more than ${budget} KB of brotli`);
+  };
+  await check('first page', first, firstLoadBudget);
+  for (const { what, sources, budget, after = [] } of heavyBudgets) {
+    const there = filesOf(after, new Set(first));
+    await check(
+      what,
+      [...filesOf(sources)].filter((file) => !there.has(file)),
+      budget,
+    );
+  }
 }
 
 /** openapi-typescript prints with the compiler's own interface, which TypeScript 7 does not have any more. */

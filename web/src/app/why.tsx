@@ -9,14 +9,16 @@ import { explain, inWords, may, type Right } from './rights';
 
 const asked = signal<Right>();
 
+/** Opens the answer to "Why?" of something that may not be done. */
+export const askWhy = (right: Right): void => {
+  asked.value = right;
+};
+
 /** An entry that what may not be done greys, and that then says why. */
 export const guarded = (rights: readonly Right[], item: MenuItem): MenuItem => {
   const missing = rights.find((right) => may(right) === false);
   if (missing === undefined) return item;
-  const askWhy = () => {
-    asked.value = missing;
-  };
-  return { ...item, isRefused: true, isDanger: false, act: askWhy };
+  return { ...item, isRefused: true, isDanger: false, act: () => askWhy(missing) };
 };
 
 /** Why something is greyed. */

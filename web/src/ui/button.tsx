@@ -11,19 +11,32 @@ interface ButtonProps {
   type?: 'button' | 'submit';
   isBusy?: boolean;
   isDisabled?: boolean;
+  /** Greyed, and still pressed: then it says why. */
+  isRefused?: boolean;
   /** For a button that shows an icon alone. */
   label?: string;
   form?: string;
 }
 
-export function Button({ children, icon, kind = 'plain', onClick, type = 'button', isBusy, isDisabled, label, form }: ButtonProps) {
+export function Button({
+  children,
+  icon,
+  kind = 'plain',
+  onClick,
+  type = 'button',
+  isBusy,
+  isDisabled,
+  isRefused,
+  label,
+  form,
+}: ButtonProps) {
   const inert = isDisabled === true || isBusy === true;
   return (
     <button
       type={type}
       class={`button ${kind}`}
       // Focus stays where it is while something is under way, which `disabled` would take away.
-      aria-disabled={inert ? 'true' : undefined}
+      aria-disabled={inert || isRefused ? 'true' : undefined}
       aria-busy={isBusy ? 'true' : undefined}
       aria-label={label}
       title={label}

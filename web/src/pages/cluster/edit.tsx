@@ -1,0 +1,158 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { apiPath, type Kind } from '../../api/kinds';
+import { type ClusterObject, getJson, write } from '../../api/objects';
+import { asProblem, Problem } from '../../api/problem';
+import { setGuard } from '../../app/router';
+import type { parse, stringify } from '../../heavy/editor';
+import { t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Causes, Notice } from '../../ui/state';
+import { Changes, Code } from './code';
+
+type Yaml = { parse: typeof parse; stringify: typeof stringify };
+
+interface EditProps {
+  kind: Kind;
+  /** As it was read. Missing for one that is to be made. */
+  object?: ClusterObject;
+  /** What the editor begins with. */
+  text: string;
+  namespace: string | undefined;
+  yaml: Yaml;
+  onDone: (object: ClusterObject) => void;
+  onCancel: () => void;
+}
+
+interface Review {
+  sent: ClusterObject;
+  before: string;
+  after: string;
+}
+
+/** Edits or makes an object: first a dry run, whose answer is shown as what will change, then the same request in earnest. */
+export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: EditProps) {
+  const typed = useSignal(text);
+  const problem = useSignal<Problem | undefined>(undefined);
+  const isBusy = useSignal(false);
+  const review = useSignal<Review | undefined>(undefined);
+  /** What another one has made of it meanwhile. */
+  const other = useSignal<ClusterObject | undefined>(undefined);
+  const base = other.value ?? object;
+  const isChanged = typed.value !== text;
+  useEffect(() => {
+    setGuard(isChanged ? () => confirm(t('form.leave')) : undefined);
+    return () => setGuard(undefined);
+  }, [isChanged]);
+
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    problem.value = undefined;
+    try {
+      await work();
+    } catch (error) {
+      problem.value = asProblem(error);
+      if (problem.value.status === 409 && object !== undefined) await showOther();
+    } finally {
+      isBusy.value = false;
+    }
+  }
+
+  const send = (sent: ClusterObject, isDryRun: boolean): Promise<ClusterObject> => {
+    const query = `?${isDryRun ? 'dryRun=All&' : ''}fieldValidation=Strict`;
+    const place = { namespace: sent.metadata.namespace ?? namespace };
+    return object === undefined
+      ? write(apiPath(kind, kind.isNamespaced ? place : {}) + query, { method: 'POST', body: sent })
+      : write(apiPath(kind, { namespace, name: object.metadata.name }) + query, { method: 'PUT', body: sent });
+  };
+
+  async function compare(): Promise<void> {
+    const sent = asObject(yaml.parse(typed.value));
+    // What was read and is not shown, or what has become of it since.
+    if (base !== undefined) sent.metadata = { ...sent.metadata, resourceVersion: base.metadata.resourceVersion, uid: base.metadata.uid };
+    const answer = await send(sent, true);
+    review.value = { sent, before: base ? yaml.stringify(bare(base)) : '', after: yaml.stringify(bare(answer)) };
+  }
+
+  async function showOther(): Promise<void> {
+    review.value = undefined;
+    other.value = await getJson<ClusterObject>(apiPath(kind, { namespace, name: object?.metadata.name }));
+  }
+
+  async function save(sent: ClusterObject): Promise<void> {
+    const saved = await send(sent, false);
+    setGuard(undefined);
+    onDone(saved);
+  }
+
+  const shown = review.value;
+  const isSame = shown !== undefined && shown.before === shown.after;
+  return (
+    <div class="edit">
+      {problem.value && (
+        <Notice>
+          {problem.value.status === 409 && object !== undefined ? t('cluster.conflict') : problem.value.message}
+          <Causes of={problem.value} />
+        </Notice>
+      )}
+      {other.value && shown === undefined && object && (
+        <Changes
+          key={other.value.metadata.resourceVersion}
+          label={t('cluster.conflictDiff')}
+          before={yaml.stringify(bare(object))}
+          after={yaml.stringify(bare(other.value))}
+        />
+      )}
+      {shown && <p class="muted">{isSame ? t('cluster.noChange') : t(object ? 'cluster.willChange' : 'cluster.willCreate')}</p>}
+      {shown && <Changes label={t('cluster.changes')} before={shown.before} after={shown.after} />}
+      <div class={shown ? 'out-of-sight' : 'edit-code'}>
+        <Code
+          label={t('cluster.edit', { kind: kind.kind })}
+          text={text}
+          onChange={(next) => {
+            typed.value = next;
+          }}
+        />
+      </div>
+      <div class="buttons">
+        {shown ? (
+          <>
+            <Button kind="main" isBusy={isBusy.value} isDisabled={isSame} onClick={() => void attempt(() => save(shown.sent))}>
+              {object ? t('cluster.save', { kind: kind.kind }) : t('cluster.create', { kind: kind.kind })}
+            </Button>
+            <Button
+              onClick={() => {
+                review.value = undefined;
+              }}
+            >
+              {t('cluster.editOn')}
+            </Button>
+          </>
+        ) : (
+          <Button kind="main" isBusy={isBusy.value} onClick={() => void attempt(compare)}>
+            {t('cluster.review')}
+          </Button>
+        )}
+        <Button kind="quiet" onClick={onCancel}>
+          {t('action.cancel')}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** @throws Problem if it is no object */
+function asObject(value: unknown): ClusterObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Problem(0, { message: t('cluster.notObject') });
+  const { metadata } = value as Partial<ClusterObject>;
+  if (typeof metadata !== 'object' || metadata === null) throw new Problem(0, { message: t('cluster.notObject') });
+  return value as ClusterObject;
+}
+
+/** Without what the API server notes for itself. */
+export function bare({ metadata, ...rest }: ClusterObject): ClusterObject {
+  const { managedFields: _, ...shown } = metadata;
+  const { apiVersion, kind, ...members } = rest;
+  return { apiVersion, kind, metadata: shown, ...members } as ClusterObject;
+}

@@ -1,0 +1,101 @@
+import { useSignal } from '@preact/signals';
+import { Eye, EyeOff, Pencil } from 'lucide';
+import type { Kind } from '../../api/kinds';
+import { useLoad } from '../../api/load';
+import type { ClusterObject } from '../../api/objects';
+import { may, type Right } from '../../app/rights';
+import { askWhy } from '../../app/why';
+import { t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { CheckField } from '../../ui/form';
+import { Skeleton } from '../../ui/state';
+import { toast } from '../../ui/toast';
+import { Code } from './code';
+import { bare, Edit } from './edit';
+
+interface YamlTabProps {
+  kind: Kind;
+  object: ClusterObject;
+  updateRight: Right;
+  onSaved: () => Promise<void>;
+}
+
+/** The object as it is stored. What a Secret holds is shown when it is asked for. */
+export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
+  const heavy = useLoad('heavy/editor', () => import('../../heavy/editor'));
+  const [isWhole, isOpen, editing] = [useSignal(false), useSignal(false), useSignal<ClusterObject | undefined>(undefined)];
+  const yaml = heavy.data.value;
+  if (yaml === undefined) return <Skeleton rows={12} />;
+  const isSecret = kind.group === '' && kind.resource === 'secrets';
+  const { name, namespace } = object.metadata;
+  // As it was when the editor was opened: what another one changes meanwhile is a conflict.
+  if (editing.value)
+    return (
+      <Edit
+        kind={kind}
+        object={editing.value}
+        text={yaml.stringify(bare(editing.value))}
+        namespace={namespace}
+        yaml={yaml}
+        onCancel={() => {
+          editing.value = undefined;
+        }}
+        onDone={() => {
+          editing.value = undefined;
+          toast('ok', t('cluster.saved', { kind: kind.kind, name }));
+          void onSaved();
+        }}
+      />
+    );
+  const shown = isWhole.value ? object : bare(object);
+  const text = yaml.stringify(isSecret && !isOpen.value ? masked(shown) : shown);
+  const isRefused = may(updateRight) === false;
+  return (
+    <>
+      <div class="bar">
+        {kind.verbs.includes('update') && (
+          <Button
+            icon={Pencil}
+            isRefused={isRefused}
+            onClick={() => {
+              if (isRefused) askWhy(updateRight);
+              else editing.value = object;
+            }}
+          >
+            {t('user.edit')}
+          </Button>
+        )}
+        {isSecret && (
+          <Button
+            icon={isOpen.value ? EyeOff : Eye}
+            onClick={() => {
+              isOpen.value = !isOpen.value;
+            }}
+          >
+            {t(isOpen.value ? 'cluster.mask' : 'cluster.unmask')}
+          </Button>
+        )}
+        <CheckField
+          label={t('cluster.managedFields')}
+          isChecked={isWhole.value}
+          onChange={(isChecked) => {
+            isWhole.value = isChecked;
+          }}
+        />
+      </div>
+      <Code label={t('cluster.yamlOf', { kind: kind.kind, name })} text={text} />
+    </>
+  );
+}
+
+const mask = '••••••••';
+
+function masked(object: ClusterObject): ClusterObject {
+  const hidden = (data: unknown) =>
+    typeof data === 'object' && data !== null ? Object.fromEntries(Object.keys(data).map((key) => [key, mask])) : data;
+  const applied = 'kubectl.kubernetes.io/last-applied-configuration';
+  const { annotations } = object.metadata;
+  const kept = annotations && applied in annotations ? { annotations: { ...annotations, [applied]: mask } } : {};
+  const metadata = { ...object.metadata, ...kept };
+  return { ...object, metadata, ...('data' in object && { data: hidden(object.data) }) };
+}
