@@ -49,6 +49,8 @@ const routes: readonly Route[] = [
     load: () => import('../pages/cluster/object'),
   },
   { pattern: '/r/:group/:version/:resource/:name/:tab?', title: 'menu.cluster', load: () => import('../pages/cluster/object') },
+  { pattern: '/new/:group/:version/:resource', title: 'menu.cluster', load: () => import('../pages/cluster/new') },
+  { pattern: '/new/:group/:version/:resource/ns/:namespace', title: 'menu.cluster', load: () => import('../pages/cluster/new') },
   // What is below /plugins belongs to the service.
   { pattern: '/extensions', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
   { pattern: '/x/:plugin/:path*', title: 'plugins.title', load: () => import('../pages/plugin/plugin') },

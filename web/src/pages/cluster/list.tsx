@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals';
-import { Columns3, Search, Trash2, X } from 'lucide';
+import { Columns3, Plus, Search, Trash2, X } from 'lucide';
 import { useEffect, useMemo } from 'preact/hooks';
 import { isListable, type Kind, pageOf } from '../../api/kinds';
 import type { PageProps } from '../../app/pages';
 import { may, type Right, useRights } from '../../app/rights';
 import { href, query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
-import { Button } from '../../ui/button';
+import { Button, LinkButton } from '../../ui/button';
 import { Icon } from '../../ui/icon';
 import { Menu } from '../../ui/menu';
 import { Empty, Failure, Notice, Skeleton } from '../../ui/state';
@@ -41,7 +41,7 @@ interface ListProps {
 
 const rightsOf = ({ group, resource }: Kind, namespace: string | undefined) => {
   const right = (verb: string): Right => ({ verb, group, resource, ...(namespace !== undefined && { namespace }) });
-  return { list: right('list'), watch: right('watch'), remove: right('delete') };
+  return { list: right('list'), watch: right('watch'), create: right('create'), remove: right('delete') };
 };
 
 function List({ kind, namespace }: ListProps) {
@@ -107,6 +107,17 @@ function Rows({ kind, namespace, rights }: ListProps & { rights: ReturnType<type
         <p class="muted" role="status">
           {total !== undefined && t('cluster.count', { count: total, shown: count(total) })}
         </p>
+        <div class="buttons">
+          {may(rights.create) && kind.verbs.includes('create') && (
+            <LinkButton
+              to={`/new/${kind.group || 'core'}/${kind.version}/${kind.resource}${namespace ? `/ns/${namespace}` : ''}`}
+              kind="main"
+              icon={Plus}
+            >
+              {t('cluster.new', { kind: kind.kind })}
+            </LinkButton>
+          )}
+        </div>
       </header>
       {total !== undefined && (
         <search class="filters">
@@ -124,17 +135,19 @@ function Rows({ kind, namespace, rights }: ListProps & { rights: ReturnType<type
             />
           </label>
           {list.columns.value.some(({ priority }) => priority > 0) && (
-            <Menu
-              label={t('cluster.columns')}
-              icon={Columns3}
-              kind="plain"
-              items={[
-                { label: t('cluster.columnsUsual'), isChecked: !isWide, act: () => setQuery({ columns: '' }) },
-                { label: t('cluster.columnsAll'), isChecked: isWide, act: () => setQuery({ columns: 'all' }) },
-              ]}
-            >
-              {t('cluster.columns')}
-            </Menu>
+            <div class="columns-choice">
+              <Menu
+                label={t('cluster.columns')}
+                icon={Columns3}
+                kind="plain"
+                items={[
+                  { label: t('cluster.columnsUsual'), isChecked: !isWide, act: () => setQuery({ columns: '' }) },
+                  { label: t('cluster.columnsAll'), isChecked: isWide, act: () => setQuery({ columns: 'all' }) },
+                ]}
+              >
+                {t('cluster.columns')}
+              </Menu>
+            </div>
           )}
         </search>
       )}

@@ -2,15 +2,19 @@ import { useEffect } from 'preact/hooks';
 import { apiPath, type Kind, pageOf } from '../../api/kinds';
 import { type Load, useLoad } from '../../api/load';
 import { type ClusterObject, getJson } from '../../api/objects';
+import { useWatch } from '../../api/watch';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
-import { type Right, useRights } from '../../app/rights';
+import { may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { t } from '../../text/text';
 import { Failure, Notice, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
+import { ObjectActions } from './actions';
+import { Events } from './events';
 import { Summary } from './summary';
 import { OfKind } from './use-kind';
+import { YamlTab } from './yaml-tab';
 
 export function Page({ params }: PageProps) {
   const { group = '', version = '', resource = '', namespace, name = '', tab } = params;
@@ -32,31 +36,42 @@ interface ObjectProps {
 export function ObjectPage(props: ObjectProps) {
   const { kind, namespace, name } = props;
   const right = (verb: string): Right => ({ verb, group: kind.group, resource: kind.resource, name, ...(namespace && { namespace }) });
-  const rights = { get: right('get') };
+  const rights = { get: right('get'), watch: right('watch'), update: right('update') };
   useRights(Object.values(rights));
   useEffect(() => {
     document.title = `${name} · ${kind.title} · Atrium`;
   });
   return (
     <Guarded right={rights.get} title={name}>
-      <OneObject key={`${kind.resource}.${kind.group}/${namespace}/${name}`} {...props} />
+      <OneObject key={`${kind.resource}.${kind.group}/${namespace}/${name}`} {...props} rights={rights} />
     </Guarded>
   );
 }
 
-function OneObject({ kind, kinds, namespace, name, tab = 'summary' }: ObjectProps) {
+/** These fill the page; the others scroll with it. */
+const filling = ['yaml', 'logs', 'terminal'];
+
+function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: ObjectProps & { rights: Record<'watch' | 'update', Right> }) {
   const path = apiPath(kind, { namespace, name });
   const load: Load<ClusterObject> = useLoad(`object/${path}`, (signal) => getJson<ClusterObject>(path, signal));
   const [object, problem] = [load.data.value, load.error.value];
-  const tabs = [{ id: 'summary', label: t('cluster.summary') }];
+  const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
+  const watched = { path: mayWatch ? apiPath(kind, { namespace }) : undefined, fieldSelector: `metadata.name=${name}` };
+  useWatch({ ...watched, resourceVersion: object?.metadata.resourceVersion }, () => void load.reload());
+  const tabs = [
+    { id: 'summary', label: t('cluster.summary') },
+    { id: 'yaml', label: 'YAML' },
+    { id: 'events', label: t('cluster.events') },
+  ];
   return (
-    <section class={`page ${tab === 'summary' ? '' : 'fill'}`}>
+    <section class={`page ${filling.includes(tab) ? 'fill padded' : ''}`}>
       <p class="crumb">
         <a href={href(pageOf(kind, { namespace }))}>{kind.title}</a>
         {namespace && <span class="muted"> · {namespace}</span>}
       </p>
       <header class="page-head">
         <h1 tabIndex={-1}>{name}</h1>
+        {object && <ObjectActions kind={kind} object={object} />}
       </header>
       {object === undefined ? (
         problem ? (
@@ -66,9 +81,11 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary' }: ObjectProp
         )
       ) : (
         <>
-          {problem && <Notice>{problem.message}</Notice>}
+          {problem && <Notice>{problem.status === 404 ? t('cluster.gone', { kind: kind.kind, name }) : problem.message}</Notice>}
           <Tabs label={name} tabs={tabs} current={tab} to={(id) => pageOf(kind, { namespace, name }, id === 'summary' ? undefined : id)} />
           {tab === 'summary' && <Summary kinds={kinds} object={object} />}
+          {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
+          {tab === 'events' && <Events object={object} />}
         </>
       )}
     </section>

@@ -1,0 +1,165 @@
+/** One object of the cluster on the console: looked at, edited, scaled and deleted, before a real API server. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { forSuite } from '../../support/for-suite.ts';
+import { press } from '../../tools/browser/demo.ts';
+import { startClusterConsole } from './support.ts';
+
+interface Read {
+  status: number;
+  body: { spec?: { replicas?: number; template?: { metadata: { annotations?: Record<string, string> } } }; data?: Record<string, string> };
+}
+
+describe('an object of the cluster on the console', () => {
+  const suite = forSuite(startClusterConsole);
+  const web = '/apis/apps/v1/namespaces/shop/deployments/web';
+  const settings = '/api/v1/namespaces/shop/configmaps/settings';
+  const read = async (path: string) => (await suite.login.admin.call('GET', path)) as Read;
+  const dialog = (page: Page) => page.getByRole('dialog');
+  const choose = async (page: Page, name: string) => {
+    await press(page, 'More actions');
+    await page.getByRole('menuitem', { name }).press('Enter');
+  };
+  /** Replaces all that stands in the editor. */
+  const type = async (page: Page, text: string) => {
+    await page.locator('.cm-content').focus();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText(text);
+  };
+  const yaml = (theme: string, more = '') =>
+    `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: shop\n${more}data:\n  currency: EUR\n  theme: ${theme}\n`;
+
+  it('shows labels, state and conditions, and what was noted about it', async () => {
+    const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/web');
+    await page.getByText('MinimumReplicasAvailable').waitFor();
+    await page.getByText('tier: front').waitFor();
+    await page.goto(`${suite.url}/r/core/v1/pods/ns/shop/web-2/events`);
+    await page.getByText('0/1 nodes are available').waitFor();
+  });
+
+  it('shows YAML without managed fields until they are asked for, and a Secret without its values', async () => {
+    const page = await suite.open('admin', '/r/core/v1/secrets/ns/shop/payment/yaml');
+    await page.getByText('kind: Secret').waitFor();
+    const text = () => page.locator('.cm-content').textContent();
+
+    expect(await text())
+      .not.to.contain('managedFields')
+      .and.not.to.contain(btoa('very-secret-value'));
+    await press(page, 'Show the values');
+    await page.getByText(btoa('very-secret-value')).waitFor();
+    await page.getByLabel('With managedFields').check();
+    await page.locator('.cm-content', { hasText: 'managedFields' }).waitFor();
+  });
+
+  it('tries a change, shows what it will do, and then does it', async () => {
+    const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop/settings/yaml');
+    await press(page, 'Edit');
+    await type(page, yaml('loud'));
+    await press(page, 'Review the changes');
+    await page.getByText('this is what will change').waitFor();
+
+    expect(await page.locator('.cm-deletedChunk').last().textContent()).to.contain('calm');
+    expect((await read(settings)).body.data?.theme).to.equal('calm');
+    await press(page, 'Save this ConfigMap');
+    await page.getByText('ConfigMap settings is saved.').waitFor();
+    expect((await read(settings)).body.data?.theme).to.equal('loud');
+  });
+
+  it('refuses an unknown field before anything is written', async () => {
+    const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop/settings/yaml');
+    await press(page, 'Edit');
+    await type(page, yaml('bright', 'dta: {}\n'));
+    suite.allow(/status of 400/);
+    await press(page, 'Review the changes');
+    await page.getByRole('alert').getByText('unknown field "dta"').waitFor();
+    page.once('dialog', (question) => void question.accept());
+    await press(page, 'Cancel');
+  });
+
+  it('shows what another user has changed meanwhile, and keeps what was typed', async () => {
+    const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop/settings/yaml');
+    await press(page, 'Edit');
+    await type(page, yaml('dim'));
+    const patch = { 'content-type': 'application/merge-patch+json' };
+    await suite.login.admin.call('PATCH', settings, { data: { theme: 'pink' } }, patch);
+    suite.allow(/status of 409/);
+    await press(page, 'Review the changes');
+    await page.getByText('It was changed by another user meanwhile.').waitFor();
+    await page.locator('.cm-changedLine', { hasText: 'pink' }).waitFor();
+    await press(page, 'Review the changes');
+    await page.getByText('this is what will change').waitFor();
+    await press(page, 'Save this ConfigMap');
+    await page.getByText('ConfigMap settings is saved.').waitFor();
+
+    expect((await read(settings)).body.data?.theme).to.equal('dim');
+  });
+
+  it('makes an object from YAML', async () => {
+    const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop');
+    await page.getByRole('link', { name: 'New ConfigMap' }).click();
+    await page.locator('.cm-content', { hasText: 'namespace: shop' }).waitFor();
+    await type(page, yaml('new').replace('name: settings', 'name: made'));
+    await press(page, 'Review the changes');
+    await press(page, 'Create this ConfigMap');
+    await page.getByRole('heading', { name: 'made' }).waitFor();
+
+    expect((await read('/api/v1/namespaces/shop/configmaps/made')).body.data?.theme).to.equal('new');
+  });
+
+  it('scales and restarts', async () => {
+    const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/web');
+    await choose(page, 'Scale');
+    await dialog(page).getByLabel('Replicas').fill('5');
+    await dialog(page).getByRole('button', { name: 'Scale to 5' }).click();
+    await page.getByText('web is to have 5 replicas.').waitFor();
+    await choose(page, 'Restart');
+    await page.getByText('Deployment web restarts its pods.').waitFor();
+
+    const { spec } = (await read(web)).body;
+    expect(spec?.replicas).to.equal(5);
+    expect(spec?.template?.metadata.annotations).to.have.property('kubectl.kubernetes.io/restartedAt');
+  });
+
+  it('follows an object, and says so when it is gone', async () => {
+    const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop/made');
+    await page.getByText('UID').waitFor();
+    const { admin } = suite.login;
+    await admin.call(
+      'PATCH',
+      '/api/v1/namespaces/shop/configmaps/made',
+      { metadata: { labels: { seen: 'live' } } },
+      { 'content-type': 'application/merge-patch+json' },
+    );
+    await page.getByText('seen: live').waitFor();
+    suite.allow(/status of 404/);
+    await admin.remove('/api/v1/namespaces/shop/configmaps/made');
+    await page.getByText('ConfigMap made is gone.').waitFor();
+  });
+
+  it('deletes an object whose name was typed, and only that one', async () => {
+    const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/cart');
+    await choose(page, 'Delete');
+    const button = dialog(page).getByRole('button', { name: 'Delete Deployment cart' });
+    expect(await button.getAttribute('aria-disabled')).to.equal('true');
+    await dialog(page).getByLabel('What it owns').selectOption('Leave what it owns');
+    await dialog(page).getByLabel('Type cart to confirm').fill('cart');
+    const sent = page.waitForRequest((request) => request.method() === 'DELETE');
+    await button.click();
+    await page.getByText('Deployment cart is deleted.').waitFor();
+
+    expect((await sent).postDataJSON())
+      .to.deep.include({ propagationPolicy: 'Orphan' })
+      .and.to.have.nested.property('preconditions.uid');
+    expect((await read('/apis/apps/v1/namespaces/shop/deployments/cart')).status).to.equal(404);
+  });
+
+  it('greys what a person may not do, and says what it takes', async () => {
+    const page = await suite.open('viewer', '/r/apps/v1/deployments/ns/shop/web');
+    await choose(page, 'Restart');
+    await dialog(page).getByText('patch deployments.apps web -n shop').waitFor();
+    await dialog(page).getByRole('button', { name: 'Close' }).click();
+    await page.goto(`${suite.url}/r/apps/v1/deployments/ns/shop/web/yaml`);
+    await page.getByRole('button', { name: 'Edit' }).press('Enter');
+    await dialog(page).getByText('update deployments.apps web -n shop').waitFor();
+  });
+});

@@ -1,0 +1,80 @@
+import { useLoad } from '../../api/load';
+import { type ClusterObject, getJson } from '../../api/objects';
+import { useWatch } from '../../api/watch';
+import { Guarded } from '../../app/guarded';
+import { may, type Right, useRights } from '../../app/rights';
+import { t } from '../../text/text';
+import { Loaded } from '../../ui/loaded';
+import { PlainTable } from '../../ui/plain-table';
+import { Empty } from '../../ui/state';
+import { Age } from './age';
+import { StateWord } from './cells';
+
+interface ClusterEvent {
+  metadata: { uid: string; creationTimestamp: string };
+  type?: string;
+  reason?: string;
+  message?: string;
+  count?: number;
+  eventTime?: string | null;
+  firstTimestamp?: string | null;
+  lastTimestamp?: string | null;
+  series?: { count?: number; lastObservedTime?: string };
+}
+
+interface EventList {
+  metadata: { resourceVersion: string };
+  items: ClusterEvent[];
+}
+
+const limit = 500;
+
+/** What the cluster has noted about an object. */
+export function Events({ object }: { object: ClusterObject }) {
+  const { name, namespace = 'default' } = object.metadata;
+  const fieldSelector = `involvedObject.kind=${object.kind},involvedObject.name=${name}`;
+  const right = (verb: string): Right => ({ verb, group: '', resource: 'events', namespace });
+  const [list, watch] = [right('list'), right('watch')];
+  useRights([list, watch]);
+  return (
+    <Guarded right={list}>
+      <EventTable
+        path={`api/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace)}/events`}
+        fieldSelector={fieldSelector}
+        mayWatch={may(watch) === true}
+      />
+    </Guarded>
+  );
+}
+
+function EventTable({ path, fieldSelector, mayWatch }: { path: string; fieldSelector: string; mayWatch: boolean }) {
+  const query = new URLSearchParams({ fieldSelector, limit: String(limit) });
+  const load = useLoad(`events/${path}/${fieldSelector}`, (signal) => getJson<EventList>(`${path}?${query}`, signal));
+  const resourceVersion = load.data.value?.metadata.resourceVersion;
+  useWatch({ path: mayWatch ? path : undefined, fieldSelector, resourceVersion }, () => void load.reload());
+  return (
+    <Loaded load={load}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <Empty text={t('cluster.noEvents')} />
+        ) : (
+          <PlainTable
+            label={t('cluster.events')}
+            rows={items.toSorted((a, b) => (lastOf(a) < lastOf(b) ? 1 : -1))}
+            idOf={({ metadata }) => metadata.uid}
+            columns={[
+              { title: t('cluster.type'), cell: ({ type = '' }) => <StateWord word={type} /> },
+              { title: t('cluster.reason'), cell: ({ reason }) => reason },
+              { title: t('cluster.message'), cell: ({ message }) => message },
+              { title: t('cluster.times'), cell: ({ count, series }) => series?.count ?? count ?? 1 },
+              { title: t('cluster.last'), cell: (event) => <Age since={lastOf(event)} /> },
+            ]}
+          />
+        )
+      }
+    </Loaded>
+  );
+}
+
+const lastOf = ({ series, lastTimestamp, eventTime, firstTimestamp, metadata }: ClusterEvent): string =>
+  series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp ?? metadata.creationTimestamp;
