@@ -1,8 +1,8 @@
 /** The wiring of the features: what each of them is given. Beside app.ts, which mounts them, the only file that knows them all. */
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { createAccess } from './access/access.ts';
 import { createNamespaces } from './access/namespaces.ts';
+import { createAccess } from './access/routes.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
 import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } from './config/schema.ts';
@@ -27,7 +27,7 @@ import { createLists } from './lists/lists.ts';
 import { createLogin } from './login/login.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createPlugins, type PluginSurroundings, watchConsolePlugins } from './plugins/plugins.ts';
-import { createProxy } from './proxy/proxy.ts';
+import { createProxy } from './proxy/routes.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import { createRoles } from './roles/roles.ts';
 import type { Services } from './services.ts';
@@ -100,7 +100,7 @@ export function createFeatures(options: FeaturesOptions): Features {
   });
   const { console, plugins } = createConsoles(base, options);
   const namespaces = followsNamespaces(config) ? createNamespaces(base.services) : undefined;
-  const lists = createLists(base.services, { allowed: namespaces?.allowed, again: (ctx) => authenticator.revalidate(ctx) });
+  const lists = createLists(base.services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
@@ -109,15 +109,15 @@ export function createFeatures(options: FeaturesOptions): Features {
     base.directory,
     users,
     ...createTeams(base),
-    createRoles(base),
-    createCertificates(base),
+    createRoles({ services: base.services, accounts: base.accounts, localGroups: base.localGroups }),
+    createCertificates({ services: base.services, accounts: base.accounts, connection: base.connection }),
     accessTokens ?? {},
-    createKubeconfig({ ...base, issuerURL: issuerOf(config) }),
-    createAccess({ access, apiServer, ...(config.features.explain && { rbac }) }),
+    createKubeconfig(base.services, base.connection),
+    createAccess(base.services),
     namespaces ?? {},
     lists,
     identity ?? {},
-    config.features.kubernetesProxy ? createProxy({ ...base, authenticator }) : {},
+    config.features.kubernetesProxy ? createProxy(base.services, authenticator) : {},
     plugins,
     console,
     events ?? {},
@@ -188,7 +188,7 @@ function createBase(options: FeaturesOptions) {
     watchedGroups,
     localGroups: watchedGroups?.localGroups ?? noLocalGroups,
     userBindings: config.features.userBindings ? watchUserBindings(services) : undefined,
-    directory: createDirectory({ ...shared, records: watched.records }),
+    directory: createDirectory(services, watched.accounts, watched.records),
   };
 }
 
@@ -262,8 +262,7 @@ function createTeams(base: Base): Feature[] {
 function createConsoles(base: Base, { environment, pluginSurroundings }: FeaturesOptions) {
   const consolePlugins = watchConsolePlugins(base);
   const console = createConsole({ ...base, consolePlugins, environment });
-  const plugins = createPlugins({
-    ...base,
+  const plugins = createPlugins(base.services, {
     apiServerURL: base.connection.server,
     consolePlugins,
     files: console.pluginFiles,

@@ -1,14 +1,12 @@
 import { hash } from 'node:crypto';
 import { tooManyRequests } from '../api/status.ts';
 import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
 import { callerKey } from '../kubernetes/caller-key.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
+import type { Services } from '../services.ts';
 import type { NamespaceRow } from './namespace-row.ts';
 import { type Question, questionKey, type RbacEstimate, RbacEstimates } from './rbac-estimates.ts';
 
@@ -20,19 +18,13 @@ const wholeReviewsOfCaller = { atOnce: 1, maxWaiting: 8, what: 'lists of namespa
 /** Names of namespaces in all kept reviews together: about 4 MiB. */
 const maxNames = 100_000;
 
-export interface AllowedNamespacesOptions {
-  access: AccessReviews;
-  rbac: RbacWatch;
-  namespaces: WatchCache<NamespaceRow>;
-  metrics: Metrics;
-}
-
 /**
  * In which namespaces a caller may do something. The watched roles say which ones to ask about; that it is allowed in one, the API server
  * has said for this caller, this question and this namespace.
  */
 export class AllowedNamespaces {
-  readonly #options: AllowedNamespacesOptions;
+  readonly #services: Services;
+  readonly #namespaces: WatchCache<NamespaceRow>;
   readonly #forecasts: RbacEstimates;
   /** Where reviews, and nothing but reviews, have said yes. */
   readonly #reviewed: AnswerCache<ReadonlySet<string>>;
@@ -40,10 +32,11 @@ export class AllowedNamespaces {
   readonly #turns = new KeyedSemaphore(wholeReviewsOfCaller);
   #wholeReviews = 0;
 
-  constructor(options: AllowedNamespacesOptions) {
-    const { access, metrics } = options;
-    this.#options = options;
-    this.#forecasts = new RbacEstimates({ ...options, names: () => this.#names() });
+  constructor(services: Services, namespaces: WatchCache<NamespaceRow>) {
+    const { access, metrics } = services;
+    this.#services = services;
+    this.#namespaces = namespaces;
+    this.#forecasts = new RbacEstimates(services, () => this.#names());
     this.#reviewed = new AnswerCache<ReadonlySet<string>>({
       name: 'namespace_reviews',
       maxEntries: maxNames,
@@ -55,7 +48,7 @@ export class AllowedNamespaces {
 
   /** All of them, each by a review. @throws StatusError 429, 503, 504, and what the API server refuses a review with */
   async of(question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
-    this.#options.rbac.requireSynced();
+    this.#services.rbac.requireSynced();
     const forecast = await this.forecast(question, caller, signal);
     return (await this.reviewedIfFew(forecast, question, caller, signal)) ?? this.review(forecast, question, caller, signal);
   }
@@ -87,7 +80,7 @@ export class AllowedNamespaces {
 
   /** By a review for each namespace that may be one of them, of many at a time. */
   review({ allowed, doubt }: RbacEstimate, question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const key = `${doubt} ${this.#options.rbac.revision} ${questionKey(question, caller)}`;
+    const key = `${doubt} ${this.#services.rbac.revision} ${questionKey(question, caller)}`;
     const review = async (shared: AbortSignal) => {
       if (this.#wholeReviews >= maxWholeReviews) throw tooManyRequests('too many lists of namespaces are being made; try again');
       this.#wholeReviews += 1;
@@ -109,21 +102,20 @@ export class AllowedNamespaces {
     options?: { isKept: boolean },
   ): Promise<ReadonlySet<string>> {
     const asked = names.map((name) => inNamespace(question, name));
-    const answers = await this.#options.access.canEach(caller, asked, signal, options);
+    const answers = await this.#services.access.canEach(caller, asked, signal, options);
     return new Set(names.filter((_name, index) => answers[index]));
   }
 
   /** Those that are there of the ones that a forecast allows. */
   #namesIn(allowed: NamespaceForecast): readonly string[] {
     if (allowed === 'all') return this.#names();
-    return [...allowed].filter((name) => this.#options.namespaces.get(name) !== undefined);
+    return [...allowed].filter((name) => this.#namespaces.get(name) !== undefined);
   }
 
   /** Read out once per change, since there may be many. */
   #names(): readonly string[] {
-    const { namespaces } = this.#options;
-    const { revision } = namespaces;
-    if (this.#known.revision !== revision) this.#known = { revision, names: Array.from(namespaces.values(), ({ name }) => name) };
+    const { revision } = this.#namespaces;
+    if (this.#known.revision !== revision) this.#known = { revision, names: Array.from(this.#namespaces.values(), ({ name }) => name) };
     return this.#known.names;
   }
 }

@@ -19,12 +19,6 @@ export interface ExplainedReview {
   signal: AbortSignal;
 }
 
-export interface ExplainerOptions {
-  access: AccessReviews;
-  /** With the rules of roles. */
-  rbac: RbacWatch;
-}
-
 /**
  * Says why a review was answered as it was, where the roles and bindings of the cluster are the reason: by what the caller was given, or,
  * if they may not, by the roles that would give it, as far as the caller may get those. It changes no answer.
@@ -33,7 +27,8 @@ export class Explainer {
   readonly #access: AccessReviews;
   readonly #rbac: RbacWatch;
 
-  constructor({ access, rbac }: ExplainerOptions) {
+  /** @param rbac with the rules of roles */
+  constructor(access: AccessReviews, rbac: RbacWatch) {
     this.#access = access;
     this.#rbac = rbac;
   }

@@ -2,17 +2,18 @@
  * In which namespaces a caller may do something: for people who may not list namespaces, and for every page that offers a choice of them.
  * Whether they may, the API server says; the roles and namespaces that the service watches only spare asking about each.
  */
-
 import { collection } from '../collection/collection.ts';
-import { sendPage } from '../collection/page.ts';
+import type { Lister } from '../collection/lister.ts';
+import { type Page, sendPage } from '../collection/page.ts';
+import type { Scope } from '../collection/query.ts';
 import { listAnswer } from '../collection/schema.ts';
 import type { Check } from '../http/health.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { type Caller, type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
-import { AllowedNamespaces } from './allowed-namespaces.ts';
+import { AllowedNamespaces, namesKey } from './allowed-namespaces.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './namespace-row.ts';
-import { namespaceList, namespacesQuery } from './namespaces-schema.ts';
-import { NamespacesService } from './namespaces-service.ts';
+import { type NamespacesQuery, namespaceList, namespacesQuery } from './namespaces-schema.ts';
+import { isIn } from './rbac-estimates.ts';
 
 /** The feature: its one operation, and what it watches. */
 export interface Namespaces {
@@ -32,8 +33,7 @@ export function createNamespaces(services: Services): Namespaces {
     row: namespaceRow,
     properties: namespaceProperties,
   });
-  const allowed = new AllowedNamespaces({ ...services, namespaces: namespaces.cache });
-  const service = new NamespacesService({ ...services, lister: namespaces.lister, allowed });
+  const allowed = new AllowedNamespaces(services, namespaces.cache);
   return {
     allowed: {
       async of(question, caller, signal) {
@@ -41,14 +41,16 @@ export function createNamespaces(services: Services): Namespaces {
         return allowed.of(question, caller, signal);
       },
     },
-    operations: services.config.features.namespaces ? [listNamespaces(service)] : [],
+    operations: services.config.features.namespaces
+      ? [listNamespaces((...asked) => pageOf({ services, lister: namespaces.lister, allowed }, ...asked))]
+      : [],
     checks: [namespaces.check],
     start: () => namespaces.start(),
     stop: () => namespaces.stop(),
   };
 }
 
-const listNamespaces = (service: NamespacesService): Operation =>
+const listNamespaces = (list: (query: NamespacesQuery, caller: Caller, signal: AbortSignal) => Promise<Page>): Operation =>
   operation({
     id: 'ListNamespaces',
     method: 'GET',
@@ -67,6 +69,43 @@ const listNamespaces = (service: NamespacesService): Operation =>
       410: { description: '`continue` is too old; start again without it.' },
     },
     async handle({ ctx, caller, query, signal }) {
-      sendPage(ctx, await service.list(query, caller, signal));
+      sendPage(ctx, await list(query, caller, signal));
     },
   });
+
+interface NamespacesContext {
+  services: Services;
+  lister: Lister<NamespaceRow>;
+  allowed: AllowedNamespaces;
+}
+
+/**
+ * A NamespaceList of those in which the caller may do something; no other is told of.
+ *
+ * @throws StatusError 400, 410, 429, 503, 504, and what the API server refuses a review with
+ */
+async function pageOf(
+  { services: { rbac }, lister, allowed }: NamespacesContext,
+  parameters: NamespacesQuery,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<Page> {
+  const { verb, group, resource, subresource } = parameters;
+  const question = { verb, group, resource, subresource };
+  await lister.whenFresh(parameters, signal);
+  rbac.requireSynced();
+  const forecast = await allowed.forecast(question, caller, signal);
+  const page = (scope: Scope<NamespaceRow>) => lister.list(parameters, signal, scope);
+  const told = await allowed.reviewedIfFew(forecast, question, caller, signal);
+  if (told !== undefined) return page(scopeOf(told));
+  const first = await page({
+    key: forecast.allowed === 'all' ? 'all' : namesKey(forecast.allowed),
+    fits: ({ name }) => isIn(forecast.allowed, name),
+  });
+  // So many are not asked about one by one and kept, but all at once.
+  if (!first.isHeld) return page(scopeOf(await allowed.review(forecast, question, caller, signal)));
+  if (await allowed.confirm(first.names, question, caller, signal)) return first;
+  return page(scopeOf(await allowed.review({ ...forecast, doubt: 'saysTooMuch' }, question, caller, signal)));
+}
+
+const scopeOf = (names: ReadonlySet<string>): Scope<NamespaceRow> => ({ key: namesKey(names), fits: ({ name }) => names.has(name) });

@@ -1,13 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../http/bound.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
 import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { ResourceQuestion } from '../rbac/rules.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
+import type { Services } from '../services.ts';
 
 /** A request, in whichever namespace it is allowed. */
 export type Question = Omit<ResourceQuestion, 'namespace' | 'name'>;
@@ -32,26 +30,21 @@ export interface RbacEstimate {
   readonly doubt: Doubt | undefined;
 }
 
-export interface RbacEstimatesOptions {
-  access: AccessReviews;
-  rbac: RbacWatch;
-  /** Of all namespaces. */
-  names: () => readonly string[];
-  metrics: Metrics;
-}
-
 /**
  * Says in which namespaces a caller may do something, from the watched roles, and holds it against a few real reviews: RBAC need not be
  * the only authorizer of a cluster. Kept for as long as access decisions are, and until a role or binding changes.
  */
 export class RbacEstimates {
-  readonly #options: RbacEstimatesOptions;
+  readonly #services: Services;
+  readonly #names: () => readonly string[];
   readonly #kept: AnswerCache<NamespaceForecast>;
   readonly #doubts = new LRUCache<string, Doubt>({ ...atMost(maxDoubts), ttl: doubtMs });
 
-  constructor(options: RbacEstimatesOptions) {
-    const { access, metrics } = options;
-    this.#options = options;
+  /** @param names of all namespaces */
+  constructor(services: Services, names: () => readonly string[]) {
+    const { access, metrics } = services;
+    this.#services = services;
+    this.#names = names;
     this.#kept = new AnswerCache<NamespaceForecast>({
       name: 'namespace_forecasts',
       maxEntries: maxNames,
@@ -63,7 +56,7 @@ export class RbacEstimates {
 
   /** @throws StatusError 503, 504 if the API server cannot be asked, or what it refuses to be asked with */
   async of(question: Question, caller: Caller, signal: AbortSignal): Promise<RbacEstimate> {
-    const key = `${this.#options.rbac.revision} ${questionKey(question, caller)}`;
+    const key = `${this.#services.rbac.revision} ${questionKey(question, caller)}`;
     const allowed = await this.#kept.get(key, signal, (shared) => this.#make(question, caller, shared));
     return { allowed, doubt: this.#doubts.get(questionKey(question, caller)) };
   }
@@ -71,12 +64,12 @@ export class RbacEstimates {
   /** From now on the question is answered by reviews alone. */
   doubt(doubt: Doubt, question: Question, caller: Caller): void {
     const key = questionKey(question, caller);
-    const ttl = this.#options.access.isSettled ? doubtMs : unsettledDoubtMs;
+    const ttl = this.#services.access.isSettled ? doubtMs : unsettledDoubtMs;
     if (this.#doubts.get(key) !== 'saysTooLittle') this.#doubts.set(key, doubt, { ttl });
   }
 
   async #make(question: Question, caller: Caller, signal: AbortSignal): Promise<NamespaceForecast> {
-    const { access, rbac } = this.#options;
+    const { access, rbac } = this.#services;
     const isEverywhere = await access.can(caller, question, signal);
     const allowed = isEverywhere ? 'all' : allowedNamespaces(rbac, caller.identity, question);
     const { inside, outside } = this.#split(allowed);
@@ -92,7 +85,7 @@ export class RbacEstimates {
   }
 
   #split(allowed: NamespaceForecast): { inside: readonly string[]; outside: readonly string[] } {
-    const names = this.#options.names();
+    const names = this.#names();
     if (allowed === 'all') return { inside: names, outside: [] };
     return { inside: names.filter((name) => allowed.has(name)), outside: names.filter((name) => !allowed.has(name)) };
   }

@@ -5,18 +5,25 @@
 import type { Context } from 'koa';
 import type { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
-import { type explainQuery, reviewAnswer, reviewBody, reviewQuery, rulesReviewAnswer, rulesReviewBody } from './schema.ts';
-import type { AccessService } from './service.ts';
+import type { Services } from '../services.ts';
+import { explainQuery, reviewAnswer, reviewBody, reviewQuery, rulesReviewAnswer, rulesReviewBody } from './schema.ts';
+import { AccessService } from './service.ts';
 
-/** @param query what reviews take: `reviewQuery`, or `explainQuery` where they are explained */
-export const accessOperations = (service: AccessService, query: typeof reviewQuery | typeof explainQuery): Operation[] => [
-  accessReview({ id: 'CreateSelfSubjectAccessReview', path: '/auth/v1/selfsubjectaccessreviews', query }, service),
-  accessReview(
-    { id: 'CreateSelfSubjectAccessReviewNative', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', query },
-    service,
-  ),
-  rulesReview(service),
-];
+/** The feature: its operations. It watches nothing itself. */
+export function createAccess(services: Services): { operations: Operation[] } {
+  const service = new AccessService(services);
+  const query = services.config.features.explain ? explainQuery : reviewQuery;
+  return {
+    operations: [
+      accessReview({ id: 'CreateSelfSubjectAccessReview', path: '/auth/v1/selfsubjectaccessreviews', query }, service),
+      accessReview(
+        { id: 'CreateSelfSubjectAccessReviewNative', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', query },
+        service,
+      ),
+      rulesReview(service),
+    ],
+  };
+}
 
 const tag = 'access';
 

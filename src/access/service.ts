@@ -5,7 +5,7 @@ import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
+import type { Services } from '../services.ts';
 import { Explainer } from './explanation.ts';
 import {
   type AnsweredStatus,
@@ -24,13 +24,6 @@ const maxParallel = 8;
 const kubernetesVersion = 'authorization.k8s.io/v1';
 const resources = '/apis/authorization.k8s.io/v1';
 
-export interface AccessServiceOptions {
-  apiServer: KubernetesClient;
-  access: AccessReviews;
-  /** With the rules of roles; left out, nothing is explained. */
-  rbac?: RbacWatch;
-}
-
 /** Who asks, and how. */
 export interface Asking {
   caller: Caller;
@@ -48,10 +41,10 @@ export class AccessService {
   readonly #access: AccessReviews;
   readonly #explainer: Explainer | undefined;
 
-  constructor({ apiServer, access, rbac }: AccessServiceOptions) {
+  constructor({ apiServer, access, rbac, config }: Services) {
     this.#apiServer = apiServer;
     this.#access = access;
-    this.#explainer = rbac && new Explainer({ access, rbac });
+    this.#explainer = config.features.explain ? new Explainer(access, rbac) : undefined;
   }
 
   /** @throws StatusError 401, 403, 422 in the API server's words, 503, 504 */

@@ -1,18 +1,13 @@
 /** Certificates of authorization: client certificates for the Kubernetes API, for those who may have them. */
-
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
+import type { CertificatesContext } from './person.ts';
 import { certificateBody, userCertificate } from './schema.ts';
-import { CertificateService, type CertificateServiceOptions } from './service.ts';
-
-export interface CertificatesOptions extends CertificateServiceOptions {
-  audit: Audit;
-}
+import { issueCertificate } from './service.ts';
 
 /** The feature: its one operation. */
-export function createCertificates({ audit, ...options }: CertificatesOptions): { operations: Operation[] } {
-  const service = new CertificateService(options);
+export function createCertificates(context: CertificatesContext): { operations: Operation[] } {
   const authorize = operation({
     id: 'Authorize',
     method: 'POST',
@@ -31,9 +26,9 @@ export function createCertificates({ audit, ...options }: CertificatesOptions): 
       404: { description: 'There is no such user, or certificates are switched off (`users.certificates.enabled`).' },
     },
     async handle({ ctx, caller, body, signal }) {
-      const { certificate, account } = await service.issue(body.spec, caller, signal);
+      const { certificate, account } = await issueCertificate(context, body.spec, caller, signal);
       const { name, uid } = caller.identity;
-      audit.record({
+      context.services.audit.record({
         audit: 'CertificateIssued',
         ...auditOrigin(ctx),
         actor: { name, uid },

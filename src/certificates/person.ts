@@ -1,14 +1,23 @@
 import { notFound, StatusError } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
+import type { Connection } from '../kubernetes/connection.ts';
 import { isReservedGroup } from '../kubernetes/impersonation.ts';
+import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
 import { isLocalGroupName } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { phaseOf } from '../users/record/phase.ts';
 import { userResource } from '../users/record/resource.ts';
 import type { CertificateRequest } from './schema.ts';
+
+/** What certificates are made with. */
+export interface CertificatesContext {
+  readonly services: Services;
+  readonly accounts: AccountLookup;
+  /** To the API server, as the certificate's kubeconfig names it. */
+  readonly connection: Connection;
+}
 
 /** Whose certificate it is to be. */
 export interface Person {
@@ -18,21 +27,20 @@ export interface Person {
   groups: readonly string[];
 }
 
-interface PersonOptions {
-  access: AccessReviews;
-  accounts: AccountLookup;
-  config: Config;
-  now: Date;
-  signal: AbortSignal;
-}
-
 /**
  * Whom a request is about, with the groups that the certificate names, if the caller may have one of theirs.
  *
  * @throws StatusError 403, 404, 503
  */
-export async function personOf({ user, groups }: CertificateRequest, caller: Caller, options: PersonOptions): Promise<Person> {
-  const { access, accounts, config, now, signal } = options;
+export async function personOf(
+  { user, groups }: CertificateRequest,
+  caller: Caller,
+  context: CertificatesContext,
+  signal: AbortSignal,
+): Promise<Person> {
+  const { services, accounts } = context;
+  const { access, config } = services;
+  const now = services.now();
   requireAccounts(accounts);
   const own = accounts.ofSubject(caller.identity.name);
   const name = user ?? own?.name;

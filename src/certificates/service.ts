@@ -1,26 +1,12 @@
 import { badParameter, StatusError } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { Connection } from '../kubernetes/connection.ts';
 import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
-import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
-import type { AccountLookup } from '../users/record/lookup.ts';
-import { type Person, personOf, refused } from './person.ts';
+import { type CertificatesContext, type Person, personOf, refused } from './person.ts';
 import type { CertificateRequest, UserCertificate } from './schema.ts';
 import { sign } from './signer.ts';
-
-export interface CertificateServiceOptions {
-  apiServer: KubernetesClient;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  connection: Connection;
-  config: Config;
-  now?: () => Date;
-}
 
 interface Issued {
   certificate: UserCertificate;
@@ -28,50 +14,50 @@ interface Issued {
   account: Account | undefined;
 }
 
-/** Client certificates for the Kubernetes API, from the signer of the cluster. They cannot be recalled: hence they are short. */
-export class CertificateService {
-  readonly #options: CertificateServiceOptions;
-
-  constructor(options: CertificateServiceOptions) {
-    this.#options = options;
-  }
-
-  /** @throws StatusError 400, 403, 404, 503, 504 */
-  async issue(spec: CertificateRequest, caller: Caller, signal: AbortSignal): Promise<Issued> {
-    const { apiServer, config, connection, now = () => new Date() } = this.#options;
-    const { enabled, signerName, maxSeconds } = config.users.certificates;
-    if (!enabled) throw new StatusError(404, 'NotFound', 'certificates are switched off here (users.certificates.enabled)');
-    requireNoAccessToken(caller, 'get certificates');
-    const person = await personOf(spec, caller, { ...this.#options, now: now(), signal });
-    // Only who asks for certificates pays for loading what reads and makes them.
-    const { readCertificate } = await import('./signing-request.ts');
-    const { request, key } = await requestOf(spec, person);
-    const user = person.account?.name;
-    const expirationSeconds = Math.min(spec.expirationSeconds, maxSeconds);
-    const { name, certificate } = await sign(apiServer.asService, { user, request, signerName, expirationSeconds }, signal);
-    const { subject, serialNumber, notBefore, notAfter } = readCertificate(certificate);
-    const cluster = publicCluster(connection, config.kubernetes);
-    const { subjectName } = person;
-    return {
-      account: person.account,
-      certificate: {
-        apiVersion: 'auth.platform.io/v1',
-        kind: 'UserCertificate',
-        metadata: { name },
-        spec: { expirationSeconds, ...(user !== undefined && { user }) },
-        status: {
-          subject: { commonName: subject.commonName, organizations: [...subject.organizations] },
-          certificate,
-          ...(key !== undefined && { key }),
-          certificateAuthority: cluster.certificateAuthority,
-          serialNumber,
-          notBefore: timestamp(notBefore),
-          notAfter: timestamp(notAfter),
-          kubeconfig: kubeconfigText({ ...cluster, user: subjectName, credential: { certificate, key }, namespace: spec.namespace }),
-        },
+/**
+ * Issues a client certificate for the Kubernetes API, from the signer of the cluster. Certificates cannot be recalled: hence they are short.
+ *
+ * @throws StatusError 400, 403, 404, 503, 504
+ */
+export async function issueCertificate(
+  context: CertificatesContext,
+  spec: CertificateRequest,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<Issued> {
+  const { client, config } = context.services;
+  const { enabled, signerName, maxSeconds } = config.users.certificates;
+  if (!enabled) throw new StatusError(404, 'NotFound', 'certificates are switched off here (users.certificates.enabled)');
+  requireNoAccessToken(caller, 'get certificates');
+  const person = await personOf(spec, caller, context, signal);
+  // Only who asks for certificates pays for loading what reads and makes them.
+  const { readCertificate } = await import('./signing-request.ts');
+  const { request, key } = await requestOf(spec, person);
+  const user = person.account?.name;
+  const expirationSeconds = Math.min(spec.expirationSeconds, maxSeconds);
+  const { name, certificate } = await sign(client, { user, request, signerName, expirationSeconds }, signal);
+  const { subject, serialNumber, notBefore, notAfter } = readCertificate(certificate);
+  const cluster = publicCluster(context.connection, config.kubernetes);
+  const { subjectName } = person;
+  return {
+    account: person.account,
+    certificate: {
+      apiVersion: 'auth.platform.io/v1',
+      kind: 'UserCertificate',
+      metadata: { name },
+      spec: { expirationSeconds, ...(user !== undefined && { user }) },
+      status: {
+        subject: { commonName: subject.commonName, organizations: [...subject.organizations] },
+        certificate,
+        ...(key !== undefined && { key }),
+        certificateAuthority: cluster.certificateAuthority,
+        serialNumber,
+        notBefore: timestamp(notBefore),
+        notAfter: timestamp(notAfter),
+        kubeconfig: kubeconfigText({ ...cluster, user: subjectName, credential: { certificate, key }, namespace: spec.namespace }),
       },
-    };
-  }
+    },
+  };
 }
 
 /** The request of the caller, or a new one with its key. @throws StatusError 400, 403 */

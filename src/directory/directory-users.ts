@@ -1,11 +1,12 @@
 import { serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import type { Services } from '../services.ts';
 import { accountOf } from '../users/record/account.ts';
 import { conditionsOf } from '../users/record/conditions.ts';
+import type { StoredUsers } from '../users/record/controller.ts';
 import { createdByAnnotation, labelsToChange, userLabels } from '../users/record/labels.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { recordName } from '../users/record/name.ts';
@@ -16,20 +17,8 @@ import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 import { changeOf, isOf, type Outcome, type Refusal, type UserChange } from './user-change.ts';
 
-/** All User records, as this replica has seen the cluster. */
-export interface SeenRecords {
-  names(): Iterable<string>;
-  get(name: string): KubernetesObject | undefined;
-}
-
-export interface DirectoryUsersOptions {
-  client: ServiceClient;
-  accounts: AccountLookup;
-  records: SeenRecords;
-  /** `users.idleDays` */
-  idleDays: number;
-  now: () => Date;
-}
+/** All User records, as this replica has seen them. */
+export type SeenRecords = Pick<StoredUsers, 'names' | 'get'>;
 
 /** A user, and the groups that the directory names. */
 export interface Membership {
@@ -42,24 +31,28 @@ export interface Membership {
  * itself: a run over thousands of users who stay as they are would otherwise write each of them, and wake every watch.
  */
 export class DirectoryUsers {
-  readonly #options: DirectoryUsersOptions;
+  readonly #services: Services;
+  readonly #accounts: AccountLookup;
+  readonly #seen: SeenRecords;
   readonly #written: UserRecords;
   #newest = '';
 
-  constructor(options: DirectoryUsersOptions) {
-    this.#options = options;
-    this.#written = new UserRecords(options.client);
+  constructor(services: Services, accounts: AccountLookup, seen: SeenRecords) {
+    this.#services = services;
+    this.#accounts = accounts;
+    this.#seen = seen;
+    this.#written = new UserRecords(services.client);
   }
 
   /** What would become of a user, by what is seen. */
   preview(membership: Membership, connector: Connector): UserChange | Refusal {
-    return changeOf(this.#options.records.get(this.#nameOf(membership)), membership, connector);
+    return changeOf(this.#seen.get(this.#nameOf(membership)), membership, connector);
   }
 
   /** Makes or changes the record. @throws StatusError 503, 504 */
   async apply(membership: Membership, connector: Connector, signal: AbortSignal): Promise<Outcome | Refusal> {
     const name = this.#nameOf(membership);
-    let seen = this.#options.records.get(name);
+    let seen = this.#seen.get(name);
     let isFresh = false;
     /** What the first write was: what follows after a conflict only completes it. */
     let begun: Outcome | undefined;
@@ -79,11 +72,10 @@ export class DirectoryUsers {
 
   /** Names of the connector's users that count and are none of these. */
   vanished(connector: Connector, emails: ReadonlySet<string>): { names: string[]; counting: number } {
-    const { accounts, records } = this.#options;
     const names: string[] = [];
     let counting = 0;
-    for (const name of records.names()) {
-      const account = accounts.get(name);
+    for (const name of this.#seen.names()) {
+      const account = this.#accounts.get(name);
       if (account === undefined || !isOf(connector, account) || !account.isValid) continue;
       counting += 1;
       if (!emails.has(account.email.toLowerCase())) names.push(name);
@@ -92,7 +84,7 @@ export class DirectoryUsers {
   }
 
   emailOf(name: string): string {
-    return this.#options.accounts.get(name)?.email ?? '';
+    return this.#accounts.get(name)?.email ?? '';
   }
 
   /** Makes the record invalid, if it still is one of the connector's. @returns false if there was nothing to do; @throws StatusError 503, 504 */
@@ -112,12 +104,13 @@ export class DirectoryUsers {
 
   /** Resolves when this replica has seen what was written, or soon after. */
   async whenSeen(signal: AbortSignal): Promise<void> {
-    if (this.#newest !== '') await this.#options.accounts.waitFor(this.#newest, seenWithinMs, signal);
+    if (this.#newest !== '') await this.#accounts.waitFor(this.#newest, seenWithinMs, signal);
   }
 
   #nameOf({ person: { email } }: Membership): string {
-    return this.#options.accounts.find(email)?.name ?? recordName(email) ?? '';
+    return this.#accounts.find(email)?.name ?? recordName(email) ?? '';
   }
+
   async #writeSpec(name: string, old: KubernetesObject | undefined, spec: Record<string, unknown>, signal: AbortSignal) {
     if (old === undefined) {
       const metadata = { name, labels: userLabels(spec), annotations: { [createdByAnnotation]: 'sync' } };
@@ -128,7 +121,8 @@ export class DirectoryUsers {
   }
 
   async #writeStatus(object: KubernetesObject, groups: string[] | undefined, signal: AbortSignal) {
-    const { now, idleDays } = this.#options;
+    const { now, config } = this.#services;
+    const { idleDays } = config.users;
     const told = { lastSyncTime: timestamp(now()), ...(groups && { groups }) };
     const changed = { ...object, status: { ...(isRecord(object.status) && object.status), ...told } };
     const account = accountOf(changed);

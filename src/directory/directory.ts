@@ -2,13 +2,9 @@
  * Directories that users come from (LDAP): synchronising the User records with them, and judging the passwords that are kept there. What
  * a user may, and what becomes of the record otherwise, others know.
  */
-import type { Logger } from 'pino';
-import type { Config } from '../config/schema.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
-import { LeaseLock } from '../kubernetes/lease-lock.ts';
+import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
@@ -17,21 +13,8 @@ import { directoryPasswords } from './passwords.ts';
 import { syncBody, syncQuery, syncResult } from './schema.ts';
 import { UserSync } from './user-sync.ts';
 
-export interface DirectoryOptions {
-  config: Config;
-  client: ServiceClient;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  access: AccessReviews;
-  accounts: AccountLookup;
-  records: SeenRecords;
-  audit: Audit;
-  log: Logger;
-  now?: () => Date;
-}
-
 /** The feature: its operations, the judge of passwords, and what it does by the clock. */
-export interface Directory {
+interface Directory {
   operations: Operation[];
   /** Left out if there is no directory. */
   passwords: DirectoryPasswords | undefined;
@@ -39,30 +22,22 @@ export interface Directory {
   stop(): Promise<void>;
 }
 
-export function createDirectory({ now = () => new Date(), ...options }: DirectoryOptions): Directory {
-  const { client, namespace, log } = options;
-  const config = options.config.users;
-  const users = new DirectoryUsers({ ...options, idleDays: config.idleDays, now });
-  const lock = new LeaseLock({ client, namespace, name: 'atrium-user-sync', log, now });
-  const sync = new UserSync({ ...options, config, users, lock, now });
+export function createDirectory(services: Services, accounts: AccountLookup, records: SeenRecords): Directory {
+  const users = new DirectoryUsers(services, accounts, records);
+  const sync = new UserSync(services, users, accounts);
   return {
-    operations: [syncUsers(sync, options), lastSync(sync, options)],
-    passwords:
-      config.ldap.length === 0
-        ? undefined
-        : directoryPasswords({ connectors: config.ldap, users, autoProvision: config.autoProvision, log }),
+    operations: [syncUsers(sync, services), lastSync(sync, services)],
+    passwords: services.config.users.ldap.length === 0 ? undefined : directoryPasswords(services, users),
     start: () => sync.start(),
     stop: () => sync.stop(),
   };
 }
 
-type Rights = Pick<DirectoryOptions, 'access'>;
-
 const right = { ...userResource, subresource: 'sync' };
 const forbidden: AnswerDescription = { description: 'The API server says no.' };
 const content = { 'application/json': syncResult };
 
-const syncUsers = (sync: UserSync, { access }: Rights) =>
+const syncUsers = (sync: UserSync, { access }: Services) =>
   operation({
     id: 'SyncUsers',
     method: 'PUT',
@@ -94,7 +69,7 @@ const syncUsers = (sync: UserSync, { access }: Rights) =>
     },
   });
 
-const lastSync = (sync: UserSync, { access }: Rights) =>
+const lastSync = (sync: UserSync, { access }: Services) =>
   operation({
     id: 'GetUsersSync',
     method: 'GET',

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { serviceUnavailable } from '../api/status.ts';
+import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import { recordName } from '../users/record/name.ts';
 import type { Connector } from './connection.ts';
@@ -7,16 +8,9 @@ import type { DirectoryUsers, Membership } from './directory-users.ts';
 import type { DirectorySession } from './session.ts';
 import { namedGroups } from './user-change.ts';
 
-export interface DirectoryPasswordsOptions {
-  connectors: readonly Connector[];
-  users: DirectoryUsers;
-  /** `users.autoProvision` */
-  autoProvision: boolean;
-  log: Logger;
-}
-
-/** Judges passwords by a bind as their owner, on a connection of its own. */
-export function directoryPasswords({ connectors, users, autoProvision, log }: DirectoryPasswordsOptions): DirectoryPasswords {
+/** Verifies passwords by a bind as their owner, on a connection of its own. */
+export function directoryPasswords({ config, log }: Services, users: DirectoryUsers): DirectoryPasswords {
+  const { ldap: connectors, autoProvision } = config.users;
   const find = (id: string) => connectors.find((connector) => connector.id === id);
 
   /** A user of a directory, and their groups. */

@@ -1,26 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { conflict, notFound, StatusError, serviceUnavailable } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
-import type { Audit, AuditEvent } from '../http/audit.ts';
-import { HeldLock, type LeaseLock } from '../kubernetes/lease-lock.ts';
+import type { AuditEvent } from '../http/audit.ts';
+import { HeldLock, LeaseLock } from '../kubernetes/lease-lock.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import type { Services } from '../services.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userApiVersion, userResource } from '../users/record/resource.ts';
 import type { Connector } from './connection.ts';
 import { ConnectorSync, emptyResult, failed } from './connector-sync.ts';
 import type { DirectoryUsers } from './directory-users.ts';
 import { type ConnectorResult, type SyncResult, syncResult } from './schema.ts';
-
-export interface UserSyncOptions {
-  config: Pick<Config['users'], 'ldap' | 'sync'>;
-  users: DirectoryUsers;
-  accounts: AccountLookup;
-  lock: LeaseLock;
-  audit: Audit;
-  log: Logger;
-  now: () => Date;
-}
 
 export interface SyncRequest {
   /** Left out: all of them. */
@@ -45,18 +34,26 @@ const outOfReach = 'Unreachable';
 
 /** Synchronises users with directories: one run at a time in the whole cluster, asked for or by the clock. */
 export class UserSync {
-  readonly #options: UserSyncOptions;
+  readonly #services: Services;
+  readonly #users: DirectoryUsers;
+  readonly #accounts: AccountLookup;
+  readonly #lock: LeaseLock;
   readonly #stopping = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
 
-  constructor(options: UserSyncOptions) {
-    this.#options = options;
+  constructor(services: Services, users: DirectoryUsers, accounts: AccountLookup) {
+    const { client, namespace, log, now } = services;
+    this.#services = services;
+    this.#users = users;
+    this.#accounts = accounts;
+    this.#lock = new LeaseLock({ client, namespace, name: 'atrium-user-sync', log, now });
   }
 
   start(): void {
-    const { config, log } = this.#options;
-    if (config.ldap.length > 0 && config.sync.schedule !== undefined) void this.#track(this.#keepSchedule(config.sync.schedule));
-    for (const { id, url, startTLS } of config.ldap)
+    const { config, log } = this.#services;
+    const { ldap, sync } = config.users;
+    if (ldap.length > 0 && sync.schedule !== undefined) void this.#track(this.#keepSchedule(sync.schedule));
+    for (const { id, url, startTLS } of ldap)
       if (url.startsWith('ldap:') && !startTLS)
         log.warn({ connector: id }, 'passwords go to this directory in plain: use ldaps or startTLS');
   }
@@ -75,8 +72,8 @@ export class UserSync {
     const connectors = this.#connectorsOf(request.connectorID);
     const started = this.#begun(request);
     if (connectors.length === 0) return { ...started, state: 'Completed', finishedAt: started.startedAt };
-    this.#requireUsers();
-    const held = await this.#options.lock.take(signal);
+    requireAccounts(this.#accounts);
+    const held = await this.#lock.take(signal);
     if (!(held instanceof HeldLock)) throw conflict(userResource, 'sync', 'another synchronisation is running', held.retryAfterSeconds);
     const finished = this.#track(this.#runHeld(held, connectors, request));
     // A caller who no longer waits must not make it an unhandled rejection.
@@ -91,7 +88,7 @@ export class UserSync {
 
   /** The last run, or the one that is under way. @throws StatusError 404 before the first, 503 */
   async last(signal: AbortSignal): Promise<SyncResult> {
-    const { isHeld, notes } = await this.#options.lock.look(signal);
+    const { isHeld, notes } = await this.#lock.look(signal);
     const result = resultOf(notes[resultAnnotation]);
     if (result === undefined) throw notFound(userResource, 'sync');
     return result.state === 'Running' && !isHeld ? { ...result, state: 'Interrupted' } : result;
@@ -109,14 +106,14 @@ export class UserSync {
         results.push(await this.#sync(connector, request, signal));
         result = { ...begun, connectors: results };
       }
-      result = { ...result, state: 'Completed', finishedAt: timestamp(this.#options.now()) };
-      await this.#options.users.whenSeen(signal);
+      result = { ...result, state: 'Completed', finishedAt: timestamp(this.#services.now()) };
+      await this.#users.whenSeen(signal);
     } catch (error) {
-      result = { ...result, state: 'Interrupted', finishedAt: timestamp(this.#options.now()) };
-      this.#options.log.warn({ err: error }, 'a synchronisation was broken off');
+      result = { ...result, state: 'Interrupted', finishedAt: timestamp(this.#services.now()) };
+      this.#services.log.warn({ err: error }, 'a synchronisation was broken off');
       throw error instanceof StatusError ? error : serviceUnavailable('kubernetes', { cause: error });
     } finally {
-      this.#tell(result, request);
+      this.#report(result, request);
       const isDone = result.state === 'Completed' && isWhole;
       await held.end({ [resultAnnotation]: JSON.stringify(result), ...(isDone && { [syncedAtAnnotation]: begun.startedAt }) });
     }
@@ -125,12 +122,16 @@ export class UserSync {
   }
 
   async #sync(connector: Connector, { isDryRun, isForced }: SyncRequest, signal: AbortSignal): Promise<ConnectorResult> {
-    const { users, config, log } = this.#options;
+    const { config, log } = this.#services;
     // Only here is the LDAP library needed.
     const [{ withListing }, { DirectoryError }] = await Promise.all([import('./listing.ts'), import('./directory-error.ts')]);
-    const rules = { isDryRun, isForced, maxInvalidPercent: config.sync.maxInvalidPercent };
+    const rules = { isDryRun, isForced, maxInvalidPercent: config.users.sync.maxInvalidPercent };
     try {
-      const result = await withListing(connector, (listing) => new ConnectorSync(users, connector, { rules, signal }).run(listing), signal);
+      const result = await withListing(
+        connector,
+        (listing) => new ConnectorSync(this.#users, connector, { rules, signal }).run(listing),
+        signal,
+      );
       const { errors, ...counts } = result;
       log.info({ ...counts, isDryRun, reason: errors[0]?.reason }, 'a directory was synchronised');
       return result;
@@ -143,10 +144,10 @@ export class UserSync {
   }
 
   /** One line per run; a dry one changes nothing. */
-  #tell({ state, connectors }: SyncResult, { isDryRun, origin }: SyncRequest): void {
+  #report({ state, connectors }: SyncResult, { isDryRun, origin }: SyncRequest): void {
     if (isDryRun) return;
     const failure = connectors.find(({ status }) => status === 'Failed')?.errors[0]?.reason ?? (state === 'Completed' ? undefined : state);
-    this.#options.audit.record({
+    this.#services.audit.record({
       ...origin,
       audit: 'UsersSynced',
       outcome: failure === undefined ? 'success' : 'failure',
@@ -157,22 +158,23 @@ export class UserSync {
   /** Every replica looks from time to time; the one that finds it due takes the lock. */
   async #keepSchedule(scheduleMs: number): Promise<void> {
     const { signal } = this.#stopping;
-    const { lock, log } = this.#options;
+    const { log } = this.#services;
+    const lock = this.#lock;
     const pauseMs = Math.min(maxPauseMs, Math.max(minPauseMs, scheduleMs / 10));
     const isDue = (notes: Readonly<Record<string, string>>) => {
       const lastMs = Date.parse(notes[syncedAtAnnotation] ?? '');
-      return Number.isNaN(lastMs) || this.#options.now().getTime() - lastMs >= scheduleMs;
+      return Number.isNaN(lastMs) || this.#services.now().getTime() - lastMs >= scheduleMs;
     };
     for (;;) {
       await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       try {
         const { isHeld, notes } = await lock.look(signal);
-        if (isHeld || !isDue(notes) || !this.#options.accounts.isSynced) continue;
+        if (isHeld || !isDue(notes) || !this.#accounts.isSynced) continue;
         const held = await lock.take(signal);
         if (!(held instanceof HeldLock)) continue;
         // Another replica may have been faster, and done.
-        if (isDue(held.notes)) await this.#runHeld(held, this.#options.config.ldap, scheduled);
+        if (isDue(held.notes)) await this.#runHeld(held, this.#services.config.users.ldap, scheduled);
         else await held.end();
       } catch (error) {
         if (!signal.aborted) log.warn({ err: error }, 'a scheduled synchronisation failed');
@@ -181,20 +183,15 @@ export class UserSync {
   }
 
   #connectorsOf(id: string | undefined): readonly Connector[] {
-    const { ldap } = this.#options.config;
+    const { ldap } = this.#services.config.users;
     const chosen = id === undefined ? ldap : ldap.filter((connector) => connector.id === id);
     if (id !== undefined && chosen.length === 0) throw notFound({ group: '', resource: 'connectors' }, id);
     return chosen;
   }
 
   #begun({ isDryRun }: Pick<SyncRequest, 'isDryRun'>): SyncResult {
-    const startedAt = timestamp(this.#options.now());
+    const startedAt = timestamp(this.#services.now());
     return { apiVersion: userApiVersion, kind: 'UserSyncResult', dryRun: isDryRun, state: 'Running', startedAt, connectors: [] };
-  }
-
-  #requireUsers(): void {
-    const { accounts } = this.#options;
-    requireAccounts(accounts);
   }
 
   #track<T>(run: Promise<T>): Promise<T> {

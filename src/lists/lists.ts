@@ -8,12 +8,6 @@ import { ListedResource } from './listed-resource.ts';
 import { listOperations } from './routes.ts';
 import { ListsService } from './service.ts';
 
-export interface ListsOptions {
-  /** Undefined where nothing is listed. */
-  allowed: Namespaces['allowed'] | undefined;
-  again: WhileAllowedOptions['again'];
-}
-
 /** The feature: its operations, and what it watches. */
 export interface Lists {
   operations: Operation[];
@@ -22,8 +16,9 @@ export interface Lists {
   stop(): Promise<void>;
 }
 
-export function createLists(services: Services, { allowed, again }: ListsOptions): Lists {
-  const { config, access } = services;
+/** @param allowed undefined where nothing is listed */
+export function createLists(services: Services, allowed: Namespaces['allowed'] | undefined, again: WhileAllowedOptions['again']): Lists {
+  const { config } = services;
   const guard = { again, accessCacheMs: config.kubernetes.accessCache };
   const resources = new Map(
     config.lists.resources.map((setting) => {
@@ -34,7 +29,7 @@ export function createLists(services: Services, { allowed, again }: ListsOptions
   const all = [...resources.values()];
   const failure = () => all.map((listed) => listed.failure()).find((why) => why !== undefined);
   return {
-    operations: listOperations(new ListsService({ resources, access, allowed })),
+    operations: listOperations(new ListsService(services, resources, allowed)),
     checks: all.length === 0 ? [] : [{ name: 'lists', critical: false, isAwaited: true, failure }],
     start() {
       for (const listed of all) listed.start();

@@ -11,16 +11,10 @@ import type { RightCheck } from '../collection/while-allowed.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { Slices } from '../kubernetes/slices.ts';
+import type { Services } from '../services.ts';
 import type { ListedResource } from './listed-resource.ts';
 import { defaultSort, type ResourceRow } from './row.ts';
 import { type Summary, summarize } from './summary.ts';
-
-export interface ListsServiceOptions {
-  /** By group, version and resource with slashes between. */
-  resources: ReadonlyMap<string, ListedResource>;
-  access: AccessReviews;
-  allowed: Namespaces['allowed'] | undefined;
-}
 
 /** Which list is asked for. */
 export interface Target {
@@ -37,10 +31,15 @@ type Sight = 'all' | ReadonlySet<string>;
 
 /** Lists rows of resources. Totals, order, summaries and continue tokens are made of what the caller may list, and of nothing else. */
 export class ListsService {
-  readonly #options: ListsServiceOptions;
+  readonly #access: AccessReviews;
+  readonly #resources: ReadonlyMap<string, ListedResource>;
+  readonly #allowed: Namespaces['allowed'] | undefined;
 
-  constructor(options: ListsServiceOptions) {
-    this.#options = options;
+  /** @param resources by group, version and resource with slashes between */
+  constructor({ access }: Services, resources: ReadonlyMap<string, ListedResource>, allowed: Namespaces['allowed'] | undefined) {
+    this.#access = access;
+    this.#resources = resources;
+    this.#allowed = allowed;
   }
 
   /** A ResourceRowList. @throws StatusError 400, 403, 404, 410, 429, 503, 504 */
@@ -85,23 +84,22 @@ export class ListsService {
 
   /** @throws StatusError 403 if there is nothing that the caller may see; 429, 503, 504 */
   async #sightOf(target: Target, verb: string, caller: Caller, signal: AbortSignal): Promise<Sight> {
-    const { access, allowed } = this.#options;
     const { group, resource } = this.#listed(target).type;
     const { namespace } = target;
     const right = { verb, group, resource };
     if (namespace !== undefined) {
-      if (await access.can(caller, { ...right, namespace }, signal)) return new Set([namespace]);
+      if (await this.#access.can(caller, { ...right, namespace }, signal)) return new Set([namespace]);
       throw this.#refusal(target, verb, caller, namespace);
     }
-    if (await access.can(caller, right, signal)) return 'all';
-    const names = await allowed?.of({ ...right, subresource: '' }, caller, signal);
+    if (await this.#access.can(caller, right, signal)) return 'all';
+    const names = await this.#allowed?.of({ ...right, subresource: '' }, caller, signal);
     if (names === undefined || names.size === 0) throw this.#refusal(target, verb, caller, '');
     return names;
   }
 
   /** @throws StatusError 404 */
   #listed({ group, version, resource }: Target): ListedResource {
-    const found = this.#options.resources.get(`${group === 'core' ? '' : group}/${version}/${resource}`);
+    const found = this.#resources.get(`${group === 'core' ? '' : group}/${version}/${resource}`);
     if (found !== undefined) return found;
     throw new StatusError(404, 'NotFound', `${resource} are not offered as a list: the setting lists.resources does not name them`);
   }

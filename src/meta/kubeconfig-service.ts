@@ -1,54 +1,45 @@
 import { readFile } from 'node:fs/promises';
 import { badParameter, badRequest, serviceUnavailable } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
+import { type Config, issuerOf } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import type { KubeconfigQuery } from './kubeconfig-schema.ts';
 
-export interface KubeconfigServiceOptions {
-  config: Pick<Config, 'kubernetes' | 'login' | 'features'>;
-  connection: Connection;
-  /** The issuer that people log in at; undefined if login is not configured. */
-  issuerURL: string | undefined;
-}
-
 const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a client certificate, which it takes';
 
-/** Files for kubectl that name the cluster of the service. */
-export class KubeconfigService {
-  readonly #options: KubeconfigServiceOptions;
+/**
+ * A kubeconfig that names the cluster of the service, as YAML.
+ *
+ * @throws StatusError 400 where such a file would be of no use; 503 if the authority of the issuer cannot be read
+ */
+export async function kubeconfigFor(
+  config: Config,
+  connection: Connection,
+  { mode, namespace }: KubeconfigQuery,
+  caller: Caller,
+): Promise<string> {
+  const credential: Credential = mode === 'exec' ? { plugin: await pluginOf(config) } : { token: tokenOf(caller) };
+  return kubeconfigText({ ...publicCluster(connection, config.kubernetes), user: caller.identity.name, credential, namespace });
+}
 
-  constructor(options: KubeconfigServiceOptions) {
-    this.#options = options;
-  }
+async function pluginOf(config: Config): Promise<CredentialPlugin> {
+  const issuer = issuerOf(config);
+  if (issuer === undefined) throw badRequest('login is not configured');
+  const { credentials = config.login.issuer === undefined ? 'impersonate' : 'passthrough' } = config.kubernetes;
+  if (credentials === 'impersonate')
+    throw badParameter('mode', `the API server takes no tokens of the issuer here (kubernetes.credentials); ${certificateInstead}`);
+  const { clientID, scopes = config.login.scopes } = config.login.cli;
+  return credentialPlugin({ issuer, clientID, scopes, authority: await issuerAuthority(config) });
+}
 
-  /** YAML. @throws StatusError 400 where such a file would be of no use; 503 if the authority of the issuer cannot be read */
-  async of({ mode, namespace }: KubeconfigQuery, caller: Caller): Promise<string> {
-    const { config, connection } = this.#options;
-    const credential: Credential = mode === 'exec' ? { plugin: await this.#plugin() } : { token: tokenOf(caller) };
-    return kubeconfigText({ ...publicCluster(connection, config.kubernetes), user: caller.identity.name, credential, namespace });
-  }
-
-  async #plugin(): Promise<CredentialPlugin> {
-    const { config, issuerURL } = this.#options;
-    if (issuerURL === undefined) throw badRequest('login is not configured');
-    const { credentials = config.login.issuer === undefined ? 'impersonate' : 'passthrough' } = config.kubernetes;
-    if (credentials === 'impersonate')
-      throw badParameter('mode', `the API server takes no tokens of the issuer here (kubernetes.credentials); ${certificateInstead}`);
-    const { clientID, scopes = config.login.scopes } = config.login.cli;
-    return credentialPlugin({ issuer: issuerURL, clientID, scopes, authority: await this.#issuerAuthority() });
-  }
-
-  /** Base64 of PEM. The people's machines have to believe the issuer too. */
-  async #issuerAuthority(): Promise<string | undefined> {
-    const { caFile } = this.#options.config.login;
-    if (caFile === undefined) return undefined;
-    try {
-      return (await readFile(caFile)).toString('base64');
-    } catch (error) {
-      throw serviceUnavailable('identity provider', { cause: error });
-    }
+/** Base64 of PEM. The people's machines have to believe the issuer too. */
+async function issuerAuthority({ login: { caFile } }: Config): Promise<string | undefined> {
+  if (caFile === undefined) return undefined;
+  try {
+    return (await readFile(caFile)).toString('base64');
+  } catch (error) {
+    throw serviceUnavailable('identity provider', { cause: error });
   }
 }
 

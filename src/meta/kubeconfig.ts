@@ -1,9 +1,11 @@
 /** Files for kubectl: what a person needs to work on the cluster from a terminal. */
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
+import type { Connection } from '../kubernetes/connection.ts';
 import { kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
+import type { Services } from '../services.ts';
 import { kubeconfigQuery } from './kubeconfig-schema.ts';
-import { credentialPlugin, KubeconfigService, type KubeconfigServiceOptions } from './kubeconfig-service.ts';
+import { credentialPlugin, kubeconfigFor } from './kubeconfig-service.ts';
 
 const example = kubeconfigText({
   server: 'https://api.example.com:6443',
@@ -22,8 +24,7 @@ const example = kubeconfigText({
 const kubeconfigFile = z.string().meta({ examples: [example] });
 
 /** The feature: its one operation. */
-export function createKubeconfig(options: KubeconfigServiceOptions): { operations: Operation[] } {
-  const service = new KubeconfigService(options);
+export function createKubeconfig({ config }: Services, connection: Connection): { operations: Operation[] } {
   const getKubeconfig = operation({
     id: 'GetKubeconfig',
     method: 'GET',
@@ -41,11 +42,11 @@ export function createKubeconfig(options: KubeconfigServiceOptions): { operation
       400: { description: 'The API server would not take the credential of that mode, or the request has no token to put in.' },
     },
     async handle({ ctx, caller, query }) {
-      const text = await service.of(query, caller);
+      const text = await kubeconfigFor(config, connection, query, caller);
       ctx.set('Content-Disposition', 'attachment; filename="kubeconfig.yaml"');
       ctx.type = 'application/yaml; charset=utf-8';
       ctx.body = text;
     },
   });
-  return { operations: options.config.features.kubeconfig ? [getKubeconfig] : [] };
+  return { operations: config.features.kubeconfig ? [getKubeconfig] : [] };
 }

@@ -32,12 +32,6 @@ export interface PluginFiles {
   onChange(listener: () => void): () => void;
 }
 
-export interface PluginAssetsOptions {
-  consolePlugins: ConsolePlugins;
-  files: PluginFiles;
-  services: PluginServices;
-}
-
 interface AssetRequest {
   ctx: Context;
   plugin: string;
@@ -46,76 +40,82 @@ interface AssetRequest {
   signal: AbortSignal;
 }
 
-/** The files of plugins, one by one: out of ConfigMaps, or from the Service that a ConsolePlugin names. */
-export class PluginAssets {
-  readonly #options: PluginAssetsOptions;
+/** Where files of plugins come from. */
+export interface AssetSources {
+  readonly consolePlugins: ConsolePlugins;
+  readonly files: PluginFiles;
+  readonly pluginServices: PluginServices;
+}
 
-  constructor(options: PluginAssetsOptions) {
-    this.#options = options;
-  }
+/**
+ * Answers with a file of a plugin: out of a ConfigMap, or from the Service that a ConsolePlugin names.
+ *
+ * @throws StatusError 404 with one and the same body for whatever there is not, or not for the caller; 503, 504
+ */
+export async function answerAsset({ consolePlugins, files, pluginServices }: AssetSources, request: AssetRequest): Promise<void> {
+  const plugin = consolePlugins.get(request.plugin);
+  // Directories are not listed.
+  if (plugin?.isEnabled === false || /(^|\/)$/.test(request.path.decoded)) throw unknownPath();
+  if (plugin?.backend === 'unfit') throw serviceUnavailable('the plugin', { cause: new Error('its Service is none') });
+  if (plugin?.backend) await fromService(pluginServices, request, plugin.backend);
+  else await fromConfigMap(files, request);
+}
 
-  /** @throws StatusError 404 with one and the same body for whatever there is not, or not for the caller; 503, 504 */
-  async answer(request: AssetRequest): Promise<void> {
-    const plugin = this.#options.consolePlugins.get(request.plugin);
-    // Directories are not listed.
-    if (plugin?.isEnabled === false || /(^|\/)$/.test(request.path.decoded)) throw unknownPath();
-    if (plugin?.backend === 'unfit') throw serviceUnavailable('the plugin', { cause: new Error('its Service is none') });
-    if (plugin?.backend) await this.#fromService(request, plugin.backend);
-    else await this.#fromConfigMap(request);
-  }
+async function fromConfigMap(files: PluginFiles, { ctx, plugin, path, caller, signal }: AssetRequest): Promise<void> {
+  const found = await files.find(`/plugins/${plugin}/${path.decoded}`, caller, signal);
+  if (found === undefined) throw unknownPath();
+  const { file, isPublic, isStale } = found;
+  if (isStale) ctx.set('Warning', '110 - "Response is Stale"');
+  describe(ctx, path, file.contentType);
+  const isPinned = isHashedName(path.decoded) || isDigest(ctx.query.v, file.sha256);
+  ctx.set({ ETag: `"${file.sha256}"`, 'Cache-Control': isPublic ? (isPinned ? immutable : 'no-cache') : 'private, no-cache' });
+  ctx.status = 200;
+  if (isNotModified(ctx)) ctx.status = 304;
+  else ctx.body = Buffer.from(file.contents, file.encoding);
+}
 
-  async #fromConfigMap({ ctx, plugin, path, caller, signal }: AssetRequest): Promise<void> {
-    const found = await this.#options.files.find(`/plugins/${plugin}/${path.decoded}`, caller, signal);
-    if (found === undefined) throw unknownPath();
-    const { file, isPublic, isStale } = found;
-    if (isStale) ctx.set('Warning', '110 - "Response is Stale"');
-    describe(ctx, path, file.contentType);
-    const isPinned = isHashedName(path.decoded) || isDigest(ctx.query.v, file.sha256);
-    ctx.set({ ETag: `"${file.sha256}"`, 'Cache-Control': isPublic ? (isPinned ? immutable : 'no-cache') : 'private, no-cache' });
-    ctx.status = 200;
-    if (isNotModified(ctx)) ctx.status = 304;
-    else ctx.body = Buffer.from(file.contents, file.encoding);
+/** Nothing of the request goes there but which file is wanted, in which encoding, and which version is known. */
+async function fromService(
+  pluginServices: PluginServices,
+  { ctx, plugin, path, signal }: AssetRequest,
+  service: ServiceReference,
+): Promise<void> {
+  const { statusCode, headers, body } = await pluginServices.request({
+    call: 'asset',
+    plugin,
+    service,
+    method: ctx.method,
+    path: path.escaped,
+    headers: {
+      accept: '*/*',
+      ...plainHeader(ctx.req.headers, 'accept-encoding'),
+      ...plainHeader(ctx.req.headers, 'if-none-match'),
+      ...plainHeader(ctx.req.headers, 'if-modified-since'),
+    },
+    timeoutMs,
+    signal,
+  });
+  const isKnown = statusCode === 304 && ctx.get('If-None-Match') + ctx.get('If-Modified-Since') !== '';
+  const length = announcedLength(headers);
+  if ((statusCode !== 200 && !isKnown) || (length ?? 0) > maxBytes) {
+    discard(body);
+    if (statusCode === 404 || statusCode === 410) throw unknownPath();
+    throw serviceUnavailable('the plugin', { cause: new Error(`it answered ${statusCode}, ${length ?? 'any number of'} bytes`) });
   }
-
-  /** Nothing of the request goes there but which file is wanted, in which encoding, and which version is known. */
-  async #fromService({ ctx, plugin, path, signal }: AssetRequest, service: ServiceReference): Promise<void> {
-    const { statusCode, headers, body } = await this.#options.services.request({
-      call: 'asset',
-      plugin,
-      service,
-      method: ctx.method,
-      path: path.escaped,
-      headers: {
-        accept: '*/*',
-        ...plainHeader(ctx.req.headers, 'accept-encoding'),
-        ...plainHeader(ctx.req.headers, 'if-none-match'),
-        ...plainHeader(ctx.req.headers, 'if-modified-since'),
-      },
-      timeoutMs,
-      signal,
-    });
-    const isKnown = statusCode === 304 && ctx.get('If-None-Match') + ctx.get('If-Modified-Since') !== '';
-    const length = announcedLength(headers);
-    if ((statusCode !== 200 && !isKnown) || (length ?? 0) > maxBytes) {
-      discard(body);
-      if (statusCode === 404 || statusCode === 410) throw unknownPath();
-      throw serviceUnavailable('the plugin', { cause: new Error(`it answered ${statusCode}, ${length ?? 'any number of'} bytes`) });
-    }
-    const { 'content-type': type = '', 'cache-control': wish = '', ...rest } = { ...headers };
-    describe(ctx, path, String(type));
-    ctx.vary('Accept-Encoding');
-    for (const name of ['ETag', 'Last-Modified', 'Content-Encoding']) ctx.set(plainHeader(rest, name));
-    const mayBePinned = isHashedName(path.decoded) && !/no-store|no-cache|private/i.test(String(wish));
-    ctx.set('Cache-Control', mayBePinned ? immutable : /no-store/i.test(String(wish)) ? 'no-store' : 'no-cache');
-    ctx.status = statusCode;
-    if (isKnown || ctx.method === 'HEAD') {
-      discard(body);
-      if (length !== undefined && !isKnown) ctx.length = length;
-      return;
-    }
-    ctx.body = body;
-    if (length !== undefined) ctx.length = length;
+  const { 'content-type': type = '', 'cache-control': wish = '', ...rest } = { ...headers };
+  describe(ctx, path, String(type));
+  ctx.vary('Accept-Encoding');
+  for (const name of ['ETag', 'Last-Modified', 'Content-Encoding']) ctx.set(plainHeader(rest, name));
+  const mayBePinned = isHashedName(path.decoded) && !/no-store|no-cache|private/i.test(String(wish));
+  ctx.set('Cache-Control', mayBePinned ? immutable : /no-store/i.test(String(wish)) ? 'no-store' : 'no-cache');
+  ctx.status = statusCode;
+  if (isKnown || ctx.method === 'HEAD') {
+    discard(body);
+    if (length !== undefined && !isKnown) ctx.length = length;
+    return;
   }
+  ctx.body = body;
+  if (length !== undefined) ctx.length = length;
 }
 
 /** Whether `?v=` names these contents: the first digits of their SHA-256, at least eight. */

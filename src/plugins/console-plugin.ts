@@ -2,6 +2,9 @@ import { z } from 'zod';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { choosePolicy, type PolicyChoice } from './policy-sources.ts';
 
+/** Each plugin has one file of this name. */
+export const manifestName = 'plugin-manifest.json';
+
 const defaultOrder = 1000;
 
 const dnsLabel = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);

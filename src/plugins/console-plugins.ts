@@ -4,8 +4,7 @@ import type { Metrics } from '../http/metrics.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
-import { type ConsolePlugin, keepConsolePlugin } from './console-plugin.ts';
-import { manifestName } from './plugin-manifest.ts';
+import { type ConsolePlugin, keepConsolePlugin, manifestName } from './console-plugin.ts';
 import type { PolicyAddition } from './policy-sources.ts';
 
 /** An enabled plugin. */

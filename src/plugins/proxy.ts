@@ -4,17 +4,11 @@ import { hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
 import { requestBody } from '../http/request-body.ts';
 import { stateOf } from '../http/router.ts';
+import type { AssetSources } from './assets.ts';
 import type { ProxyEntry } from './console-plugin.ts';
-import type { ConsolePlugins } from './console-plugins.ts';
 import { announcedLength, headersToPage, headersToService } from './headers.ts';
 import type { RestOfPath } from './rest-of-path.ts';
 import { discard, maxBytes, type PluginServices } from './services.ts';
-
-export interface PluginProxyOptions {
-  consolePlugins: ConsolePlugins;
-  services: PluginServices;
-  timeoutMs: number;
-}
 
 interface ProxyRequest {
   ctx: Context;
@@ -22,51 +16,48 @@ interface ProxyRequest {
   plugin: string;
   alias: string;
   path: RestOfPath;
+  timeoutMs: number;
   signal: AbortSignal;
 }
 
 /** An answer that is opened as a page of the console can run and load nothing. */
 const policy = "default-src 'none'; sandbox";
 
-/** Passes requests of pages on to the Services that a ConsolePlugin names for them. */
-export class PluginProxy {
-  readonly #options: PluginProxyOptions;
-
-  constructor(options: PluginProxyOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * @throws StatusError 400, 403 for a credential that must not travel, 404, 413, 429; 503 if the Service is out of reach, answers
-   *   with a redirect or more than 10 MiB, 504 if it takes too long
-   */
-  async answer({ ctx, caller, plugin: name, alias, path, signal }: ProxyRequest): Promise<void> {
-    const plugin = this.#options.consolePlugins.get(name);
-    const entry = plugin?.isEnabled ? plugin.proxies.get(alias) : undefined;
-    if (entry === undefined) throw unknownPath();
-    checkForm(ctx);
-    const { req, method } = ctx;
-    const length = announcedLength(req.headers);
-    const answer = await this.#options.services.request({
-      call: 'proxy',
-      plugin: name,
-      service: entry.service,
-      caCertificate: entry.caCertificate,
-      method,
-      path: path.escaped,
-      query: ctx.querystring,
-      headers: {
-        ...headersToService(req.headers),
-        ...authorizationFor(entry, caller),
-        'x-request-id': stateOf(ctx).requestId,
-        ...(hasBody(req) && length !== undefined && { 'content-length': String(length) }),
-      },
-      body: hasBody(req) ? requestBody(req, maxBytes) : undefined,
-      timeoutMs: this.#options.timeoutMs,
-      signal,
-    });
-    passOn(ctx, answer);
-  }
+/**
+ * Passes a request of a page on to the Service that a ConsolePlugin names for it.
+ *
+ * @throws StatusError 400, 403 for a credential that must not travel, 404, 413, 429; 503 if the Service is out of reach, answers
+ *   with a redirect or more than 10 MiB, 504 if it takes too long
+ */
+export async function answerThroughPlugin(
+  { consolePlugins, pluginServices }: Pick<AssetSources, 'consolePlugins' | 'pluginServices'>,
+  { ctx, caller, plugin: name, alias, path, timeoutMs, signal }: ProxyRequest,
+): Promise<void> {
+  const plugin = consolePlugins.get(name);
+  const entry = plugin?.isEnabled ? plugin.proxies.get(alias) : undefined;
+  if (entry === undefined) throw unknownPath();
+  checkForm(ctx);
+  const { req, method } = ctx;
+  const length = announcedLength(req.headers);
+  const answer = await pluginServices.request({
+    call: 'proxy',
+    plugin: name,
+    service: entry.service,
+    caCertificate: entry.caCertificate,
+    method,
+    path: path.escaped,
+    query: ctx.querystring,
+    headers: {
+      ...headersToService(req.headers),
+      ...authorizationFor(entry, caller),
+      'x-request-id': stateOf(ctx).requestId,
+      ...(hasBody(req) && length !== undefined && { 'content-length': String(length) }),
+    },
+    body: hasBody(req) ? requestBody(req, maxBytes) : undefined,
+    timeoutMs,
+    signal,
+  });
+  passOn(ctx, answer);
 }
 
 /** @throws StatusError 400 */

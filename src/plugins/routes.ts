@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { bytes, type Operation, operation } from '../http/operation.ts';
-import type { PluginAssets } from './assets.ts';
-import type { PluginProxy } from './proxy.ts';
+import { type AssetSources, answerAsset } from './assets.ts';
+import { answerThroughPlugin } from './proxy.ts';
 import { restOfPath } from './rest-of-path.ts';
 import { maxBytes } from './services.ts';
 
@@ -18,7 +18,7 @@ const pluginName = z
 
 const segmentsOf = (path: string) => path.split('/').length - 1;
 
-export function assetOperations(assets: PluginAssets, basePath: string): Operation[] {
+export function assetOperations(sources: AssetSources, basePath: string): Operation[] {
   const ownSegments = segmentsOf(basePath) + 2;
   return [
     operation({
@@ -37,7 +37,7 @@ export function assetOperations(assets: PluginAssets, basePath: string): Operati
         404: { description: 'no such file, or none that the caller may see' },
       },
       handle: ({ ctx, caller, params, signal }) =>
-        assets.answer({ ctx, caller, plugin: params.plugin, path: restOfPath(ctx.originalUrl, ownSegments), signal }),
+        answerAsset(sources, { ctx, caller, plugin: params.plugin, path: restOfPath(ctx.originalUrl, ownSegments), signal }),
     }),
   ];
 }
@@ -53,7 +53,7 @@ const methods = [
 /** A little more than the Service gets, so that it is the one that is late. */
 const spareMs = 5_000;
 
-export function proxyOperations(proxy: PluginProxy, basePath: string, timeoutMs: number): Operation[] {
+export function proxyOperations(sources: AssetSources, basePath: string, timeoutMs: number): Operation[] {
   const ownSegments = segmentsOf(basePath) + 5;
   return methods.map(({ method, id }) =>
     operation({
@@ -81,7 +81,14 @@ export function proxyOperations(proxy: PluginProxy, basePath: string, timeoutMs:
       },
       passedOn: 'What the Service answers.',
       handle: ({ ctx, caller, params, signal }) =>
-        proxy.answer({ ctx, caller, ...params, path: restOfPath(ctx.originalUrl, ownSegments), signal }),
+        answerThroughPlugin(sources, {
+          ctx,
+          caller,
+          ...params,
+          path: restOfPath(ctx.originalUrl, ownSegments),
+          timeoutMs,
+          signal,
+        }),
     }),
   );
 }

@@ -7,8 +7,9 @@ import { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { Rereading } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
+import type { Services } from '../services.ts';
 import type { ServiceReference } from './console-plugin.ts';
-import { forbiddenTarget, guardedLookup, type PluginNetwork } from './service-address.ts';
+import { type ForbiddenTarget, forbiddenTarget, guardedLookup, type PluginNetwork } from './service-address.ts';
 
 /** Of a request and of an answer (docs/contract/console.md). */
 export const maxBytes = 10 * 1024 * 1024;
@@ -42,30 +43,27 @@ export interface ServiceRequest {
 
 export type ServiceAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
-export interface PluginServicesOptions {
-  /** `console.plugins.caFile` */
-  caFile: string | undefined;
-  /** Of the API server, where no plugin gets. */
-  apiServerURL: string;
-  network: PluginNetwork;
-  metrics: Metrics;
-}
-
 /**
  * HTTPS to the Services of plugins, and nothing else: each by its name in the cluster, which its certificate must bear, with the headers
  * that it is given and no others, and no redirect is followed.
  */
 export class PluginServices {
-  readonly #options: PluginServicesOptions;
+  readonly #metrics: Metrics;
+  readonly #network: PluginNetwork;
+  /** Of the API server, where no plugin gets. */
+  readonly #forbidden: ForbiddenTarget;
   readonly #authorities: Rereading<string | undefined>;
   /** One that hangs must hold up neither the others nor the console. */
   readonly #inFlight = new ConcurrencyLimit({ maxEach: 64, maxInAll: 256, what: 'requests to plugins' });
   /** By certificate authorities. */
   readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => void agent.close().catch(() => undefined) });
 
-  constructor(options: PluginServicesOptions) {
-    const { caFile } = options;
-    this.#options = options;
+  /** @param apiServerURL where no plugin gets */
+  constructor({ config, metrics }: Pick<Services, 'config' | 'metrics'>, apiServerURL: string, network: PluginNetwork) {
+    const { caFile } = config.console.plugins;
+    this.#metrics = metrics;
+    this.#network = network;
+    this.#forbidden = forbiddenTarget(apiServerURL);
     this.#authorities = new Rereading(async () => (caFile === undefined ? undefined : readFile(caFile, 'utf8')));
   }
 
@@ -81,7 +79,7 @@ export class PluginServices {
       deadline.end();
       end();
     };
-    const endTimer = this.#options.metrics.plugins.startTimer({ call: request.call });
+    const endTimer = this.#metrics.plugins.startTimer({ call: request.call });
     try {
       const answer = await this.#send(request, deadline.signal);
       endTimer({ outcome: answer.statusCode });
@@ -142,10 +140,8 @@ export class PluginServices {
   }
 
   #connector(ca: string | undefined): buildConnector.connector {
-    const { network, apiServerURL } = this.#options;
-    const forbidden = forbiddenTarget(apiServerURL);
     return (options, callback) => {
-      const lookup = guardedLookup(network, forbidden, Number(options.port));
+      const lookup = guardedLookup(this.#network, this.#forbidden, Number(options.port));
       buildConnector({
         ...(ca !== undefined && { ca }),
         lookup,

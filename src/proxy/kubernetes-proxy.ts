@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
 import { ConcurrencyLimit } from '../http/concurrency-limit.ts';
@@ -8,10 +8,10 @@ import { requestBody } from '../http/request-body.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
-import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import type { PassedCall } from '../kubernetes/passage.ts';
+import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
-import { checkRequest, type ProxyRules } from './rules.ts';
+import { checkRequest } from './rules.ts';
 import { isTrue, type Target, targetOf } from './target.ts';
 import { carry } from './tunnel.ts';
 
@@ -21,33 +21,30 @@ const maxLongOfCaller = 100;
 /** A reader who takes nothing for so long is gone. */
 const stuckMs = 60_000;
 
-export interface KubernetesProxyOptions {
-  apiServer: KubernetesClient;
-  authenticator: Authenticator;
-  audit: Audit;
-  rules: ProxyRules;
-  /** What stands before the path of the API server. */
-  own: string;
-}
-
 /** Passes requests on to the API server as those who sent them (docs/contract/kubernetes.md): bytes are neither parsed nor kept. */
 export class KubernetesProxy {
-  readonly #options: KubernetesProxyOptions;
+  readonly #services: Services;
+  readonly #authenticator: Authenticator;
+  /** What stands before the path of the API server. */
+  readonly #own: string;
   readonly #long = new ConcurrencyLimit({ maxEach: maxLongOfCaller, what: 'watches, logs and connections of yours' });
 
-  constructor(options: KubernetesProxyOptions) {
-    this.#options = options;
+  constructor(services: Services, authenticator: Authenticator) {
+    this.#services = services;
+    this.#authenticator = authenticator;
+    this.#own = `${services.basePath}/api/kubernetes`;
   }
 
   /** Whether a request lasts for as long as both sides want. @throws StatusError 400, 404 */
   isLong(ctx: Context): boolean {
-    return upgradeOf(ctx.req) !== undefined || (ctx.method === 'GET' && isStream(targetOf(ctx, this.#options.own)));
+    return upgradeOf(ctx.req) !== undefined || (ctx.method === 'GET' && isStream(targetOf(ctx, this.#own)));
   }
 
   /** @throws StatusError 400, 401, 403, 404, 413, 429, 503, 504 */
   async answer(ctx: Context, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { own, rules, apiServer } = this.#options;
-    const target = targetOf(ctx, own);
+    const { apiServer, config } = this.#services;
+    const rules = config.kubernetes.proxy;
+    const target = targetOf(ctx, this.#own);
     checkRequest(ctx, caller, target, rules);
     const isLong = this.isLong(ctx);
     const lasting = isLong ? this.#begin(ctx, caller, signal) : { signal, end: () => undefined };
@@ -67,7 +64,7 @@ export class KubernetesProxy {
     };
     const upgrade = upgradeOf(ctx.req);
     if (upgrade !== undefined) return this.#switch({ ctx, caller, target }, upgrade, call);
-    answerWith(ctx, await apiServer.passageOf(caller).answer(call), own);
+    answerWith(ctx, await apiServer.passageOf(caller).answer(call), this.#own);
     if (!isLong) return;
     // Proxies of the nginx kind gather answers unless told not to.
     ctx.set('X-Accel-Buffering', 'no');
@@ -77,11 +74,10 @@ export class KubernetesProxy {
 
   /** @throws StatusError 429 */
   #begin(ctx: Context, caller: Caller, signal: AbortSignal): Lasting {
-    const { authenticator } = this.#options;
     const leave = this.#long.begin(caller.identity.name);
     const lasting = whilePermitted(signal, async (lastingSignal) => {
       // What the service cannot verify by itself, the API server is asked about once its answer is a minute old.
-      await authenticator.identify(await authenticator.revalidate(ctx), lastingSignal);
+      await this.#authenticator.identify(await this.#authenticator.revalidate(ctx), lastingSignal);
     });
     return {
       signal: lasting.signal,
@@ -94,9 +90,9 @@ export class KubernetesProxy {
 
   async #switch(open: Open, upgrade: Upgrade, call: PassedCall): Promise<void> {
     const { ctx, caller } = open;
-    const { apiServer, rules, own } = this.#options;
+    const { apiServer, config } = this.#services;
     const answer = await apiServer.passageOf(caller).upgrade(call, upgrade.protocol);
-    if (answer.socket === undefined) return answerWith(ctx, answer, own);
+    if (answer.socket === undefined) return answerWith(ctx, answer, this.#own);
     const protocol = upgrade.protocol === 'spdy/3.1' ? 'SPDY/3.1' : upgrade.protocol;
     ctx.respond = false;
     ctx.res.writeHead(101, { ...switchedHeaders(answer.headers), Connection: 'Upgrade', Upgrade: protocol });
@@ -104,7 +100,7 @@ export class KubernetesProxy {
     this.#record(open, { reason: 'Begin' });
     const { socket: client, head: clientHead } = upgrade;
     const tunnel = { client, clientHead, upstream: answer.socket, upstreamHead: answer.head };
-    void carry({ ...tunnel, idleMs: rules.idleTimeout, signal: call.signal }).then(({ sent, received }) =>
+    void carry({ ...tunnel, idleMs: config.kubernetes.proxy.idleTimeout, signal: call.signal }).then(({ sent, received }) =>
       this.#record(open, { reason: 'End', bytesSent: sent, bytesReceived: received }),
     );
   }
@@ -112,7 +108,7 @@ export class KubernetesProxy {
   /** What ran in a container is seen by no audit log of the API server. */
   #record({ ctx, caller: { identity }, target: { path, resource } }: Open, { reason, ...bytes }: SessionEvent): void {
     if (!['exec', 'attach', 'portforward'].includes(resource?.subresource ?? '')) return;
-    this.#options.audit.record({
+    this.#services.audit.record({
       ...auditOrigin(ctx),
       audit: 'KubernetesSession',
       actor: { name: identity.name, uid: identity.uid },

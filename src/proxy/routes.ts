@@ -1,8 +1,10 @@
 /** The Kubernetes API as its callers know it (docs/contract/kubernetes.md). What it takes and answers is the API server's to say. */
 import { z } from 'zod';
+import type { Authenticator } from '../http/authenticator.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import type { Services } from '../services.ts';
 import { safeHeaders } from './answer.ts';
-import { type KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
+import { KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
 
 const methods = [
   { method: 'GET', id: 'GetKubernetes', upgrade: 'websocket' },
@@ -16,8 +18,10 @@ const methods = [
 /** What ends an answer sooner is silence: a large list to a slow reader takes its time. */
 const longestMs = 3_600_000;
 
-export const proxyOperations = (proxy: KubernetesProxy): Operation[] =>
-  methods.map(({ method, id, ...offered }) =>
+/** The feature: its operations. It keeps nothing between requests. */
+export function createProxy(services: Services, authenticator: Authenticator): { operations: Operation[] } {
+  const proxy = new KubernetesProxy(services, authenticator);
+  const operations = methods.map(({ method, id, ...offered }) =>
     operation({
       id,
       method,
@@ -41,6 +45,8 @@ export const proxyOperations = (proxy: KubernetesProxy): Operation[] =>
       handle: ({ ctx, caller, signal }) => proxy.answer(ctx, caller, signal),
     }),
   );
+  return { operations };
+}
 
 const description =
   'Passed on byte for byte as the caller, up to 3 MiB: path, query and body go along, of the headers a list of harmless ones. Watches and followed logs last; exec, attach and port-forward are WebSocket upgrades of a GET.';

@@ -2,27 +2,12 @@
  * Which roles a user has: the bindings of the cluster that name them or a group of theirs, from what the service watches anyway. What
  * the roles allow, the API server says to an access review.
  */
-
-import type { Config } from '../config/schema.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
-import type { LocalGroupLookup } from '../users/record/local-groups.ts';
-import type { AccountLookup } from '../users/record/lookup.ts';
 import { rolesQuery, userRoleList } from './schema.ts';
-import { RolesService } from './service.ts';
-
-export interface RolesOptions {
-  access: AccessReviews;
-  accounts: AccountLookup;
-  localGroups: LocalGroupLookup;
-  rbac: RbacWatch;
-  config: Pick<Config, 'login'>;
-}
+import { listRoles, type RolesContext } from './service.ts';
 
 /** The feature: its one operation. */
-export function createRoles({ access, accounts, localGroups, rbac, config }: RolesOptions): { operations: Operation[] } {
-  const service = new RolesService({ access, accounts, localGroups, rbac, claims: config.login.claims });
+export function createRoles(context: RolesContext): { operations: Operation[] } {
   const listUsersRoles = operation({
     id: 'ListUsersRoles',
     method: 'GET',
@@ -39,7 +24,7 @@ export function createRoles({ access, accounts, localGroups, rbac, config }: Rol
       404: { description: 'There is no such user.' },
     },
     async handle({ ctx, caller, query, signal }) {
-      ctx.body = await service.list(query, caller, signal);
+      ctx.body = await listRoles(context, query, caller, signal);
     },
   });
   return { operations: [listUsersRoles] };

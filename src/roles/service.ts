@@ -1,9 +1,8 @@
 import { badRequest, notFound } from '../api/status.ts';
-import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
+import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
@@ -11,77 +10,76 @@ import { recordName } from '../users/record/name.ts';
 import { userResource } from '../users/record/resource.ts';
 import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
 
-export interface RolesServiceOptions {
-  access: AccessReviews;
-  accounts: AccountLookup;
-  localGroups: LocalGroupLookup;
-  rbac: RbacWatch;
-  claims: Config['login']['claims'];
-}
-
 type User = UserRoleList['user'];
 
 /** All logged-in users are in it, so that it says nothing about one of them. */
-const everybody = 'system:authenticated';
+const allUsers = 'system:authenticated';
 
-export class RolesService {
-  readonly #options: RolesServiceOptions;
+/** What the roles of users are read from. */
+export interface RolesContext {
+  readonly services: Services;
+  readonly accounts: AccountLookup;
+  readonly localGroups: LocalGroupLookup;
+}
 
-  constructor(options: RolesServiceOptions) {
-    this.#options = options;
-  }
+/** @throws StatusError 400, 403, 404, 503 */
+export async function listRoles(context: RolesContext, query: RolesQuery, caller: Caller, signal: AbortSignal): Promise<UserRoleList> {
+  const { rbac } = context.services;
+  const user = await userOf(context, query, caller, signal);
+  rbac.requireSynced();
+  const subjects: Subject[] = [
+    ...(user.subjectName === '' ? [] : [{ kind: 'User' as const, name: user.subjectName }]),
+    ...user.groups.map((name) => ({ kind: 'Group' as const, name })),
+  ];
+  const roles = subjects
+    .filter(({ kind }) => query.via === undefined || query.via === kind)
+    .flatMap((subject) => rbac.bindingsOf(subject).map((binding) => roleOf(rbac, binding, subject)))
+    .filter(({ namespace }) => query.namespace === undefined || query.namespace === namespace)
+    .sort(byOrder(query));
+  const start = (query.page - 1) * query.limit;
+  const items = roles.slice(start, start + query.limit);
+  return { apiVersion: 'auth.platform.io/v1', kind: 'UserRoleList', metadata: {}, total: roles.length, user, items };
+}
 
-  /** @throws StatusError 400, 403, 404, 503 */
-  async list(query: RolesQuery, caller: Caller, signal: AbortSignal): Promise<UserRoleList> {
-    const { rbac } = this.#options;
-    const user = await this.#user(query, caller, signal);
-    rbac.requireSynced();
-    const subjects: Subject[] = [
-      ...(user.subjectName === '' ? [] : [{ kind: 'User' as const, name: user.subjectName }]),
-      ...user.groups.map((name) => ({ kind: 'Group' as const, name })),
-    ];
-    const roles = subjects
-      .filter(({ kind }) => query.via === undefined || query.via === kind)
-      .flatMap((subject) => rbac.bindingsOf(subject).map((binding) => this.#roleOf(binding, subject)))
-      .filter(({ namespace }) => query.namespace === undefined || query.namespace === namespace)
-      .sort(byOrder(query));
-    const start = (query.page - 1) * query.limit;
-    const items = roles.slice(start, start + query.limit);
-    return { apiVersion: 'auth.platform.io/v1', kind: 'UserRoleList', metadata: {}, total: roles.length, user, items };
-  }
+async function userOf(
+  { services, accounts, localGroups }: RolesContext,
+  { name, email }: RolesQuery,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<User> {
+  if (name !== undefined && email !== undefined) throw badRequest('give name or email, not both');
+  requireAccounts(accounts);
+  requireLocalGroups(localGroups);
+  const own = (account: Account | undefined) => ownUser(account, caller, localGroups);
+  if (name === undefined && email === undefined) return own(accounts.ofSubject(caller.identity.name));
+  const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
+  if (account !== undefined && account.subjectName !== '' && account.subjectName === caller.identity.name) return own(account);
+  await services.access.require(
+    caller,
+    { ...userResource, subresource: 'roles', verb: 'get', ...(name !== undefined && { name }) },
+    signal,
+  );
+  if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
+  const ofIssuer = account.groups.map((group) => services.config.login.claims.groupsPrefix + group);
+  return { name: account.name, subjectName: account.subjectName, groups: withLocal(ofIssuer, account, localGroups) };
+}
 
-  async #user({ name, email }: RolesQuery, caller: Caller, signal: AbortSignal): Promise<User> {
-    const { access, accounts, localGroups, claims } = this.#options;
-    if (name !== undefined && email !== undefined) throw badRequest('give name or email, not both');
-    requireAccounts(accounts);
-    requireLocalGroups(localGroups);
-    const own = (account: Account | undefined) => ownUser(account, caller, localGroups);
-    if (name === undefined && email === undefined) return own(accounts.ofSubject(caller.identity.name));
-    const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
-    if (account !== undefined && account.subjectName !== '' && account.subjectName === caller.identity.name) return own(account);
-    await access.require(caller, { ...userResource, subresource: 'roles', verb: 'get', ...(name !== undefined && { name }) }, signal);
-    if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
-    const ofIssuer = account.groups.map((group) => claims.groupsPrefix + group);
-    return { name: account.name, subjectName: account.subjectName, groups: withLocal(ofIssuer, account, localGroups) };
-  }
-
-  #roleOf(binding: RoleBinding, { kind: via, name: subject }: Subject): UserRole {
-    const role = this.#options.rbac.roleOf(binding);
-    const { kind, name, namespace } = binding;
-    const { userBinding } = binding;
-    return {
-      role: binding.role.name,
-      kind: binding.role.kind,
-      ...(role?.displayName !== undefined && { displayName: role.displayName }),
-      ...(role === undefined && { missing: true }),
-      namespace,
-      via,
-      subject,
-      source: userBinding === undefined ? 'rbac' : 'userbinding',
-      binding: { kind, name, namespace },
-      ...(userBinding !== undefined && { userBinding }),
-    };
-  }
+function roleOf(rbac: RbacWatch, binding: RoleBinding, { kind: via, name: subject }: Subject): UserRole {
+  const role = rbac.roleOf(binding);
+  const { kind, name, namespace } = binding;
+  const { userBinding } = binding;
+  return {
+    role: binding.role.name,
+    kind: binding.role.kind,
+    ...(role?.displayName !== undefined && { displayName: role.displayName }),
+    ...(role === undefined && { missing: true }),
+    namespace,
+    via,
+    subject,
+    source: userBinding === undefined ? 'rbac' : 'userbinding',
+    binding: { kind, name, namespace },
+    ...(userBinding !== undefined && { userBinding }),
+  };
 }
 
 /** Of oneself the API server tells the groups; there need be no record. A token may not have all local ones, or one that was left since. */
@@ -89,7 +87,7 @@ const ownUser = (account: Account | undefined, { identity }: Caller, localGroups
   name: account?.name ?? '',
   subjectName: identity.name,
   groups: withLocal(
-    identity.groups.filter((group) => group !== everybody),
+    identity.groups.filter((group) => group !== allUsers),
     account,
     localGroups,
   ),

@@ -50,12 +50,12 @@ describe('making users agree with a listing', () => {
       discardAuthorization() {},
     };
     apiServerClient = new KubernetesClient({ connection, requestTimeoutMs: 10_000, metrics });
-    const client = apiServerClient.asService;
-    watched = watchUsers(servicesOf(apiServerClient, { log }));
+    const services = servicesOf(apiServerClient, { log });
+    watched = watchUsers(services);
     watched.collection.cache.start();
     await watched.collection.cache.whenSynced();
     const { accounts, records } = watched;
-    users = new DirectoryUsers({ client, accounts, records, idleDays: 90, now: () => new Date() });
+    users = new DirectoryUsers(services, accounts, records);
   });
   after(async () => {
     await watched.collection.cache.stop();

@@ -1,17 +1,16 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from 'pino';
+import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { setCondition } from '../kubernetes/object-status.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Outcome } from '../kubernetes/work-queue.ts';
-import type { PluginFiles } from './assets.ts';
-import type { ConsolePlugin, ServiceReference } from './console-plugin.ts';
-import { type ConsolePlugins, consolePluginType } from './console-plugins.ts';
-import { manifestName, readManifest } from './plugin-manifest.ts';
-import { discard, type PluginServices } from './services.ts';
+import type { Services } from '../services.ts';
+import type { AssetSources } from './assets.ts';
+import { type ConsolePlugin, manifestName, type ServiceReference } from './console-plugin.ts';
+import { consolePluginType } from './console-plugins.ts';
+import { discard } from './services.ts';
 
 /** A plugin is often applied as several objects. */
 const delayMs = 250;
@@ -20,19 +19,6 @@ const retryMs = 30_000;
 const timeoutMs = 10_000;
 const maxManifestBytes = 1024 * 1024;
 const workers = 4;
-
-export interface PluginStatesOptions {
-  client: ServiceClient;
-  /** `kubernetes.namespace` */
-  namespace: string;
-  consolePlugins: ConsolePlugins;
-  files: PluginFiles;
-  services: PluginServices;
-  log: Logger;
-  now?: () => Date;
-  /** Milliseconds that only ever grow. */
-  clock?: () => number;
-}
 
 /** What was found of a plugin. */
 interface Finding {
@@ -43,24 +29,26 @@ interface Finding {
 }
 
 /**
- * Keeps what ConsolePlugins say of themselves: whether the manifest can be read, and the version in it. One replica does it at a time,
- * and nothing relies on it.
+ * Keeps the status of ConsolePlugins: whether the manifest can be read, and the version in it. One replica does it at a time, and nothing
+ * relies on it.
  */
-export function pluginStates(options: PluginStatesOptions): Controller {
-  const term = new PluginStates(options);
-  return new Controller(options, { name: 'atrium-plugin-states', workers, delayMs, begin: () => term });
+export function pluginsController(services: Services, sources: AssetSources): Controller {
+  const term = new PluginReconciler(services, sources);
+  return new Controller(services, { name: 'atrium-plugin-states', workers, delayMs, begin: () => term });
 }
 
-class PluginStates implements Term, Source {
+class PluginReconciler implements Term, Source {
   readonly sources = [this];
-  readonly #options: PluginStatesOptions;
+  readonly #services: Services;
+  readonly #sources: AssetSources;
 
-  constructor(options: PluginStatesOptions) {
-    this.#options = options;
+  constructor(services: Services, sources: AssetSources) {
+    this.#services = services;
+    this.#sources = sources;
   }
 
   onChange(enqueue: (name: string) => void): () => void {
-    const { consolePlugins, files } = this.#options;
+    const { consolePlugins, files } = this.#sources;
     const forget = [
       // Its status is our own doing.
       consolePlugins.onChange(({ key, old, new: current }) => {
@@ -76,29 +64,29 @@ class PluginStates implements Term, Source {
   }
 
   whenSynced(signal: AbortSignal): Promise<void> {
-    return this.#options.consolePlugins.whenSynced(signal);
+    return this.#sources.consolePlugins.whenSynced(signal);
   }
 
   *keys(): Iterable<string> {
-    for (const { name } of this.#options.consolePlugins.all()) yield name;
+    for (const { name } of this.#sources.consolePlugins.all()) yield name;
   }
 
   async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
-    const plugin = this.#options.consolePlugins.get(name);
+    const plugin = this.#sources.consolePlugins.get(name);
     if (plugin === undefined) return 'done';
-    const finding = withRefusals(await this.#lookAt(plugin, signal), plugin);
-    if (!(await this.#keep(plugin, finding, signal))) return 'again';
+    const finding = withRefusals(await this.#findingOf(plugin, signal), plugin);
+    if (!(await this.#writeStatus(plugin, finding, signal))) return 'again';
     return { requeueAfterMs: finding.status === 'True' || finding.reason === 'Disabled' ? probeEveryMs : retryMs };
   }
 
   onFailure(name: string, error: unknown): void {
-    this.#options.log.debug({ plugin: name, err: error }, 'the state of a plugin could not be written');
+    this.#services.log.debug({ plugin: name, err: error }, 'the state of a plugin could not be written');
   }
 
-  async #lookAt({ name, isEnabled, backend, integrity }: ConsolePlugin, signal: AbortSignal): Promise<Finding> {
+  async #findingOf({ name, isEnabled, backend, integrity }: ConsolePlugin, signal: AbortSignal): Promise<Finding> {
     if (!isEnabled) return unavailable('Disabled', 'the plugin is disabled');
     if (backend === 'unfit') return unavailable('InvalidBackend', 'spec.backend.service names no Service that a plugin may come from');
-    const text = backend === undefined ? this.#options.files.manifestOf(name) : await this.#fetch(name, backend, signal);
+    const text = backend === undefined ? this.#sources.files.manifestOf(name) : await this.#fetch(name, backend, signal);
     if (typeof text === 'object') return text;
     if (text === undefined) return unavailable('NotFound', `no ConfigMap labelled for the plugin holds ${manifestName}`);
     if (integrity !== undefined && integrity !== `sha256-${hash('sha256', text, 'base64')}`)
@@ -110,10 +98,10 @@ class PluginStates implements Term, Source {
   }
 
   async #fetch(plugin: string, service: ServiceReference, signal: AbortSignal): Promise<string | Finding> {
-    const { services, log } = this.#options;
+    const { log } = this.#services;
     try {
       const request = { call: 'manifest', plugin, service, method: 'GET', path: manifestName, timeoutMs, signal } as const;
-      const { statusCode, body } = await services.request({ ...request, headers: { accept: 'application/json' } });
+      const { statusCode, body } = await this.#sources.pluginServices.request({ ...request, headers: { accept: 'application/json' } });
       if (statusCode !== 200) {
         discard(body);
         return unavailable('NotFound', `the Service answered ${statusCode} for ${manifestName}`);
@@ -138,11 +126,11 @@ class PluginStates implements Term, Source {
   }
 
   /** Writes what differs. @returns false if the object has changed since */
-  async #keep(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal): Promise<boolean> {
+  async #writeStatus(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal): Promise<boolean> {
     const { conditions, version: oldVersion } = plugin.status;
     const old = conditions.find(({ type }) => type === 'Available');
     const observed = plugin.generation !== undefined && { observedGeneration: plugin.generation };
-    const now = this.#options.now?.() ?? new Date();
+    const now = this.#services.now();
     const condition = setCondition(plugin.status, { type: 'Available', status, reason, message, ...observed }, now);
     if (isDeepStrictEqual(condition, old) && version === oldVersion) return true;
     const { name, resourceVersion } = plugin;
@@ -150,7 +138,7 @@ class PluginStates implements Term, Source {
       metadata: { resourceVersion },
       status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), condition] },
     };
-    const plugins = new ServiceResource(this.#options.client, { type: consolePluginType, kind: 'ConsolePlugin' });
+    const plugins = new ServiceResource(this.#services.client, { type: consolePluginType, kind: 'ConsolePlugin' });
     const written = await plugins.patchStatus(name, change, { signal });
     return written !== 'conflict' && written !== 'gone';
   }
@@ -167,4 +155,17 @@ function withRefusals(finding: Finding, { isEnabled, policy: { refused } }: Cons
   const list = refused.join(', ').toWellFormed();
   const told = list.length > maxRefusals ? `${list.slice(0, maxRefusals).toWellFormed()}…` : list;
   return { ...finding, message: `${finding.message}; not taken into the policy of pages: ${told}` };
+}
+
+/** As much of a manifest as is looked at. */
+const manifest = z.looseObject({ version: z.string().max(128).optional().catch(undefined) });
+
+/** What a manifest tells of its plugin; undefined if it is none. */
+function readManifest(text: string): { version: string | undefined } | undefined {
+  try {
+    const { success, data } = manifest.safeParse(JSON.parse(text));
+    return success ? { version: data.version } : undefined;
+  } catch {
+    return undefined;
+  }
 }
