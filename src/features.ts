@@ -112,7 +112,7 @@ export function createFeatures(options: FeaturesOptions): Features {
     createRoles({ services: base.services, accounts: base.accounts, localGroups: base.localGroups }),
     createCertificates({ services: base.services, accounts: base.accounts, connection: base.connection }),
     accessTokens ?? {},
-    createKubeconfig(base.services, base.connection),
+    createKubeconfig({ config, connection: base.connection, issuerURL: issuerOf(config) }),
     createAccess(base.services),
     namespaces ?? {},
     lists,
@@ -260,8 +260,8 @@ function createTeams(base: Base): Feature[] {
 
 /** What browsers are given. */
 function createConsoles(base: Base, { environment, pluginSurroundings }: FeaturesOptions) {
-  const consolePlugins = watchConsolePlugins(base);
-  const console = createConsole({ ...base, consolePlugins, environment });
+  const consolePlugins = watchConsolePlugins(base.services);
+  const console = createConsole(base.services, { consolePlugins, environment });
   const plugins = createPlugins(base.services, {
     apiServerURL: base.connection.server,
     consolePlugins,

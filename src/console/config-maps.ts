@@ -1,11 +1,11 @@
-import type { Logger } from 'pino';
 import { serviceUnavailable } from '../api/status.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
-import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
+import { CallerResource } from '../kubernetes/resource-client.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 
 const configMapType: ResourceType = { group: '', version: 'v1', resource: 'configmaps' };
 
@@ -37,26 +37,19 @@ export interface ConfigMap {
 
 export type MapWithContents = ConfigMap & { readonly contents: ConfigMapContents };
 
-export interface ConfigMapsOptions {
-  apiServer: KubernetesClient;
-  access: AccessReviews;
-  /** `kubernetes.namespace`, where plugins and the environment are. */
-  home: string;
-  imageNamespaces: readonly string[];
-  envsConfigMap: string | undefined;
-  metrics: Metrics;
-  log: Logger;
-}
-
 /** The ConfigMaps of the namespaces that the console looks into, watched by the service's account. */
 export class ConfigMaps {
+  /** Where plugins and the environment are. */
   readonly home: string;
+  readonly imageNamespaces: readonly string[];
   readonly #apiServer: KubernetesClient;
   readonly #access: AccessReviews;
   readonly #caches: ReadonlyMap<string, WatchCache<ConfigMap>>;
 
-  constructor({ apiServer, access, home, imageNamespaces, envsConfigMap, metrics, log }: ConfigMapsOptions) {
+  constructor({ apiServer, access, config, namespace: home, metrics, log }: Services) {
+    const { envsConfigMap, imageNamespaces = [home] } = config.console;
     this.home = home;
+    this.imageNamespaces = imageNamespaces;
     this.#apiServer = apiServer;
     this.#access = access;
     const cacheOf = (namespace: string) =>
@@ -135,9 +128,8 @@ export class ConfigMaps {
    * @throws StatusError what the API server refuses with: 401, 403 whether or not the map exists, 404; 503, 504
    */
   async readAs(bearer: Bearer, { namespace, name }: { namespace: string; name: string }, signal: AbortSignal): Promise<MapWithContents> {
-    const path = resourcePath(configMapType, { namespace, name });
-    const object = await this.#apiServer.asCaller(bearer).request({ method: 'GET', path, call: 'get configmaps', signal });
-    if (!isKubernetesObject(object)) throw serviceUnavailable('kubernetes');
+    const maps = new CallerResource(this.#apiServer.asCaller(bearer), { type: configMapType, kind: 'ConfigMap', namespace });
+    const object = await maps.get(name, signal);
     return { ...keepConfigMap(object, namespace, undefined), contents: contentsOf(object) };
   }
 

@@ -1,43 +1,30 @@
 import type { Logger } from 'pino';
 import { type JsonText, jsonText, preparedJson } from '../api/json.ts';
-import type { Config } from '../config/schema.ts';
 import type { Check } from '../http/health.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { Operation } from '../http/operation.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
+import type { ConsolePlugins } from '../plugins/console-plugins.ts';
+import type { Services } from '../services.ts';
 import { ConfigMaps } from './config-maps.ts';
 import { mergePolicy } from './content-security-policy.ts';
 import { Environment, mergeVariables, publicVariables, type Variables } from './environment.ts';
 import { ConfigMapImages } from './images.ts';
-import { languagesInfo } from './languages.ts';
 import { consoleModules } from './modules.ts';
 import { PluginEvents } from './plugin-events.ts';
-import type { PluginSwitches } from './plugin-switches.ts';
 import { PluginFiles } from './plugins.ts';
 import { consoleOperations } from './routes.ts';
 import { staticPathsIn } from './static-directory.ts';
-import { StaticFiles } from './static-files.ts';
-import { systemTimer, type Timer } from './timer.ts';
+import { StaticFiles, type Timer } from './static-files.ts';
 
-export interface ConsoleOptions {
-  config: Config;
-  /** Path below which everything is served, '' or without its last slash. */
-  basePath: string;
-  apiServer: KubernetesClient;
-  access: AccessReviews;
-  consolePlugins: PluginSwitches;
-  metrics: Metrics;
-  log: Logger;
-  /** `kubernetes.namespace`, or what stands for it. */
-  namespace: string;
+/** What the console needs of the wiring beside the services. */
+interface ConsoleNeeds {
+  consolePlugins: ConsolePlugins;
   /** Process variables, of which `console.envsFilter` lets some through. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Of the looks at the static directory. */
-  timer?: Timer;
+  /** Of the looks at the static directory. Default: that of the system. */
+  timer?: Timer | undefined;
 }
 
-export interface Console {
+interface Console {
   operations: Operation[];
   checks: Check[];
   /** Files of plugins that stand in ConfigMaps, to be served one by one. */
@@ -50,17 +37,14 @@ export interface Console {
 }
 
 /** The feature `console` with all that it holds. */
-export function createConsole(options: ConsoleOptions): Console {
-  const { config, basePath, apiServer, access, consolePlugins, metrics, log, namespace, environment, timer = systemTimer } = options;
-  const { envsConfigMap, imageNamespaces = [namespace], recurveIndex } = config.console;
-  const client = apiServer.asService;
-
-  const configMaps = new ConfigMaps({ apiServer, access, home: namespace, imageNamespaces, envsConfigMap, metrics, log });
-  const events = new PluginEvents({ client, isRecording: config.audit.kubernetesEvents, log });
-  const plugins = new PluginFiles({ configMaps, consolePlugins, events, metrics });
+export function createConsole(services: Services, { consolePlugins, environment, timer }: ConsoleNeeds): Console {
+  const { config, basePath, log } = services;
+  const configMaps = new ConfigMaps(services);
+  const events = new PluginEvents(services);
+  const plugins = new PluginFiles(services, configMaps, consolePlugins, events);
   const base = mergeVariables(publicVariables(environment, config.console.envsFilter), Object.entries(config.console.envs));
-  const variables = new Environment({ configMaps, base, envsConfigMap });
-  const staticFiles = new StaticFiles({ ...config.console.static, recurveIndex, basePath, timer, log });
+  const variables = new Environment(configMaps, base, config.console.envsConfigMap);
+  const staticFiles = new StaticFiles(services, timer);
 
   const environmentText = oncePer<Variables>(environmentJson);
   const modulesText = perBuild(staticFiles, (build) =>
@@ -70,7 +54,7 @@ export function createConsole(options: ConsoleOptions): Console {
 
   return {
     operations: consoleOperations({
-      images: new ConfigMapImages({ configMaps, namespaces: imageNamespaces, metrics }),
+      images: new ConfigMapImages(services, configMaps),
       async environment(caller, signal) {
         const { variables: seen, isStale } = await variables.visibleTo(caller, signal);
         return { answer: environmentText(seen), isStale };
@@ -80,7 +64,7 @@ export function createConsole(options: ConsoleOptions): Console {
         return { answer: modulesText()(seen), isStale };
       },
       pluginFiles: (caller, signal) => plugins.list(caller, signal),
-      languages: jsonText(languagesInfo(config)),
+      languages: jsonText({ availableLanguages: config.console.languages.map(({ id, name }) => ({ id, name })) }),
       staticFiles,
       contentSecurityPolicy: policyText,
       basePath,
@@ -129,7 +113,7 @@ function perBuild<T>(files: Pick<StaticFiles, 'build'>, make: (build: string) =>
 }
 
 /** The Content-Security-Policy of pages, rebuilt when a ConsolePlugin changes. */
-function policyOf(policy: string, consolePlugins: PluginSwitches, log: Logger): () => string {
+function policyOf(policy: string, consolePlugins: ConsolePlugins, log: Logger): () => string {
   let made = { revision: consolePlugins.revision, text: policy };
   return () => {
     const { revision } = consolePlugins;

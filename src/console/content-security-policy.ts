@@ -1,8 +1,4 @@
-/** Sources that a plugin asks for: `ScriptSrc`, `ImgSrc`, … and what is to be allowed there. */
-export interface PolicyAddition {
-  readonly directive: string;
-  readonly values: readonly string[];
-}
+import type { PolicyAddition } from '../plugins/policy-sources.ts';
 
 const directiveNames: ReadonlyMap<string, string> = new Map([
   ['DefaultSrc', 'default-src'],

@@ -22,13 +22,6 @@ export function mergeVariables(...layers: readonly Iterable<readonly [string, st
   return [...merged].sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
 }
 
-export interface EnvironmentOptions {
-  configMaps: ConfigMaps;
-  /** Process variables and `console.envs`, merged. */
-  base: Variables;
-  envsConfigMap: string | undefined;
-}
-
 /** The variables that the console is told. */
 export class Environment {
   readonly #configMaps: ConfigMaps;
@@ -36,7 +29,8 @@ export class Environment {
   readonly #envsConfigMap: string | undefined;
   #merged: { readonly map: ConfigMap; readonly variables: Variables } | undefined;
 
-  constructor({ configMaps, base, envsConfigMap }: EnvironmentOptions) {
+  /** @param base process variables and `console.envs`, merged */
+  constructor(configMaps: ConfigMaps, base: Variables, envsConfigMap: string | undefined) {
     this.#configMaps = configMaps;
     this.#base = base;
     this.#envsConfigMap = envsConfigMap;

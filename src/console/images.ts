@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { StatusError } from '../api/status.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
+import type { Services } from '../services.ts';
 import type { ConfigMap, ConfigMapContents, ConfigMaps, MapWithContents } from './config-maps.ts';
 import { imageType } from './image-type.ts';
 
@@ -37,16 +37,14 @@ const noImage = () => new StatusError(404, 'NotFound', 'the image was not found'
 /** Images that stand in ConfigMaps. */
 export class ConfigMapImages {
   readonly #configMaps: ConfigMaps;
-  readonly #namespaces: readonly string[];
   /** By version of the ConfigMap. */
   readonly #decoded = new LRUCache<string, ImageSet>({
     maxSize: maxBytes,
     sizeCalculation: (images) => [...images.values()].reduce((sum, { bytes }) => sum + bytes.length, 1024),
   });
 
-  constructor({ configMaps, namespaces, metrics }: { configMaps: ConfigMaps; namespaces: readonly string[]; metrics: Metrics }) {
+  constructor({ metrics }: Services, configMaps: ConfigMaps) {
     this.#configMaps = configMaps;
-    this.#namespaces = namespaces;
     metrics.cache(() => ({ name: 'images', entries: this.#decoded.size }));
   }
 
@@ -61,7 +59,7 @@ export class ConfigMapImages {
     if (name.length > 253 || !subdomain.test(name) || !legalKey.test(key)) throw noImage();
     let refusal: StatusError | undefined;
     let isSeen = caller === undefined;
-    for (const namespace of this.#namespaces) {
+    for (const namespace of this.#configMaps.imageNamespaces) {
       const isStale = this.#configMaps.isStale(namespace, caller);
       await this.#configMaps.firstList(namespace, signal);
       const found = await this.#mapIn(namespace, name, caller, signal);

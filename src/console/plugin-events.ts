@@ -1,33 +1,24 @@
 import { hash } from 'node:crypto';
-import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
 import { createEvent } from '../kubernetes/events.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { Services } from '../services.ts';
 import type { RefusedMap } from './plugin-map.ts';
-
-export interface PluginEventsOptions {
-  client: ServiceClient;
-  /** `audit.kubernetesEvents` */
-  isRecording: boolean;
-  log: Logger;
-  now?: () => Date;
-}
 
 /** Tells who wrote a plugin's ConfigMap that it is not served: a log line, and an Event that `kubectl describe` shows. */
 export class PluginEvents {
-  readonly #options: PluginEventsOptions;
+  readonly #services: Services;
   readonly #stopping = new AbortController();
 
-  constructor(options: PluginEventsOptions) {
-    this.#options = options;
+  constructor(services: Services) {
+    this.#services = services;
   }
 
   /** Called once per version of a ConfigMap. Never throws: an Event that is lost fails nothing. */
   refused({ configMap, refusal }: RefusedMap): void {
     const { namespace, name, resourceVersion } = configMap;
-    const { log, isRecording } = this.#options;
+    const { log, config } = this.#services;
     log.warn({ namespace, configMap: name, resourceVersion, refusal }, 'a plugin ConfigMap is left out');
-    if (!isRecording) return;
+    if (!config.audit.kubernetesEvents) return;
     this.#create({ configMap, refusal }).catch((error: unknown) => {
       // Another replica was first: the name says which version of which map is meant.
       if (error instanceof StatusError && error.status.code === 409) return;
@@ -41,7 +32,7 @@ export class PluginEvents {
 
   #create({ configMap, refusal }: RefusedMap): Promise<void> {
     const { namespace, name, uid, resourceVersion } = configMap;
-    const { client, now = () => new Date() } = this.#options;
+    const { client, now } = this.#services;
     const involvedObject = { apiVersion: 'v1', kind: 'ConfigMap', namespace, name, uid, resourceVersion };
     const suffix = hash('sha256', `${uid}.${resourceVersion}`).slice(0, 16);
     const message = `The files of this ConfigMap are not served: ${refusal}.`;

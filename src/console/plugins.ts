@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type JsonText, jsonText } from '../api/json.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { Caller } from '../http/operation.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import type { ConsolePlugins, EnabledPlugin } from '../plugins/console-plugins.ts';
+import type { Services } from '../services.ts';
 import type { ConfigMap, ConfigMaps } from './config-maps.ts';
 import type { PluginEvents } from './plugin-events.ts';
 import { manifestKey, type PluginFile, type PluginMap, type RefusedMap, readPluginMap } from './plugin-map.ts';
-import type { ListedPlugin, PluginSwitches } from './plugin-switches.ts';
 
 const maxFiles = 500;
 const maxBytes = 8 * 1024 * 1024;
@@ -36,7 +36,7 @@ interface CurrentMaps {
 /** The files of console plugins that stand in ConfigMaps of the home namespace. */
 export class PluginFiles {
   readonly #configMaps: ConfigMaps;
-  readonly #consolePlugins: PluginSwitches;
+  readonly #consolePlugins: ConsolePlugins;
   readonly #events: PluginEvents;
   /** Read once per version of a ConfigMap. */
   readonly #read = new WeakMap<ConfigMap, PluginMap | RefusedMap>();
@@ -45,10 +45,10 @@ export class PluginFiles {
   #revision = 0;
   #sorted: CurrentMaps | undefined;
 
-  constructor(parts: { configMaps: ConfigMaps; consolePlugins: PluginSwitches; events: PluginEvents; metrics: Metrics }) {
-    this.#configMaps = parts.configMaps;
-    this.#consolePlugins = parts.consolePlugins;
-    this.#events = parts.events;
+  constructor({ metrics }: Services, configMaps: ConfigMaps, consolePlugins: ConsolePlugins, events: PluginEvents) {
+    this.#configMaps = configMaps;
+    this.#consolePlugins = consolePlugins;
+    this.#events = events;
     this.#configMaps.onChange(
       (map) => map.plugin !== undefined,
       (map) => {
@@ -57,7 +57,7 @@ export class PluginFiles {
         for (const listener of this.#listeners) listener();
       },
     );
-    parts.metrics.cache(() => ({ name: 'plugin answers', entries: this.#answers.size }));
+    metrics.cache(() => ({ name: 'plugin answers', entries: this.#answers.size }));
   }
 
   /**
@@ -130,7 +130,7 @@ export class PluginFiles {
   }
 
   /** A caller who may not see the manifest of a plugin is not told of it. Files of a Service are public. */
-  #pluginsOf(visible: readonly PluginMap[]): ListedPlugin[] {
+  #pluginsOf(visible: readonly PluginMap[]): EnabledPlugin[] {
     const paths = new Set(visible.flatMap(({ files }) => files.map(({ path }) => path)));
     return this.#consolePlugins.enabled().filter(({ source, manifest }) => source === 'Service' || paths.has(manifest));
   }

@@ -36,120 +36,137 @@ const json = (schema: z.ZodType) => ({ 'application/json': schema });
 const etag = { ETag: 'of this text' };
 const refused: Record<number, AnswerDescription> = { 401: { description: 'the token is not accepted' } };
 
-export function consoleOperations(service: ConsoleService): Operation[] {
-  return [
-    operation({
-      id: 'HandleConfigMapImage',
-      method: 'GET',
-      paths: ['/api/v1/cm/:name/:key'],
-      tag,
-      summary: 'An image out of a ConfigMap',
-      description:
-        'Typed by its bytes; what is no image is not found. ConfigMaps labelled `console.platform.io/public` are public; any other is read with the rights of the caller.',
-      credential: 'optional',
-      params: z.object({ name: z.string().describe('Name of the ConfigMap.'), key: z.string().describe('Key in it.') }),
-      answers: {
-        200: { description: 'the image', content: { 'image/*': bytes }, headers: { ETag: 'of this version of the ConfigMap' } },
-        ...refused,
-        403: { description: 'the caller may not get the ConfigMap' },
-        404: { description: 'no such image, or none that the anonymous may see' },
-      },
-      async handle({ ctx, caller, params, signal }) {
-        const found = await service.images.find({ ...params, caller, signal });
-        markStale(ctx, found.isStale);
-        ctx.set({
-          ETag: found.etag,
-          'Cache-Control': found.isPublic ? 'public, max-age=300' : 'private, no-cache',
-          'Cross-Origin-Resource-Policy': 'same-origin',
-          // An SVG that is opened as a page can run and load nothing.
-          'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-        });
-        ctx.set({ 'Content-Disposition': `inline; filename="${params.key}"`, 'Content-Type': found.type });
-        ctx.body = found.bytes;
-      },
-    }),
-    operation({
-      id: 'HandleConsolePlugins',
-      method: 'GET',
-      paths: ['/api/v1/console-plugins'],
-      tag,
-      summary: 'Path and contents of the console plugin files that the caller may see',
-      credential: 'optional',
-      isCompressed: true,
-      answers: { 200: { description: 'the files', content: json(pluginFilesSchema), headers: etag }, ...refused },
-      async handle({ ctx, caller, signal }) {
-        sendPrepared(ctx, caller, await service.pluginFiles(caller, signal));
-      },
-    }),
-    operation({
-      id: 'HandleEnvVars',
-      method: 'GET',
-      paths: ['/api/v1/envs'],
-      tag,
-      summary: 'Variables for the console',
-      credential: 'optional',
-      isCompressed: true,
-      answers: { 200: { description: 'names and values', content: json(envVarsSchema), headers: etag }, ...refused },
-      async handle({ ctx, caller, signal }) {
-        sendPrepared(ctx, caller, await service.environment(caller, signal));
-      },
-    }),
-    operation({
-      id: 'HandleModules',
-      method: 'GET',
-      paths: ['/api/v1/modules'],
-      tag,
-      summary: 'What the console needs to know of its backend',
-      credential: 'optional',
-      isCompressed: true,
-      answers: { 200: { description: 'the module information', content: json(modulesSchema), headers: etag }, ...refused },
-      async handle({ ctx, caller, signal }) {
-        sendPrepared(ctx, caller, await service.modules(caller, signal));
-      },
-    }),
-    operation({
-      id: 'HandleLanguages',
-      method: 'GET',
-      paths: ['/api/v1/i18n/languages'],
-      tag,
-      summary: 'Languages of the console',
-      credential: 'none',
-      isCompressed: true,
-      answers: { 200: { description: 'the languages, in order', content: json(languagesSchema), headers: etag } },
-      handle({ ctx }) {
-        ctx.set('Cache-Control', 'public, max-age=3600');
-        sendJsonText(ctx, service.languages);
-      },
-    }),
-    operation({
-      id: 'HandleStaticFiles',
-      method: 'GET',
-      paths: ['/{*subpath}'],
-      tag,
-      summary: 'A file of the console',
-      description: 'A missing path without extension gets the index, if the request names `text/html` among what it accepts.',
-      credential: 'none',
-      describedHeaders: {
-        Range: 'One range of bytes (RFC 9110, section 14.2).',
-        'If-Range': 'ETag or date of the file that the caller has the rest of.',
-      },
-      answers: {
-        200: { description: 'the file', content: { '*/*': bytes }, headers: etag },
-        206: { description: 'the part of it that `Range` asks for', content: { '*/*': bytes } },
-        400: { description: 'the path wants out of the root' },
-        404: { description: 'no such file' },
-        416: { description: 'the range lies outside the file' },
-      },
-      async handle({ ctx }) {
-        const path = staticPath(ctx.originalUrl, service.basePath);
-        const file = service.staticFiles.find(path, () => namesHtml(ctx));
-        if (file === undefined) throw unknownPath();
-        if (file.isHtml) ctx.vary('Accept');
-        await sendStaticFile(ctx, file, service.contentSecurityPolicy);
-      },
-    }),
-  ];
-}
+/** The static files, which take every path that is left, come last. */
+export const consoleOperations = (service: ConsoleService): Operation[] => [
+  handleConfigMapImage(service),
+  handleConsolePlugins(service),
+  handleEnvVars(service),
+  handleModules(service),
+  handleLanguages(service),
+  handleStaticFiles(service),
+];
+
+const handleConfigMapImage = (service: ConsoleService): Operation =>
+  operation({
+    id: 'HandleConfigMapImage',
+    method: 'GET',
+    paths: ['/api/v1/cm/:name/:key'],
+    tag,
+    summary: 'An image out of a ConfigMap',
+    description:
+      'Typed by its bytes; what is no image is not found. ConfigMaps labelled `console.platform.io/public` are public; any other is read with the rights of the caller.',
+    credential: 'optional',
+    params: z.object({ name: z.string().describe('Name of the ConfigMap.'), key: z.string().describe('Key in it.') }),
+    answers: {
+      200: { description: 'the image', content: { 'image/*': bytes }, headers: { ETag: 'of this version of the ConfigMap' } },
+      ...refused,
+      403: { description: 'the caller may not get the ConfigMap' },
+      404: { description: 'no such image, or none that the anonymous may see' },
+    },
+    async handle({ ctx, caller, params, signal }) {
+      const found = await service.images.find({ ...params, caller, signal });
+      markStale(ctx, found.isStale);
+      ctx.set({
+        ETag: found.etag,
+        'Cache-Control': found.isPublic ? 'public, max-age=300' : 'private, no-cache',
+        'Cross-Origin-Resource-Policy': 'same-origin',
+        // An SVG that is opened as a page can run and load nothing.
+        'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      });
+      ctx.set({ 'Content-Disposition': `inline; filename="${params.key}"`, 'Content-Type': found.type });
+      ctx.body = found.bytes;
+    },
+  });
+
+const handleConsolePlugins = (service: ConsoleService): Operation =>
+  operation({
+    id: 'HandleConsolePlugins',
+    method: 'GET',
+    paths: ['/api/v1/console-plugins'],
+    tag,
+    summary: 'Path and contents of the console plugin files that the caller may see',
+    credential: 'optional',
+    isCompressed: true,
+    answers: { 200: { description: 'the files', content: json(pluginFilesSchema), headers: etag }, ...refused },
+    async handle({ ctx, caller, signal }) {
+      sendPrepared(ctx, caller, await service.pluginFiles(caller, signal));
+    },
+  });
+
+const handleEnvVars = (service: ConsoleService): Operation =>
+  operation({
+    id: 'HandleEnvVars',
+    method: 'GET',
+    paths: ['/api/v1/envs'],
+    tag,
+    summary: 'Variables for the console',
+    credential: 'optional',
+    isCompressed: true,
+    answers: { 200: { description: 'names and values', content: json(envVarsSchema), headers: etag }, ...refused },
+    async handle({ ctx, caller, signal }) {
+      sendPrepared(ctx, caller, await service.environment(caller, signal));
+    },
+  });
+
+const handleModules = (service: ConsoleService): Operation =>
+  operation({
+    id: 'HandleModules',
+    method: 'GET',
+    paths: ['/api/v1/modules'],
+    tag,
+    summary: 'What the console needs to know of its backend',
+    credential: 'optional',
+    isCompressed: true,
+    answers: { 200: { description: 'the module information', content: json(modulesSchema), headers: etag }, ...refused },
+    async handle({ ctx, caller, signal }) {
+      sendPrepared(ctx, caller, await service.modules(caller, signal));
+    },
+  });
+
+const handleLanguages = (service: ConsoleService): Operation =>
+  operation({
+    id: 'HandleLanguages',
+    method: 'GET',
+    paths: ['/api/v1/i18n/languages'],
+    tag,
+    summary: 'Languages of the console',
+    credential: 'none',
+    isCompressed: true,
+    answers: { 200: { description: 'the languages, in order', content: json(languagesSchema), headers: etag } },
+    handle({ ctx }) {
+      ctx.set('Cache-Control', 'public, max-age=3600');
+      sendJsonText(ctx, service.languages);
+    },
+  });
+
+const handleStaticFiles = (service: ConsoleService): Operation =>
+  operation({
+    id: 'HandleStaticFiles',
+    method: 'GET',
+    paths: ['/{*subpath}'],
+    tag,
+    summary: 'A file of the console',
+    description: 'A missing path without extension gets the index, if the request names `text/html` among what it accepts.',
+    credential: 'none',
+    describedHeaders: {
+      Range: 'One range of bytes (RFC 9110, section 14.2).',
+      'If-Range': 'ETag or date of the file that the caller has the rest of.',
+    },
+    answers: {
+      200: { description: 'the file', content: { '*/*': bytes }, headers: etag },
+      206: { description: 'the part of it that `Range` asks for', content: { '*/*': bytes } },
+      400: { description: 'the path wants out of the root' },
+      404: { description: 'no such file' },
+      416: { description: 'the range lies outside the file' },
+    },
+    async handle({ ctx }) {
+      const path = staticPath(ctx.originalUrl, service.basePath);
+      const file = service.staticFiles.find(path, () => namesHtml(ctx));
+      if (file === undefined) throw unknownPath();
+      if (file.isHtml) ctx.vary('Accept');
+      await sendStaticFile(ctx, file, service.contentSecurityPolicy);
+    },
+  });
 
 /** By name and not by wildcard: a script or stylesheet that is missing must not get a page instead. */
 const namesHtml = (ctx: Context): boolean => [ctx.accepts()].flat().includes('text/html');

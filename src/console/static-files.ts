@@ -1,25 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
+import type { Services } from '../services.ts';
 import { fingerprintOf } from './static-directory.ts';
 import { isPinned, noFiles, readStaticSet, type StaticFile, type StaticSet } from './static-set.ts';
-import type { Timer } from './timer.ts';
 
-export interface StaticFilesOptions {
-  directory: string;
-  /** Name of the index. */
-  fallback: string;
-  recurveIndex: boolean;
-  /** Milliseconds for which the hashed files of a set stay after another one has replaced it. */
-  keepPrevious: number;
-  /** '' or without its last slash. */
-  basePath: string;
-  timer: Timer;
-  log: Logger;
-  /** Bytes of files that are held in memory; the others are read from disk for each answer. */
-  memoryLimit?: number;
+/** Time, for what looks again and again. Tests bring one of their own. */
+export interface Timer {
+  /** Milliseconds that only ever grow. */
+  now(): number;
+  /** @throws Error if the signal ends it */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-const defaultMemoryLimit = 64 * 1024 * 1024;
+const systemTimer: Timer = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
+};
+
+/** Bytes of files that are held in memory; the others are read from disk for each answer. */
+const memoryLimit = 64 * 1024 * 1024;
 /** Of all the sets that were replaced. */
 const previousLimit = 256 * 1024 * 1024;
 const lookEveryMs = 20_000;
@@ -28,7 +27,9 @@ const settleMs = 2_000;
 
 /** The static files of the console, read again when the directory has changed: whole, or not at all. */
 export class StaticFiles {
-  readonly #options: StaticFilesOptions;
+  readonly #services: Services;
+  readonly #timer: Timer;
+  readonly #directory: string;
   readonly #stopping = new AbortController();
   /** Open pages go on asking for the files of the set that they came with. Only what is held in memory can stay. */
   readonly #previous: LRUCache<string, StaticFile> | undefined;
@@ -38,9 +39,11 @@ export class StaticFiles {
   #fingerprint: string | undefined;
   #failure: string | undefined = 'not read yet';
 
-  constructor(options: StaticFilesOptions) {
-    const { timer, keepPrevious } = options;
-    this.#options = options;
+  constructor(services: Services, timer: Timer = systemTimer) {
+    const { directory, keepPrevious } = services.config.console.static;
+    this.#services = services;
+    this.#timer = timer;
+    this.#directory = directory;
     if (keepPrevious > 0)
       this.#previous = new LRUCache<string, StaticFile>({
         maxSize: previousLimit,
@@ -53,7 +56,8 @@ export class StaticFiles {
 
   /** Never throws: without its files the service still answers everything else, and `/readyz` says what is missing. */
   async load(): Promise<void> {
-    const { directory, log } = this.#options;
+    const { log } = this.#services;
+    const directory = this.#directory;
     try {
       const fingerprint = await fingerprintOf(directory);
       this.#replace(await this.#read());
@@ -95,7 +99,7 @@ export class StaticFiles {
     const segments = path.split('/').filter((segment) => segment !== '');
     if (this.#set.directories.has(segments.join('/'))) return this.#indexOf(segments);
     if (segments.at(-1)?.includes('.') || !wantsPage()) return undefined;
-    if (!this.#options.recurveIndex) return this.#indexOf([]);
+    if (!this.#services.config.console.recurveIndex) return this.#indexOf([]);
     for (let length = segments.length - 1; length >= 0; length -= 1) {
       const index = this.#indexOf(segments.slice(0, length));
       if (index !== undefined) return index;
@@ -104,27 +108,28 @@ export class StaticFiles {
   }
 
   #indexOf(directory: readonly string[]): StaticFile | undefined {
-    return this.#set.files.get([...directory, this.#options.fallback].join('/'));
+    return this.#set.files.get([...directory, this.#services.config.console.static.fallback].join('/'));
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { timer, directory, log } = this.#options;
+    const { log } = this.#services;
     while (!signal.aborted) {
       try {
-        await timer.sleep(lookEveryMs, signal);
+        await this.#timer.sleep(lookEveryMs, signal);
         await this.#look(signal);
       } catch (error) {
-        if (!signal.aborted) log.warn({ directory, err: error }, 'the static files cannot be read again; the last ones are served');
+        if (!signal.aborted)
+          log.warn({ directory: this.#directory, err: error }, 'the static files cannot be read again; the last ones are served');
       }
     }
   }
 
   /** Reads the directory again if it has changed, once it no longer does. */
   async #look(signal: AbortSignal): Promise<void> {
-    const { timer, directory } = this.#options;
+    const directory = this.#directory;
     let seen = await fingerprintOf(directory);
     while (seen !== this.#fingerprint) {
-      await timer.sleep(settleMs, signal);
+      await this.#timer.sleep(settleMs, signal);
       const settled = await fingerprintOf(directory);
       if (settled === seen && (await this.#take(seen))) return;
       seen = settled;
@@ -134,19 +139,19 @@ export class StaticFiles {
   /** @returns whether what was read is what the fingerprint stands for */
   async #take(fingerprint: string): Promise<boolean> {
     const read = await this.#read();
-    if ((await fingerprintOf(this.#options.directory)) !== fingerprint) return false;
+    if ((await fingerprintOf(this.#directory)) !== fingerprint) return false;
     this.#fingerprint = fingerprint;
     this.#replace(read);
     return true;
   }
 
   #read(): Promise<StaticSet> {
-    const { directory, basePath, memoryLimit = defaultMemoryLimit } = this.#options;
-    return readStaticSet(directory, basePath, memoryLimit);
+    return readStaticSet(this.#directory, this.#services.basePath, memoryLimit);
   }
 
   #replace(set: StaticSet): void {
-    const { directory, log } = this.#options;
+    const { log } = this.#services;
+    const directory = this.#directory;
     for (const [path, file] of this.#set.files) {
       if (!set.files.has(path) && isPinned(path) && isHeld(file)) this.#previous?.set(path, file);
     }

@@ -126,6 +126,11 @@ export class CallerResource extends ResourceClient {
     return this.#client.forward(ctx, { ...call, path, query: ctx.querystring });
   }
 
+  /** @throws UpstreamError in the words of the API server, also if there is no such object; StatusError 503, 504 */
+  async get(name: string, signal: AbortSignal): Promise<KubernetesObject> {
+    return this.objectOf(await this.call('GET', 'get', { name }, signal));
+  }
+
   /** @throws UpstreamError in the words of the API server; StatusError 503, 504 */
   create(object: NewObject, options: WriteOptions): Promise<KubernetesObject> {
     return this.post(object, options);

@@ -1,10 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { badParameter, badRequest, serviceUnavailable } from '../api/status.ts';
-import { type Config, issuerOf } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import type { KubeconfigQuery } from './kubeconfig-schema.ts';
+
+/** What the files are made of. */
+export interface KubeconfigFacts {
+  config: Config;
+  connection: Connection;
+  /** The issuer that people log in at; undefined if login is not configured. */
+  issuerURL: string | undefined;
+}
 
 const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a client certificate, which it takes';
 
@@ -14,17 +22,15 @@ const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a 
  * @throws StatusError 400 where such a file would be of no use; 503 if the authority of the issuer cannot be read
  */
 export async function kubeconfigFor(
-  config: Config,
-  connection: Connection,
+  { config, connection, issuerURL }: KubeconfigFacts,
   { mode, namespace }: KubeconfigQuery,
   caller: Caller,
 ): Promise<string> {
-  const credential: Credential = mode === 'exec' ? { plugin: await pluginOf(config) } : { token: tokenOf(caller) };
+  const credential: Credential = mode === 'exec' ? { plugin: await pluginOf(config, issuerURL) } : { token: tokenOf(caller) };
   return kubeconfigText({ ...publicCluster(connection, config.kubernetes), user: caller.identity.name, credential, namespace });
 }
 
-async function pluginOf(config: Config): Promise<CredentialPlugin> {
-  const issuer = issuerOf(config);
+async function pluginOf(config: Config, issuer: string | undefined): Promise<CredentialPlugin> {
   if (issuer === undefined) throw badRequest('login is not configured');
   const { credentials = config.login.issuer === undefined ? 'impersonate' : 'passthrough' } = config.kubernetes;
   if (credentials === 'impersonate')

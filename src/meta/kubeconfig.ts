@@ -1,11 +1,9 @@
 /** Files for kubectl: what a person needs to work on the cluster from a terminal. */
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
-import type { Connection } from '../kubernetes/connection.ts';
 import { kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
-import type { Services } from '../services.ts';
 import { kubeconfigQuery } from './kubeconfig-schema.ts';
-import { credentialPlugin, kubeconfigFor } from './kubeconfig-service.ts';
+import { credentialPlugin, type KubeconfigFacts, kubeconfigFor } from './kubeconfig-service.ts';
 
 const example = kubeconfigText({
   server: 'https://api.example.com:6443',
@@ -24,7 +22,7 @@ const example = kubeconfigText({
 const kubeconfigFile = z.string().meta({ examples: [example] });
 
 /** The feature: its one operation. */
-export function createKubeconfig({ config }: Services, connection: Connection): { operations: Operation[] } {
+export function createKubeconfig(facts: KubeconfigFacts): { operations: Operation[] } {
   const getKubeconfig = operation({
     id: 'GetKubeconfig',
     method: 'GET',
@@ -42,11 +40,11 @@ export function createKubeconfig({ config }: Services, connection: Connection): 
       400: { description: 'The API server would not take the credential of that mode, or the request has no token to put in.' },
     },
     async handle({ ctx, caller, query }) {
-      const text = await kubeconfigFor(config, connection, query, caller);
+      const text = await kubeconfigFor(facts, query, caller);
       ctx.set('Content-Disposition', 'attachment; filename="kubeconfig.yaml"');
       ctx.type = 'application/yaml; charset=utf-8';
       ctx.body = text;
     },
   });
-  return { operations: config.features.kubeconfig ? [getKubeconfig] : [] };
+  return { operations: facts.config.features.kubeconfig ? [getKubeconfig] : [] };
 }

@@ -1,20 +1,19 @@
-import type { Logger } from 'pino';
 import type { Check } from '../http/health.ts';
-import type { Metrics } from '../http/metrics.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
 import { type ConsolePlugin, keepConsolePlugin, manifestName } from './console-plugin.ts';
 import type { PolicyAddition } from './policy-sources.ts';
 
-/** An enabled plugin. */
-interface EnabledPlugin {
+/** An enabled plugin, as a console is told of it. */
+export interface EnabledPlugin {
   name: string;
   displayName: string;
   order: number;
   source: 'ConfigMap' | 'Service';
   /** Path of its manifest, below the base path. */
   manifest: string;
+  /** Pins the manifest. */
   integrity?: string;
 }
 
@@ -27,7 +26,7 @@ export const consolePluginType: ResourceType = { group: 'console.platform.io', v
 export class ConsolePlugins {
   readonly #cache: WatchCache<ConsolePlugin>;
 
-  constructor({ client, metrics, log }: { client: ServiceClient; metrics: Metrics; log: Logger }) {
+  constructor({ client, metrics, log }: Services) {
     this.#cache = new WatchCache<ConsolePlugin>(
       { client, metrics, log },
       { name: 'consoleplugins', type: consolePluginType, keep: keepConsolePlugin },

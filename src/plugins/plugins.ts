@@ -25,7 +25,7 @@ interface Plugins {
 }
 
 /** ConsolePlugin objects as several features need them. */
-export const watchConsolePlugins = (parts: ConstructorParameters<typeof ConsolePlugins>[0]) => new ConsolePlugins(parts);
+export const watchConsolePlugins = (services: Services) => new ConsolePlugins(services);
 
 /** What plugins need of the wiring beside the services. */
 interface PluginsNeeds {

@@ -22,7 +22,7 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   lists: { values: ['access', 'collection', 'config', 'kubernetes', 'http', 'api'], types: ['services.ts'] },
   access: { values: ['collection', 'rbac', 'kubernetes', 'http', 'api'], types: ['services.ts', 'keys'] },
   meta: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
-  console: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
+  console: { values: ['kubernetes', 'http', 'api'], types: ['plugins', 'services.ts', 'config'] },
   plugins: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   proxy: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   tokens: { values: ['users', 'collection', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },

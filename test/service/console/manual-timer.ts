@@ -1,4 +1,4 @@
-import type { Timer } from '../../../src/console/timer.ts';
+import type { Timer } from '../../../src/console/static-files.ts';
 
 /** Time that stands still until a test moves it. */
 export class ManualTimer implements Timer {

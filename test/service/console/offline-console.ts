@@ -5,13 +5,13 @@ import { stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { createConsole } from '../../../src/console/console.ts';
-import type { Timer } from '../../../src/console/timer.ts';
+import type { Timer } from '../../../src/console/static-files.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { AccessReviews } from '../../../src/kubernetes/access.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { watchConsolePlugins } from '../../../src/plugins/plugins.ts';
 import { startBareService } from '../../support/bare-service.ts';
+import { servicesOf } from '../../support/services.ts';
 
 /** A directory with these files, below a fresh temporary one that holds `outside` too. */
 export async function makeDirectory(
@@ -38,7 +38,6 @@ export async function startOfflineConsole({ config = {}, environment = {}, timer
   const parsed = parseConfig({ yaml: stringify(config) });
   const basePath = basePathOf(parsed);
   const metrics = new Metrics();
-  const log = createLog({ level: 'silent', format: 'json' });
   const connection = {
     server: 'https://127.0.0.1:1',
     tls: {},
@@ -47,10 +46,9 @@ export async function startOfflineConsole({ config = {}, environment = {}, timer
     discardAuthorization() {},
   };
   const apiServer = new KubernetesClient({ connection, requestTimeoutMs: 1000, metrics });
-  const access = new AccessReviews({ apiServer, accessCacheMs: 0, metrics });
-  const consolePlugins = watchConsolePlugins({ client: apiServer.asService, metrics, log });
-  const shared = { config: parsed, basePath, apiServer, access, consolePlugins, metrics, log, namespace: 'atrium-system' };
-  const console = createConsole({ ...shared, environment, ...(timer && { timer }) });
+  const log = createLog({ level: 'silent', format: 'json' });
+  const services = servicesOf(apiServer, { config: parsed, basePath, metrics, log });
+  const console = createConsole(services, { consolePlugins: watchConsolePlugins(services), environment, timer });
   await console.start();
   const service = await startBareService(console.operations, { basePath });
   return {
