@@ -35,7 +35,7 @@ export async function beginSession(
 async function endOldest(context: SessionContext, ctx: Context, newest: SessionRow, signal: AbortSignal): Promise<void> {
   const { store, audit, log, config } = context;
   try {
-    await store.whenTold(() => store.cache.get(newest.name) !== undefined, signal);
+    await store.whenTold(() => store.collection.cache.get(newest.name) !== undefined, signal);
     const ended: SessionRow[] = [];
     await mapLimit(deletionsAtOnce, oldestOf(store, newest, config.login.session.maxPerUser), async (row) => {
       if (await store.remove(row, signal)) ended.push(row);

@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 import { mapLimit } from '../api/map-limit.ts';
 import { notFound, StatusError } from '../api/status.ts';
-import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
@@ -32,12 +31,10 @@ export interface SessionDeletion {
  */
 export class SessionService {
   readonly #context: SessionContext;
-  readonly #lister: Lister<SessionRow>;
   readonly #endAccess: EndAccess;
 
-  constructor(context: SessionContext, lister: Lister<SessionRow>, endAccess: EndAccess) {
+  constructor(context: SessionContext, endAccess: EndAccess) {
     this.#context = context;
-    this.#lister = lister;
     this.#endAccess = endAccess;
   }
 
@@ -53,9 +50,10 @@ export class SessionService {
     const scope = this.#scope(caller, user);
     if (!scope.isOwn) await this.#require('list', caller, signal);
     const { session } = caller;
+    const { cache, lister } = store.collection;
     // A user who has just logged in finds that session, too.
-    if (session !== undefined && store.cache.isSynced) await store.whenTold(() => store.cache.get(session) !== undefined, signal);
-    return withCurrent(await this.#lister.list(parameters, signal, scope), session);
+    if (session !== undefined && cache.isSynced) await store.whenTold(() => cache.get(session) !== undefined, signal);
+    return withCurrent(await lister.list(parameters, signal, scope), session);
   }
 
   /**
@@ -69,8 +67,8 @@ export class SessionService {
     const isOwn = row !== undefined && isOf(row, caller);
     if (!isOwn) await this.#require('delete', caller, signal, name);
     if (row === undefined) throw notFound(sessionResource, name);
-    const options = { ...(preconditions && { preconditions }), ...(isDryRun && { dryRun: ['All'] as const }) };
-    await store.delete(row, { ...(!isOwn && { client: apiServer.asCaller(caller) }), options }, signal);
+    const client = isOwn ? undefined : apiServer.asCaller(caller);
+    await store.delete(row, client, { ...(preconditions && { preconditions }), isDryRun, signal });
     if (isDryRun) return;
     await this.#ended(ctx, [row], { caller, isOwn }, signal);
   }
@@ -91,8 +89,8 @@ export class SessionService {
     const rows = [...store.values()].filter(belongs);
     if (!isOwn && account === undefined && rows.length === 0) throw notFound(userResource, user ?? '');
     if (account !== undefined) await this.#endAccessOf(account, signal);
-    const client = isOwn ? {} : { client: apiServer.asCaller(caller) };
-    await mapLimit(deletionsAtOnce, rows, (row) => store.delete(row, client, signal).catch(ignoreGone));
+    const client = isOwn ? undefined : apiServer.asCaller(caller);
+    await mapLimit(deletionsAtOnce, rows, (row) => store.delete(row, client, { signal }).catch(ignoreGone));
     await this.#ended(ctx, rows, { caller, isOwn }, signal);
   }
 
@@ -112,7 +110,7 @@ export class SessionService {
     const { store, cookie } = this.#context;
     for (const row of rows) this.#record(ctx, row, by);
     if (rows.some(({ name }) => name === by.caller.session)) cookie.expire(ctx);
-    await store.whenTold(() => rows.every(({ name, uid }) => store.cache.get(name)?.uid !== uid), signal);
+    await store.whenTold(() => rows.every(({ name, uid }) => store.collection.cache.get(name)?.uid !== uid), signal);
     await revokeAtIssuer(this.#context, ctx, rows);
   }
 

@@ -3,7 +3,6 @@
  */
 import type { Context } from 'koa';
 import { badRequest } from '../api/status.ts';
-import { Lister } from '../collection/lister.ts';
 import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Bearer, Operation } from '../http/operation.ts';
@@ -23,11 +22,9 @@ import type { SessionContext } from './context.ts';
 import { sessionCookie } from './cookie.ts';
 import { crossSiteRule } from './cross-site.ts';
 import { IssuerFarewell } from './issuer-logout.ts';
-import { sessionProperties } from './list.ts';
 import { sessionListOperations } from './list-routes.ts';
 import { successorOf } from './login-facts.ts';
 import { logout } from './logout.ts';
-import { sessionApiVersion } from './record.ts';
 import { refresh } from './refresh.ts';
 import { LocalRenewal } from './refresh-local.ts';
 import { RefreshSeals } from './refresh-seal.ts';
@@ -75,7 +72,7 @@ export function createSessions(services: Services, { endAccess, provenAgain, ...
   const { store, revokedTokens, farewell } = context;
   const renewal = new SessionRenewal(context);
   const local = new LocalRenewal(context);
-  const service = new SessionService(context, listerOf(context), endAccess);
+  const service = new SessionService(context, endAccess);
   // Its own: made-up logout tokens keep no user at the same address from logging in.
   const refusals = loginLimit(services);
   const sweeper = new Sweeper(services, sessionSweep(store, revokedTokens, services.now));
@@ -93,10 +90,7 @@ export function createSessions(services: Services, { endAccess, provenAgain, ...
     authenticator: new LoginAuthenticator(context, renewal),
     keepSession: (ctx, { session }, signal) => keepSession(context, provenAgain, { ctx, name: session, signal }),
     context,
-    checks: [
-      { name: 'sessions', critical: false, isAwaited: true, failure: () => store.failure() },
-      { name: 'revoked-tokens', critical: false, isAwaited: true, failure: () => revokedTokens.failure() },
-    ],
+    checks: [store.collection.check, { name: 'revoked-tokens', critical: false, isAwaited: true, failure: () => revokedTokens.failure() }],
     start() {
       store.start();
       revokedTokens.start();
@@ -149,26 +143,13 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | '
     store,
     sessions: new BrowserSessions(services, store, cookie),
     revokedTokens,
-    accountState: new AccountState(services, issuer, { accounts, revokedTokens, sessions: store.cache }),
+    accountState: new AccountState(services, issuer, { accounts, revokedTokens, sessions: store.collection.cache }),
     seals: new RefreshSeals(services, issuer),
     farewell: new IssuerFarewell(log, issuer, returnURL),
   };
 }
 
 const loginLimit = ({ config, clock }: Services) => new RateLimit({ limit: config.login.perMinute, clock, what: 'login requests' });
-
-const listerOf = ({ store, keyRing, metrics, now }: SessionContext) =>
-  new Lister({
-    cache: store.cache,
-    name: 'sessions',
-    properties: sessionProperties,
-    apiVersion: sessionApiVersion,
-    listKind: 'SessionList',
-    seal: keyRing.sealFor('continue'),
-    keysSettled: () => keyRing.settled(),
-    metrics,
-    now,
-  });
 
 async function keepSession(
   context: SessionContext,

@@ -1,14 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
+import { type Collection, collection } from '../collection/collection.ts';
 import { atMost } from '../http/bound.ts';
 import { RateLimit } from '../http/rate-limit.ts';
-import type { ApiCall, CallerClient, ServiceClient } from '../kubernetes/kubernetes-client.ts';
-import { isKubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import type { CallerClient } from '../kubernetes/kubernetes-client.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { CallerResource, type DeletionOptions, type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { listedWithinMs, madeWithinMs, seenWithinMs, until } from '../kubernetes/until.ts';
-import { UpstreamError } from '../kubernetes/upstream-error.ts';
-import { WatchCache } from '../kubernetes/watch-cache.ts';
+import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
+import { sessionProperties } from './list.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';
 
 const maxNames = 10_000;
@@ -19,27 +21,18 @@ const readsInAll = 1_200;
 /** Beyond these, no request waits for the watch instead. */
 const maxWaiting = 100;
 
-type StoreServices = Pick<Services, 'client' | 'namespace' | 'log' | 'metrics' | 'now' | 'clock'>;
-
-interface Deletion {
-  client?: Pick<CallerClient, 'request'>;
-  options?: { preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined }; dryRun?: readonly ['All'] };
-  /** Whether it may be sent again after a failure that may have come after it. */
-  isRepeatable?: boolean;
-}
-
-/** As it is sent. */
-interface NewObject {
+/** Under a secret name. */
+interface NewSession extends NewObject {
   readonly metadata: { readonly name: string; readonly [member: string]: unknown };
-  readonly [member: string]: unknown;
 }
 
 /** The Session objects: followed by a watch, written by compare-and-swap. */
 export class SessionStore {
-  readonly #client: ServiceClient;
-  readonly #namespace: string;
+  /** For lists: what the watch has told, and no more. */
+  readonly collection: Collection<SessionRow>;
+  readonly #resource: { type: typeof sessionResource; kind: string; namespace: string };
+  readonly #objects: ServiceResource;
   readonly #moment: () => Moment;
-  readonly #cache: WatchCache<SessionRow>;
   /** What was written or read here, until the watch has come as far. */
   readonly #ahead = new LRUCache<string, SessionRow>(atMost(maxNames));
   /** Names without a session, so that they are not asked for twice. */
@@ -49,42 +42,31 @@ export class SessionStore {
   readonly #reads = new RateLimit({ limit: readsInAll });
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  constructor({ client, namespace, log, metrics, now, clock }: StoreServices) {
-    this.#client = client;
-    this.#namespace = namespace;
+  constructor(services: Services) {
+    const { client, namespace, now, clock } = services;
+    this.#resource = { type: sessionResource, kind: 'Session', namespace };
+    this.#objects = new ServiceResource(client, this.#resource);
     this.#moment = () => ({ now: now().getTime(), clock: clock() });
-    this.#cache = new WatchCache<SessionRow>(
-      { client, log, metrics },
-      {
-        name: 'sessions',
-        type: sessionResource,
-        namespace,
-        keep: (object) => sessionRow(object, this.#moment(), this.#latest(object.metadata.name)),
-      },
-    );
+    this.collection = collection<SessionRow>(services, {
+      resource: sessionResource,
+      kind: 'Session',
+      namespace,
+      row: (object) => sessionRow(object, this.#moment(), this.#latest(object.metadata.name)),
+      properties: sessionProperties,
+    });
     this.#cache.onChange(({ key }) => this.#wake(key));
   }
 
   start(): void {
-    this.#cache.start();
+    this.collection.start();
   }
 
   stop(): Promise<void> {
-    return this.#cache.stop();
-  }
-
-  /** Why the sessions are not followed; undefined if they are. */
-  failure(): string | undefined {
-    return this.#cache.missing();
+    return this.collection.stop();
   }
 
   values(): IterableIterator<SessionRow> {
     return this.#cache.values();
-  }
-
-  /** For lists: what the watch has told, and no more. */
-  get cache(): WatchCache<SessionRow> {
-    return this.#cache;
   }
 
   /** Resolves when the watch has told so, or after a moment: what was written here then shows in lists. */
@@ -124,10 +106,9 @@ export class SessionStore {
   /**
    * Made again after a failure that may have come after the write, so that no session is left behind without its cookie.
    *
-   * @param object under a secret name
    * @throws StatusError 503, 504
    */
-  async create(object: NewObject, signal: AbortSignal): Promise<SessionRow> {
+  async create(object: NewSession, signal: AbortSignal): Promise<SessionRow> {
     try {
       return await this.#create(object, signal);
     } catch (error) {
@@ -145,19 +126,20 @@ export class SessionStore {
   patch(row: SessionRow, change: Record<string, unknown>, signal: AbortSignal): Promise<SessionRow | 'conflict' | 'gone'> {
     const { name, uid, resourceVersion } = row;
     const metadata = { ...(isObject(change.metadata) && change.metadata), uid, resourceVersion };
-    return this.#send(name, { ...change, metadata }, signal);
+    return this.#write(name, { ...change, metadata }, signal);
   }
 
   /** Moves the idle end, whatever else has changed. @throws StatusError 503, 504 */
   async prolong({ name, uid }: SessionRow, idleExpiration: string, signal: AbortSignal): Promise<void> {
-    await this.#send(name, { metadata: { uid }, spec: { idleExpiration } }, signal);
+    await this.#write(name, { metadata: { uid }, spec: { idleExpiration } }, signal);
   }
 
   /** As it is in the cluster now. @throws StatusError 503, 504 */
   async read(name: string, signal: AbortSignal): Promise<SessionRow | undefined> {
-    const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
-    const row = await this.#request({ method: 'GET', path, call: 'get sessions', signal }, name);
-    return row === 'conflict' || row === 'gone' ? undefined : row;
+    const found = await this.#objects.find(name, signal);
+    const row = found === undefined || found === 'notInstalled' ? undefined : this.#keep(found);
+    if (row === undefined) this.#forget(name);
+    return row;
   }
 
   /**
@@ -171,11 +153,11 @@ export class SessionStore {
     const { name, uid, resourceVersion } = row;
     try {
       const preconditions = { uid, ...(isUnchanged && { resourceVersion }) };
-      await this.delete(row, { options: { preconditions }, isRepeatable: true }, signal);
+      await this.#delete(this.#objects, name, { preconditions, isRepeatable: true, signal });
       return true;
     } catch (error) {
-      if (codeOf(error) === 404) this.#forget(name);
-      if (codeOf(error) === 404 || codeOf(error) === 409) return false;
+      if (isRefusal(error, 404)) this.#forget(name);
+      if (isRefusal(error, 404, 409)) return false;
       throw error;
     }
   }
@@ -183,18 +165,11 @@ export class SessionStore {
   /**
    * Deletes a session for a caller who may, or for its user.
    *
-   * @param client default: ourselves
+   * @param client of the caller; undefined: ourselves
    * @throws UpstreamError 403, 404, 409 in the API server's words; StatusError 503, 504
    */
-  async delete(
-    { name }: SessionRow,
-    { client = this.#client, options, isRepeatable = false }: Deletion,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...options };
-    await client.request({ method: 'DELETE', path, body, call: 'delete sessions', signal, isRepeatable });
-    if (options?.dryRun === undefined) this.#forget(name);
+  delete({ name }: SessionRow, client: CallerClient | undefined, options: DeletionOptions): Promise<void> {
+    return this.#delete(client === undefined ? this.#objects : new CallerResource(client, this.#resource), name, options);
   }
 
   /** Resolves when something is heard of a session, or after that time. @throws the signal's reason when it aborts */
@@ -219,32 +194,28 @@ export class SessionStore {
     };
   }
 
-  async #create(object: NewObject, signal: AbortSignal): Promise<SessionRow> {
-    const path = resourcePath(sessionResource, { namespace: this.#namespace });
-    const created = await this.#request({ method: 'POST', path, body: object, call: 'create sessions', signal });
-    const row = created === 'conflict' ? await this.read(object.metadata.name, signal) : created;
-    if (row === undefined || row === 'gone') throw unexpected('gone');
-    return row;
+  get #cache() {
+    return this.collection.cache;
   }
 
-  #send(name: string, body: unknown, signal: AbortSignal): Promise<SessionRow | 'conflict' | 'gone'> {
-    const path = resourcePath(sessionResource, { namespace: this.#namespace, name });
-    const contentType = 'application/merge-patch+json';
-    return this.#request({ method: 'PATCH', path, body, contentType, call: 'patch sessions', signal }, name);
-  }
-
-  async #request(call: ApiCall, name?: string): Promise<SessionRow | 'conflict' | 'gone'> {
-    let answer: unknown;
-    try {
-      answer = await this.#client.request(call);
-    } catch (error) {
-      if (codeOf(error) === 409) return 'conflict';
-      if (codeOf(error) !== 404) throw error instanceof UpstreamError && error.status.code < 500 ? unexpected(error) : error;
-    }
-    const row = answer === undefined ? undefined : this.#keep(answer);
+  async #create(object: NewSession, signal: AbortSignal): Promise<SessionRow> {
+    const created = await this.#objects.create(object, { signal });
+    const row = created === 'conflict' ? await this.read(object.metadata.name, signal) : this.#keep(created);
     if (row !== undefined) return row;
-    if (name !== undefined) this.#forget(name);
-    return 'gone';
+    throw serviceUnavailable('kubernetes', { cause: new Error('a Session was gone as soon as it was made') });
+  }
+
+  async #write(name: string, change: object, signal: AbortSignal): Promise<SessionRow | 'conflict' | 'gone'> {
+    const written = await this.#objects.patch(name, change, { signal });
+    if (written === 'conflict') return written;
+    const row = written === 'gone' ? undefined : this.#keep(written);
+    if (row === undefined) this.#forget(name);
+    return row ?? 'gone';
+  }
+
+  async #delete(objects: ServiceResource | CallerResource, name: string, options: DeletionOptions): Promise<void> {
+    await objects.delete(name, options);
+    if (!options.isDryRun) this.#forget(name);
   }
 
   /** Read for all who ask at that moment, so not on behalf of one of them. */
@@ -262,10 +233,9 @@ export class SessionStore {
   }
 
   /** Undefined for one that is being deleted. */
-  #keep(answer: unknown): SessionRow | undefined {
-    if (!isKubernetesObject(answer)) throw unexpected('something else');
-    const known = this.get(answer.metadata.name);
-    const row = sessionRow(answer, this.#moment(), known);
+  #keep(object: KubernetesObject): SessionRow | undefined {
+    const known = this.get(object.metadata.name);
+    const row = sessionRow(object, this.#moment(), known);
     if (row === undefined) return undefined;
     // Answers may overtake each other.
     const isOlder = known !== undefined && (compareResourceVersions(row.resourceVersion, known.resourceVersion) ?? 1) < 0;
@@ -291,10 +261,4 @@ export class SessionStore {
   }
 }
 
-/** What the API server says of our own objects is none of the caller's business. */
-const unexpected = (cause: unknown) =>
-  serviceUnavailable('kubernetes', { cause: cause instanceof Error ? cause : new Error(`a Session was answered with ${String(cause)}`) });
-
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-const codeOf = (error: unknown): number | undefined => (error instanceof UpstreamError ? error.status.code : undefined);

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { createLog } from '../../../src/http/log.ts';
-import { Metrics } from '../../../src/http/metrics.ts';
 import { ServerClock } from '../../../src/kubernetes/server-clock.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
@@ -8,6 +7,7 @@ import { SessionStore } from '../../../src/sessions/store.ts';
 import { sessionSweep } from '../../../src/sessions/sweep.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { servicesOf } from '../../support/services.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { LoginCluster } from '../login/support.ts';
 import { bareCluster, objects, revokedName, session, sessionManifest, time, tokens } from './support.ts';
@@ -72,18 +72,11 @@ describe('what has expired', () => {
       revokedToken('new', { kind: 'Refresh', expiration: time(now + 600_000) }),
     );
     const log = createLog({ level: 'silent', format: 'json' });
-    const parts = {
-      client: apiServer.asService,
-      namespace: serviceNamespace,
-      log,
-      metrics: new Metrics(),
-      clock: () => performance.now(),
-      now: () => new Date(),
-    };
+    const services = servicesOf(apiServer, { log, namespace: serviceNamespace });
     const replicas = [0, 1].map(() => {
-      const store = new SessionStore(parts);
-      const revokedTokens = new RevokedTokens(parts);
-      const sweeper = new Sweeper(parts, { ...sessionSweep(store, revokedTokens, () => new Date()), everyMs: 50 });
+      const store = new SessionStore(services);
+      const revokedTokens = new RevokedTokens(services);
+      const sweeper = new Sweeper(services, { ...sessionSweep(store, revokedTokens, () => new Date()), everyMs: 50 });
       for (const part of [store, revokedTokens, sweeper]) part.start();
       return { store, revokedTokens, sweeper };
     });
@@ -106,18 +99,11 @@ describe('what has expired', () => {
     const days = 3 * 86_400_000;
     const lines: string[] = [];
     const log = createLog({ level: 'info', format: 'json' }, { write: (line) => lines.push(line) });
-    const parts = {
-      client: apiServer.asService,
-      namespace: serviceNamespace,
-      log,
-      metrics: new Metrics(),
-      clock: () => performance.now(),
-      now: () => new Date(),
-    };
+    const services = servicesOf(apiServer, { log, namespace: serviceNamespace });
     await kubernetes.apply(revokedToken('kept', { kind: 'Bearer', expiration: time(Date.now() + 600_000) }));
     const kinds = async () => (await objects(kubernetes, 'revokedtokens')).map(({ spec }) => String(spec.kind));
-    const store = new SessionStore(parts);
-    const revokedTokens = new RevokedTokens(parts);
+    const store = new SessionStore(services);
+    const revokedTokens = new RevokedTokens(services);
     const serverClock = new ServerClock();
     serverClock.note(new Date(Date.now() - days).toUTCString());
     const sweep = sessionSweep(store, revokedTokens, () => new Date(Date.now() + days));

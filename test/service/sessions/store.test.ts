@@ -5,6 +5,7 @@ import { renewalAnnotation } from '../../../src/sessions/record.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { servicesOf } from '../../support/services.ts';
 import { bareCluster, sessionManifest, sessionPath } from './support.ts';
 
 const nameOf = (secret: string) => `s-${hash('sha256', secret)}`;
@@ -17,17 +18,10 @@ describe('a session that the watch has not told of', () => {
   let readsBefore: number;
   beforeEach(async () => {
     const { apiServer, metrics } = cluster;
-    store = new SessionStore({
-      client: apiServer.asService,
-      namespace: 'atrium-system',
-      log,
-      metrics,
-      clock: () => performance.now(),
-      now: () => new Date(),
-    });
+    store = new SessionStore(servicesOf(apiServer, { log, metrics }));
     store.start();
     await eventually(
-      () => store.failure(),
+      () => store.collection.cache.missing(),
       (failure) => failure === undefined,
     );
     // From here on it hears nothing.
@@ -102,7 +96,7 @@ describe('a renewal that is claimed', () => {
       looks += 1;
       return looks;
     };
-    store = new SessionStore({ client: apiServer.asService, namespace: 'atrium-system', log, metrics, clock, now: () => new Date() });
+    store = new SessionStore(servicesOf(apiServer, { log, metrics, clock }));
     store.start();
   });
   after(async () => {

@@ -4,13 +4,14 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { recordSweep } from '../../../src/identity/sweep.ts';
-import { KubernetesClient, type ServiceClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { sessionSweep } from '../../../src/sessions/sweep.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
+import { servicesOf } from '../../support/services.ts';
 import { namespace, render, type Values } from './chart.ts';
 import { RecordedAccount } from './recorded-account.ts';
 
@@ -67,7 +68,7 @@ export class RecordedService {
     const client = apiServer.asService;
     const now = () => new Date(Date.now() + 31 * 86_400_000);
     if (identityRecords) await new Sweeper({ client, log }, recordSweep({ client, namespace, now })).run();
-    await sweepSessions(client, now);
+    await sweepSessions(apiServer, now);
     await apiServer.close();
   }
 
@@ -77,15 +78,15 @@ export class RecordedService {
   }
 }
 
-async function sweepSessions(client: ServiceClient, now: () => Date): Promise<void> {
-  const parts = { client, log, metrics: new Metrics(), now };
-  const store = new SessionStore({ ...parts, namespace, clock: () => performance.now() });
-  const revokedTokens = new RevokedTokens(parts);
+async function sweepSessions(apiServer: KubernetesClient, now: () => Date): Promise<void> {
+  const services = servicesOf(apiServer, { log, namespace, now });
+  const store = new SessionStore(services);
+  const revokedTokens = new RevokedTokens(services);
   store.start();
   revokedTokens.start();
   await store.find(randomUUID(), 'sweep', AbortSignal.timeout(5_000));
   await revokedTokens.whenKnown(AbortSignal.timeout(5_000));
-  const sweeper = new Sweeper({ client, log }, { ...sessionSweep(store, revokedTokens, now), everyMs: 10 });
+  const sweeper = new Sweeper(services, { ...sessionSweep(store, revokedTokens, now), everyMs: 10 });
   sweeper.start();
   await eventually(
     () => [...store.values(), ...revokedTokens.values()].length,
