@@ -10,6 +10,7 @@ import { configSchema } from '../src/config/schema.ts';
 import { createLog } from '../src/http/log.ts';
 import { Metrics } from '../src/http/metrics.ts';
 import { createIssuer } from '../src/issuer/issuer.ts';
+import { Issuers } from '../src/issuer/issuers.ts';
 import { KeySeal } from '../src/keys/seal.ts';
 import { KubernetesClient } from '../src/kubernetes/kubernetes-client.ts';
 import { newLogin } from '../src/sessions/login-facts.ts';
@@ -38,9 +39,9 @@ const config = configSchema.parse({ users: { idleDays: 90 }, kubernetes: { crede
 const services = servicesOf(apiServer, { log, metrics, now, clock, config, namespace });
 Object.assign(services.keyRing, { sealFor: () => seal, settled: async () => undefined });
 const issuerURL = 'https://issuer.example';
-const issuer = createIssuer(services, issuerURL);
+const issuers = new Issuers(createIssuer(services, issuerURL));
 const sessions = createSessions(services, {
-  issuer,
+  issuers,
   publicURL: 'https://console.example',
   accounts: {
     get: () => undefined,
@@ -117,7 +118,7 @@ for (const [what, time] of Object.entries(results)) console.info(`${what}: ${tim
 console.info(`calls to the API server: ${(await upstreamCalls()) - before} (its watches aside)`);
 
 await sessions.stop();
-await issuer.stop();
+await issuers.stop();
 await apiServer.close();
 await admin.close();
 await cluster.stop();

@@ -18,6 +18,7 @@ import type { Metrics } from './http/metrics.ts';
 import type { Operation } from './http/operation.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
+import { Issuers } from './issuer/issuers.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
@@ -88,7 +89,7 @@ export interface Features {
 export function createFeatures(options: FeaturesOptions): Features {
   const base = createBase(options);
   const { config, apiServer, access, audit, rbac, events } = base;
-  const { login, sessions, issuer, identity, accessTokens, authenticator, passwords } = createLogins(base);
+  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords } = createLogins(base);
   const users = createUsers(base.services, base.watched, {
     naming: base.naming,
     localGroups: base.localGroups,
@@ -105,7 +106,7 @@ export function createFeatures(options: FeaturesOptions): Features {
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
     sessions,
-    issuer ?? {},
+    issuers ?? {},
     base.directory,
     users,
     ...createTeams(base),
@@ -221,11 +222,11 @@ function createLogins(base: Base) {
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
   const { publicURL } = config.server;
   const issuerURL = issuerOf(config);
-  const issuer = issuerURL !== undefined && publicURL !== undefined ? createIssuer(services, issuerURL) : undefined;
+  const issuers = issuerURL !== undefined && publicURL !== undefined ? new Issuers(createIssuer(services, issuerURL)) : undefined;
   const sessions =
-    issuer !== undefined && publicURL !== undefined
+    issuers !== undefined && publicURL !== undefined
       ? createSessions(services, {
-          issuer,
+          issuers,
           publicURL,
           accounts,
           identify,
@@ -241,7 +242,7 @@ function createLogins(base: Base) {
   return {
     login,
     sessions,
-    issuer,
+    issuers,
     identity,
     accessTokens,
     authenticator: withAccessTokens(sessions.authenticator, accessTokens?.judge),

@@ -1,6 +1,6 @@
 /**
  * An identity provider, as the rest of the service knows it: `client` calls it, `verifier` verifies its tokens, `tokens` turns what it
- * gives into tokens that hold, and `settings` say how its claims become a user. A second issuer is a second one of these.
+ * gives into tokens that hold, and `settings` say how its claims become a user. Which of them a token belongs to, `Issuers` knows.
  */
 import type { Check } from '../http/health.ts';
 import type { Services } from '../services.ts';

@@ -14,7 +14,8 @@ export interface IssuerSettings
     Readonly<
       Pick<
         Config['login'],
-        'clientID' | 'clientSecretFile' | 'clientAuthentication' | 'caFile' | 'idTokenAlgorithm' | 'audiences' | 'bearer' | 'logoutURL'
+        | ('clientID' | 'clientSecretFile' | 'clientAuthentication' | 'caFile' | 'idTokenAlgorithm' | 'audiences' | 'bearer' | 'logoutURL')
+        | ('scopes' | 'responseMode' | 'requireIss' | 'redirectURLs' | 'postLogoutRedirectURLs')
       >
     > {
   /** Whether the API server gets the tokens themselves (`kubernetes.credentials: passthrough`); else calls are made in the user's name. */

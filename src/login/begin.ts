@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import type { Config } from '../config/schema.ts';
 import { stateOf } from '../http/router.ts';
 import { postLogoutURLsOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
+import type { IssuerSettings } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { newSecret } from '../sessions/cookie.ts';
 import type { Flow } from './flow.ts';
@@ -11,24 +11,25 @@ import type { LoginInfo, LoginQuery } from './schema.ts';
 
 /** Begins a login (docs/contract/login.md): the browser gets the flow, the service keeps nothing. @throws StatusError 503 */
 export async function beginLogin(
-  { config, now, issuer }: SessionContext,
+  { config, now, issuers }: SessionContext,
   flows: FlowCookies,
   ctx: Context,
   query: LoginQuery,
 ): Promise<LoginInfo> {
   const { publicURL = '' } = config.server;
-  const [redirectURL = ''] = redirectURLsOf(publicURL, config.login);
-  const [returnURL = ''] = postLogoutURLsOf(publicURL, config.login);
+  const { settings, client } = issuers.first;
+  const [redirectURL = ''] = redirectURLsOf(publicURL, settings);
+  const [returnURL = ''] = postLogoutURLsOf(publicURL, settings);
   const [tokenStorage = 'cookie'] = config.login.tokenStorage;
-  const flow = newFlow({ redirectURL, tokenStorage, startedAt: Math.floor(now().getTime() / 1000) }, query);
-  const authURL = await issuer.client.authorizationURL(authorizationParameters(flow, query, config.login), stateOf(ctx).signal);
-  const logoutURL = await issuer.client.endSessionURL(returnURL === '' ? {} : { post_logout_redirect_uri: returnURL });
+  const flow = newFlow({ iss: settings.issuer, redirectURL, tokenStorage, startedAt: Math.floor(now().getTime() / 1000) }, query);
+  const authURL = await client.authorizationURL(authorizationParameters(flow, query, settings), stateOf(ctx).signal);
+  const logoutURL = await client.endSessionURL(returnURL === '' ? {} : { post_logout_redirect_uri: returnURL });
   flows.set(ctx, flow);
   return { auth_url: authURL, state: flow.state, ...(logoutURL !== undefined && { logout_url: logoutURL }) };
 }
 
 /** @param defaults what the query need not name */
-const newFlow = (defaults: Pick<Flow, 'redirectURL' | 'tokenStorage' | 'startedAt'>, query: LoginQuery): Flow => ({
+const newFlow = (defaults: Pick<Flow, 'iss' | 'redirectURL' | 'tokenStorage' | 'startedAt'>, query: LoginQuery): Flow => ({
   ...defaults,
   state: newSecret(),
   nonce: newSecret(),
@@ -39,7 +40,7 @@ const newFlow = (defaults: Pick<Flow, 'redirectURL' | 'tokenStorage' | 'startedA
 });
 
 /** OpenID Connect Core 3.1.2.1 and 3.2.2.1; PKCE with S256 wherever a code is asked for (RFC 7636 section 4.3). */
-function authorizationParameters(flow: Flow, query: LoginQuery, { scopes, responseMode }: Config['login']): Record<string, string> {
+function authorizationParameters(flow: Flow, query: LoginQuery, { scopes, responseMode }: IssuerSettings): Record<string, string> {
   const { connector_id, prompt, login_hint, ui_locales } = query;
   const passedOn = Object.entries({ connector_id, prompt, login_hint, ui_locales }).filter(
     (hint): hint is [string, string] => hint[1] !== undefined,

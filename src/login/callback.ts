@@ -8,7 +8,8 @@ import { identityOf, loginOf, mayLink, plainGroupsOf, subjectOf, unusableGroupsO
 import { connectorOf } from '../issuer/connector.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
-import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
+import type { Issuer } from '../issuer/issuer.ts';
+import type { IssuerSettings, TokenSet, VerifiedClaims } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
@@ -64,16 +65,22 @@ export class Callback {
   async finish(ctx: Context, query: CallbackQuery, signal: AbortSignal): Promise<LoggedIn> {
     const flow = await this.#takeFlow(ctx, query.state);
     this.#checkError(query);
+    const issuer = this.#context.issuers.of(flow);
     const code = codeOf(query);
     const tokens = await this.#inTime(signal, async (deadline) => {
-      await this.#checkIssuer(query);
-      const frontChannel = await this.#checkIdToken(query, { code, flow });
-      return this.#tokens({ code, flow, idToken: query.id_token, frontChannel }, deadline);
+      await this.#checkIssuer(query, issuer);
+      const frontChannel = await this.#checkIdToken(query, { code, flow, issuer });
+      return this.#tokens({ code, flow, idToken: query.id_token, frontChannel, issuer }, deadline);
     });
-    const login = this.#loginOf(tokens.claims);
-    const identity = await this.#identityOf(tokens, signal);
+    const login = this.#loginOf(tokens.claims, issuer.settings);
+    const identity = await this.#identityOf(tokens, issuer.settings, signal);
     await this.#useState(flow, signal);
-    return { flow, tokens, identity, ...(await this.#record({ login, identity, claims: tokens.claims }, signal)) };
+    return {
+      flow,
+      tokens,
+      identity,
+      ...(await this.#record({ login, identity, claims: tokens.claims, settings: issuer.settings }, signal)),
+    };
   }
 
   /** Steps 2 and 3: the flow that this browser began. Its cookie is gone from here on, whatever follows. */
@@ -105,28 +112,26 @@ export class Callback {
    * Step 6 (RFC 9207). An ID token names its issuer itself, which step 7 verifies. A bare code is bound to the issuer by state, nonce and
    * PKCE, and is redeemed nowhere else.
    */
-  async #checkIssuer({ iss, id_token: idToken }: CallbackQuery): Promise<void> {
-    const { issuer, config } = this.#context;
-    if (iss !== undefined && iss !== issuer.settings.issuer) throw badParameter('iss', 'must be the issuer that the login began at');
-    if (iss !== undefined || idToken !== undefined || !config.login.requireIss) return;
-    const metadata = await issuer.client.metadata();
+  async #checkIssuer({ iss, id_token: idToken }: CallbackQuery, { settings, client }: Issuer): Promise<void> {
+    if (iss !== undefined && iss !== settings.issuer) throw badParameter('iss', 'must be the issuer that the login began at');
+    if (iss !== undefined || idToken !== undefined || !settings.requireIss) return;
+    const metadata = await client.metadata();
     if (metadata.authorization_response_iss_parameter_supported === true)
       throw badParameter('iss', 'is required: pass on the `iss` parameter that the issuer sent', 'FieldValueRequired');
   }
 
   /** Step 7: an ID token that came through the browser. */
-  async #checkIdToken({ id_token: idToken }: CallbackQuery, { code, flow }: { code: string | undefined; flow: Flow }) {
+  async #checkIdToken({ id_token: idToken }: CallbackQuery, { code, flow, issuer }: Pick<FromBrowser, 'code' | 'flow' | 'issuer'>) {
     if (idToken === undefined) return undefined;
     try {
-      return await this.#context.issuer.verifier.idToken(idToken, { nonce: flow.nonce, ...(code !== undefined && { code }) });
+      return await issuer.verifier.idToken(idToken, { nonce: flow.nonce, ...(code !== undefined && { code }) });
     } catch (error) {
       throw idTokenRefused(error);
     }
   }
 
   /** Steps 8 and 9. */
-  async #tokens({ code, flow, idToken, frontChannel }: FromBrowser, deadline: AbortSignal): Promise<TokenSet> {
-    const { tokens } = this.#context.issuer;
+  async #tokens({ code, flow, idToken, frontChannel, issuer: { tokens } }: FromBrowser, deadline: AbortSignal): Promise<TokenSet> {
     const { verifier, redirectURL, nonce } = flow;
     try {
       if (code !== undefined) return await tokens.redeem({ code, verifier, redirectURL, nonce, frontChannel }, deadline);
@@ -139,38 +144,22 @@ export class Callback {
   }
 
   /** Step 10: the login string of a user who may log in, as far as this replica knows; `#record` asks the cluster. */
-  #loginOf(claims: VerifiedClaims): string {
+  #loginOf(claims: VerifiedClaims, settings: IssuerSettings): string {
     const { accounts, config, now } = this.#context;
-    const login = this.#nameIn(claims);
+    const login = nameIn(claims, settings);
     const account = accounts.find(login);
-    const subject = this.#subjectOf(claims);
+    const subject = linkingSubject(claims, settings);
     if (account && subject && !isOf(account, subject)) throw otherSubject();
     const phase = account && phaseOf(account, now(), config.users.idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
     return login;
   }
 
-  #nameIn(claims: VerifiedClaims): string {
-    const { settings } = this.#context.issuer;
-    try {
-      identityOf(claims, settings);
-      return loginOf(claims, settings);
-    } catch (error) {
-      throw idTokenRefused(error);
-    }
-  }
-
-  #subjectOf(claims: VerifiedClaims): LinkingSubject | undefined {
-    const { settings } = this.#context.issuer;
-    const subject = subjectOf(claims, settings);
-    return subject && { ...subject, mayLink: mayLink(claims, settings) };
-  }
-
   /** Step 11. */
-  async #identityOf({ bearer, claims }: TokenSet, signal: AbortSignal): Promise<Identity> {
-    const { identify, issuer } = this.#context;
+  async #identityOf({ bearer, claims }: TokenSet, settings: IssuerSettings, signal: AbortSignal): Promise<Identity> {
+    const { identify } = this.#context;
     // The API server never gets to see the tokens, but acts on our word.
-    if (!issuer.settings.isForwarded) return identityOf(claims, issuer.settings);
+    if (!settings.isForwarded) return identityOf(claims, settings);
     try {
       const { identity } = await identify({ token: bearer, hash: hash('sha256', bearer) }, signal);
       // A person is none of the cluster's own accounts, whatever a claim is called.
@@ -190,9 +179,8 @@ export class Callback {
   }
 
   /** The user's record, made or updated. @throws StatusError 401 if they may not log in after all, 503 */
-  async #record({ login, identity, claims }: Arrival, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
-    const { issuer, config, now } = this.#context;
-    const { settings } = issuer;
+  async #record({ login, identity, claims, settings }: Arrival, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
+    const { config, now } = this.#context;
     const recorded = await this.#recorder.record(
       {
         login,
@@ -200,7 +188,7 @@ export class Callback {
         ...connectorOf(claims, { isEmbedded: settings.isEmbedded === true, directories: config.users.ldap }),
         groups: plainGroupsOf(claims, settings),
         subjectName: identity.name,
-        subject: this.#subjectOf(claims),
+        subject: linkingSubject(claims, settings),
       },
       signal,
     );
@@ -208,16 +196,14 @@ export class Callback {
     if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : noSuchUser();
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
     const user = account?.name ?? recordName(login) ?? '';
-    this.#tellOfUnusableGroups(user, claims);
+    this.#tellOfUnusableGroups(user, unusableGroupsOf(claims, settings));
     return { user, account };
   }
 
-  #tellOfUnusableGroups(user: string, claims: VerifiedClaims): void {
-    const { log, issuer } = this.#context;
-    const unusable = unusableGroupsOf(claims, issuer.settings);
+  #tellOfUnusableGroups(user: string, unusable: readonly string[]): void {
     if (unusable.length === 0) return;
     const groups = unusable.slice(0, maxTold).map((group) => group.slice(0, maxToldLength).toWellFormed());
-    log.warn(
+    this.#context.log.warn(
       { user, count: unusable.length, groups },
       'groups are left out that the API server cannot be told or keeps for itself: rename them at the issuer',
     );
@@ -225,6 +211,7 @@ export class Callback {
 }
 
 interface FromBrowser {
+  issuer: Issuer;
   code: string | undefined;
   flow: Flow;
   idToken: string | undefined;
@@ -235,6 +222,7 @@ interface Arrival {
   login: string;
   identity: Identity;
   claims: VerifiedClaims;
+  settings: IssuerSettings;
 }
 
 /** Step 5. Undefined in the pure ID token flow. */
@@ -242,4 +230,19 @@ function codeOf({ code, id_token: idToken }: CallbackQuery): string | undefined 
   if (code === undefined) throw badParameter('code', 'is required', 'FieldValueRequired');
   if (code === '' && idToken === undefined) throw badParameter('code', 'may be empty only beside id_token', 'FieldValueRequired');
   return code === '' ? undefined : code;
+}
+
+/** Of step 10. @throws StatusError 401 */
+function nameIn(claims: VerifiedClaims, settings: IssuerSettings): string {
+  try {
+    identityOf(claims, settings);
+    return loginOf(claims, settings);
+  } catch (error) {
+    throw idTokenRefused(error);
+  }
+}
+
+function linkingSubject(claims: VerifiedClaims, settings: IssuerSettings): LinkingSubject | undefined {
+  const subject = subjectOf(claims, settings);
+  return subject && { ...subject, mayLink: mayLink(claims, settings) };
 }

@@ -33,12 +33,12 @@ export async function finishLogin(
 }
 
 async function handOver(context: SessionContext, ctx: Context, { flow, tokens, identity, user, account }: LoggedIn): Promise<Person> {
-  const { sessions, seals, issuer, config, now } = context;
+  const { sessions, seals, issuers, config, now } = context;
   const { signal } = stateOf(ctx);
   const { claims } = tokens;
   const { tokenStorage, returnTo } = flow;
   const person: Person = { identity, claims, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
-  const claimedName = identityOf(claims, issuer.settings).name;
+  const claimedName = identityOf(claims, issuers.of(claims).settings).name;
   const arrival = { user, userUID: account?.uid, subjectName: identity.name, claimedName, claims };
   const login = newLogin(arrival, { now: now(), absoluteMs: config.login.session.absolute });
   if (tokenStorage === 'local') {

@@ -2,6 +2,8 @@ import { z } from 'zod';
 
 /** Between the login request and the callback; nothing of it is stored here, it travels in a cookie (docs/contract/login.md). */
 export interface Flow {
+  /** The issuer that it began at. */
+  readonly iss: string;
   /** Each of the three holds 256 random bits. */
   readonly state: string;
   readonly nonce: string;
@@ -20,6 +22,7 @@ export const flowSeconds = 600;
 const leewaySeconds = 60;
 
 const sealedFlow = z.object({
+  iss: z.string(),
   state: z.string(),
   nonce: z.string(),
   verifier: z.string(),
@@ -31,8 +34,12 @@ const sealedFlow = z.object({
 
 export const writeFlow = (flow: Flow): string => JSON.stringify(flow);
 
-/** @param text what `writeFlow` made; only a replica can have sealed it */
-export const readFlow = (text: string): Flow => sealedFlow.parse(JSON.parse(text));
+/**
+ * Only a replica can have sealed the text.
+ *
+ * @returns undefined for what another release has written otherwise: the login begins again
+ */
+export const readFlow = (text: string): Flow | undefined => sealedFlow.safeParse(JSON.parse(text)).data;
 
 /** Whether it may still end; one from the future was begun by a wrong clock. */
 export function isCurrent({ startedAt }: Flow, now: Date): boolean {

@@ -38,7 +38,7 @@ export class Info {
   }
 
   async #ofToken(bearer: Bearer, signal: AbortSignal): Promise<Omit<Person, 'identity'>> {
-    const verified = await this.#login?.issuer.verifier.bearer(bearer.token);
+    const verified = await this.#login?.issuers.bearer(bearer.token);
     if (verified === undefined || verified === 'not ours') return {};
     const claims = verified.isAccessToken ? await this.#complete(bearer, verified.claims, signal) : verified.claims;
     return { claims, tokenStorage: 'local', expiresAt: claims.exp };
@@ -46,7 +46,7 @@ export class Info {
 
   /** What an access token does not say is asked once at the userinfo endpoint; while that is out of reach it is left out. */
   async #complete({ token, hash }: Bearer, claims: VerifiedClaims, signal: AbortSignal): Promise<VerifiedClaims> {
-    const issuer = this.#login?.issuer;
+    const issuer = this.#login?.issuers.of(claims);
     if (issuer === undefined || !isIncomplete(claims, issuer.settings)) return claims;
     const known = this.#completed.get(hash);
     if (known !== undefined) return known;
@@ -68,7 +68,7 @@ export class Info {
     } catch (error) {
       const isOutOfReach = error instanceof StatusError && error.status.code >= 500;
       if (!isOutOfReach || claims === undefined || this.#login === undefined) throw error;
-      return identityOf(claims, this.#login.issuer.settings);
+      return identityOf(claims, this.#login.issuers.of(claims).settings);
     }
   }
 }

@@ -26,7 +26,7 @@ interface LoginNeeds {
 /** The feature: login at the issuer, and who a caller is. */
 export function createLogin(services: Services, { sessions, identify, ...needs }: LoginNeeds): { operations: Operation[] } {
   const info = new Info(identify, sessions);
-  const shown = (person: Person) => userInfoOf(person, services, sessions?.issuer.settings);
+  const shown = (person: Person) => userInfoOf(person, services, person.claims && sessions?.issuers.of(person.claims).settings);
   const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, needs, shown);
   const handleInfo: LoginHandlers['info'] = async (caller, signal) => shown(await info.of(caller, signal));
   return { operations: loginOperations(services, { ...handlers, info: handleInfo }) };

@@ -1,5 +1,5 @@
 import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
-import type { Issuer } from '../issuer/issuer.ts';
+import type { Issuers } from '../issuer/issuers.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
@@ -44,19 +44,19 @@ interface Begun extends Pick<LoginFacts, 'user' | 'subjectName' | 'at'> {
 export class AccountState {
   readonly #now: () => Date;
   readonly #idleDays: number;
-  readonly #isEmbedded: boolean;
+  readonly #issuers: Issuers;
   readonly #accounts: AccountLookup;
   readonly #revokedTokens: RevokedTokens;
   readonly #sessions: Followed;
 
   constructor(
     { now, config }: Pick<Services, 'now' | 'config'>,
-    { settings }: Pick<Issuer, 'settings'>,
+    issuers: Issuers,
     { accounts, revokedTokens, sessions }: { accounts: AccountLookup; revokedTokens: RevokedTokens; sessions: Followed },
   ) {
     this.#now = now;
     this.#idleDays = config.users.idleDays;
-    this.#isEmbedded = settings.isEmbedded === true;
+    this.#issuers = issuers;
     this.#accounts = accounts;
     this.#revokedTokens = revokedTokens;
     this.#sessions = sessions;
@@ -102,7 +102,8 @@ export class AccountState {
 
   /** The same of a login whose tokens are to be renewed. */
   refusalOfLogin(login: LoginFacts): StatusError | undefined {
-    if (this.#revokedTokens.hasLogin(login.id)) return noLongerCounts(revoked);
+    // A login goes with the issuer that it was made at.
+    if (this.#revokedTokens.hasLogin(login.id) || !this.#issuers.has(login.iss)) return noLongerCounts(revoked);
     const account = this.accountOf(login.user);
     if (account && belongsToAnother(account, { issuer: login.iss, sub: login.sub })) return noLongerCounts(subjectDiffers);
     return this.#refusalOf(login);
@@ -120,7 +121,7 @@ export class AccountState {
     if (this.#revokedTokens.hasSubject(subjectName, issuedAt * 1000)) return noLongerCounts(revoked);
     const account = this.find(login);
     // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
-    if (this.#isEmbedded && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
+    if (this.#isEmbedded(claims) && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
     if (account && belongsToAnother(account, { issuer: claims.iss, sub: claims.sub })) return noLongerCounts(subjectDiffers);
     return account && this.#refusal(account, issuedAt);
   }
@@ -128,7 +129,12 @@ export class AccountState {
   /** Waits for the record of a token that the embedded issuer gave out a moment ago. @throws the signal's reason when it aborts */
   async whenTokenCaughtUp({ issuedAt, login, claims }: TokenOwner, signal: AbortSignal): Promise<void> {
     const isYoung = this.#now().getTime() - issuedAt * 1000 < youngMs;
-    if (this.#isEmbedded && isYoung && this.#accounts.isSynced) await this.#until(() => isSubjectOf(this.find(login), claims), signal);
+    if (this.#isEmbedded(claims) && isYoung && this.#accounts.isSynced)
+      await this.#until(() => isSubjectOf(this.find(login), claims), signal);
+  }
+
+  #isEmbedded(claims: VerifiedClaims): boolean {
+    return this.#issuers.of(claims).settings.isEmbedded === true;
   }
 
   #refusalOf(login: Begun): StatusError | undefined {

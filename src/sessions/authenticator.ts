@@ -5,7 +5,7 @@ import { readBearer } from '../http/bearer.ts';
 import type { Bearer, Caller, Identity } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
 import { identityOf, subjectOf } from '../issuer/claims.ts';
-import type { VerifiedClaims } from '../issuer/types.ts';
+import type { ClaimRules, VerifiedClaims } from '../issuer/types.ts';
 import type { Account } from '../users/record/account.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { sessionEnded } from './account-state.ts';
@@ -59,13 +59,14 @@ export class LoginAuthenticator implements Authenticator {
    * @throws StatusError 401, 503
    */
   async #verify(bearer: Bearer, signal: AbortSignal): Promise<Bearer> {
-    const { issuer, accountState, revokedTokens } = this.#context;
-    const verified = await issuer.verifier.bearer(bearer.token);
+    const { issuers, accountState, revokedTokens } = this.#context;
+    const verified = await issuers.bearer(bearer.token);
     await accountState.whenKnown(signal);
     if (revokedTokens.hasBearer(bearer.token)) throw noLongerCounts(revoked);
     if (verified === 'not ours') return bearer;
     const { claims, login } = verified;
-    const identity = identityOf(claims, issuer.settings);
+    const { settings } = issuers.of(claims);
+    const identity = identityOf(claims, settings);
     const owner = { subjectName: identity.name, issuedAt: claims.iat, login, claims };
     await accountState.whenTokenCaughtUp(owner, signal);
     const refusal = accountState.refusalOfToken(owner);
@@ -73,14 +74,14 @@ export class LoginAuthenticator implements Authenticator {
     return {
       ...bearer,
       isVerified: true,
-      ...(!issuer.settings.isForwarded && { actAs: identity }),
-      ...this.#subjectOf(claims),
+      ...(!settings.isForwarded && { actAs: identity }),
+      ...subjectIn(claims, settings),
       ...ofAccount(accountState.find(login)),
     };
   }
 
   async #ofSession(ctx: Context, secret: string, isUse: boolean): Promise<Bearer> {
-    const { issuer, sessions, accountState, crossSite } = this.#context;
+    const { issuers, sessions, accountState, crossSite } = this.#context;
     const { source, signal } = stateOf(ctx);
     const session = await sessions.find(secret, source, signal, isUse);
     if (session === undefined) throw sessionEnded();
@@ -90,24 +91,21 @@ export class LoginAuthenticator implements Authenticator {
     if (refusal !== undefined) throw refusal;
     crossSite.check(ctx);
     const { row, secrets, bearerHash } = await this.#withLivingTokens(session, signal);
+    const { claims } = secrets.tokens;
+    const { settings } = issuers.of(claims);
     return {
       token: secrets.tokens.bearer,
       hash: bearerHash,
       session: row.name,
       isVerified: true,
-      ...(!issuer.settings.isForwarded && { actAs: this.#identityOf(secrets.tokens.claims) }),
-      ...this.#subjectOf(secrets.tokens.claims),
+      ...(!settings.isForwarded && { actAs: this.#identityOf(claims, settings) }),
+      ...subjectIn(claims, settings),
       ...ofAccount(accountState.accountOf(row.user)),
     };
   }
 
-  #subjectOf(claims: VerifiedClaims): Pick<Bearer, 'subject'> {
-    const subject = subjectOf(claims, this.#context.issuer.settings);
-    return { ...(subject && { subject }) };
-  }
-
-  #identityOf(claims: VerifiedClaims): Identity {
-    const identity = this.#identities.get(claims) ?? identityOf(claims, this.#context.issuer.settings);
+  #identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity {
+    const identity = this.#identities.get(claims) ?? identityOf(claims, rules);
     this.#identities.set(claims, identity);
     return identity;
   }
@@ -129,3 +127,8 @@ export class LoginAuthenticator implements Authenticator {
 }
 
 const ofAccount = (account: Account | undefined) => account && { user: account.name, mustChangePassword: account.mustChangePassword };
+
+function subjectIn(claims: VerifiedClaims, rules: ClaimRules): Pick<Bearer, 'subject'> {
+  const subject = subjectOf(claims, rules);
+  return { ...(subject && { subject }) };
+}

@@ -37,7 +37,7 @@ export async function receiveLogout(
     context.log.info({ source, reason: cause instanceof Error ? cause.message : cause }, 'a logout token was refused');
     return badParameter('logout_token', 'is not a logout token for this service that has not been used yet');
   };
-  const claims = await context.issuer.verifier.logoutToken(logoutToken).catch((error: unknown) => {
+  const claims = await context.issuers.logoutToken(logoutToken).catch((error: unknown) => {
     throw error instanceof StatusError && error.status.code === 401 ? refuse(error.cause) : error;
   });
   const login = issuerLoginOf(claims);

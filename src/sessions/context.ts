@@ -1,6 +1,6 @@
 import type { Authenticator } from '../http/authenticator.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
-import type { Issuer } from '../issuer/issuer.ts';
+import type { Issuers } from '../issuer/issuers.ts';
 import type { Services } from '../services.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { AccountState } from './account-state.ts';
@@ -14,7 +14,7 @@ import type { SessionStore } from './store.ts';
 
 /** What `createSessions` puts together, and the functions of this folder take. */
 export interface SessionContext extends Services {
-  readonly issuer: Issuer;
+  readonly issuers: Issuers;
   readonly accounts: AccountLookup;
   /** Asks the API server whose a token is. */
   readonly identify: Authenticator['identify'];

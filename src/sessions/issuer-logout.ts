@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import { stateOf } from '../http/router.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
+import type { Issuers } from '../issuer/issuers.ts';
+import { postLogoutURLsOf } from '../issuer/redirect-urls.ts';
 import { FatalRefresh } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { newSecret } from './cookie.ts';
@@ -19,6 +21,7 @@ const maxWaiting = 200;
 
 /** What the issuer knows of a login that has ended here. */
 interface AtIssuer {
+  iss: string;
   refreshToken: string | undefined;
   idToken: string | undefined;
 }
@@ -26,16 +29,15 @@ interface AtIssuer {
 /** Tells the issuer of logouts, and callers where the issuer ends its own session. Never throws: what counts has happened before. */
 export class IssuerFarewell {
   readonly #log: Logger;
-  readonly #issuer: Issuer;
-  readonly #returnURL: string | undefined;
+  readonly #issuers: Issuers;
+  readonly #publicURL: string;
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<Promise<void>>();
 
-  /** @param returnURL where the issuer sends the browser afterwards */
-  constructor(log: Logger, issuer: Issuer, returnURL: string | undefined) {
+  constructor(log: Logger, issuers: Issuers, publicURL: string) {
     this.#log = log;
-    this.#issuer = issuer;
-    this.#returnURL = returnURL;
+    this.#issuers = issuers;
+    this.#publicURL = publicURL;
   }
 
   async stop(): Promise<void> {
@@ -44,9 +46,11 @@ export class IssuerFarewell {
   }
 
   /** Gives the answer its `Link`, and a `Warning` if the issuer was not reached in time. */
-  async say(ctx: Context, { refreshToken, idToken }: AtIssuer): Promise<void> {
+  async say(ctx: Context, { iss, refreshToken, idToken }: AtIssuer): Promise<void> {
     const deadline = AbortSignal.timeout(issuerMs);
-    const calls = [refreshToken === undefined ? undefined : this.end(refreshToken, deadline), this.#link(ctx, idToken)];
+    const issuer = this.#issuers.of({ iss });
+    const ending = refreshToken === undefined ? undefined : this.#end(issuer, refreshToken, deadline);
+    const calls = [ending, this.#link(ctx, issuer, idToken)];
     for (const error of await Promise.all(calls.map((call) => failureOf(call, deadline)))) {
       if (error === undefined) continue;
       this.#log.warn({ requestId: stateOf(ctx).requestId, err: error }, 'the identity provider was not reached at a logout');
@@ -55,33 +59,38 @@ export class IssuerFarewell {
   }
 
   /**
-   * Ends a token at the issuer. What the issuer says of it is no matter; if it was not reached, it is asked again later.
+   * Ends the refresh token of a login at its issuer, if it has one and that issuer is still there. What the issuer says of it is no
+   * matter; if it was not reached, it is asked again later.
    *
    * @throws whatever kept it from being reached
    */
-  async end(refreshToken: string, deadline: AbortSignal): Promise<void> {
+  async end({ iss }: { iss: string }, refreshToken: string | undefined, deadline: AbortSignal): Promise<void> {
+    if (refreshToken !== undefined && this.#issuers.has(iss)) await this.#end(this.#issuers.of({ iss }), refreshToken, deadline);
+  }
+
+  async #end(issuer: Issuer, refreshToken: string, deadline: AbortSignal): Promise<void> {
     try {
-      await abortable(this.#issuer.client.revoke(refreshToken, 'refresh_token', deadline), deadline);
+      await abortable(issuer.client.revoke(refreshToken, 'refresh_token', deadline), deadline);
     } catch (error) {
       if (error instanceof FatalRefresh) return;
-      this.#endLater(refreshToken);
+      this.#endLater(issuer, refreshToken);
       throw error;
     }
   }
 
-  #endLater(refreshToken: string): void {
+  #endLater(issuer: Issuer, refreshToken: string): void {
     if (this.#waiting.size >= maxWaiting || this.#stopping.signal.aborted) return;
-    const trying = this.#tryAgain(refreshToken, this.#stopping.signal).finally(() => this.#waiting.delete(trying));
+    const trying = this.#tryAgain(issuer, refreshToken, this.#stopping.signal).finally(() => this.#waiting.delete(trying));
     this.#waiting.add(trying);
   }
 
-  async #tryAgain(refreshToken: string, stopping: AbortSignal): Promise<void> {
+  async #tryAgain({ client }: Issuer, refreshToken: string, stopping: AbortSignal): Promise<void> {
     for (const ms of pausesMs) {
       await sleep(ms, undefined, { signal: stopping, ref: false }).catch(() => undefined);
       if (stopping.aborted) return;
       try {
         const deadline = AbortSignal.any([stopping, AbortSignal.timeout(issuerTimeoutMs)]);
-        await this.#issuer.client.revoke(refreshToken, 'refresh_token', deadline);
+        await client.revoke(refreshToken, 'refresh_token', deadline);
         return;
       } catch (error) {
         if (error instanceof FatalRefresh) return;
@@ -91,9 +100,10 @@ export class IssuerFarewell {
   }
 
   /** Where the page goes next, to end the issuer's own session (OpenID Connect RP-Initiated Logout 1.0). */
-  async #link(ctx: Context, idToken: string | undefined): Promise<void> {
-    const url = await this.#issuer.client.endSessionURL({
-      ...(this.#returnURL !== undefined && { post_logout_redirect_uri: this.#returnURL }),
+  async #link(ctx: Context, { client, settings }: Issuer, idToken: string | undefined): Promise<void> {
+    const [returnURL] = postLogoutURLsOf(this.#publicURL, settings);
+    const url = await client.endSessionURL({
+      ...(returnURL !== undefined && { post_logout_redirect_uri: returnURL }),
       state: newSecret(),
       ...(idToken !== undefined && idToken.length < maxHintLength && { id_token_hint: idToken }),
     });

@@ -23,8 +23,8 @@ export async function revokeAtIssuer(
   const failures: unknown[] = rows.length > maxRevoked ? [new Error(`${rows.length} sessions at once`)] : [];
   const revoke = async (row: SessionRow) => {
     deadline.throwIfAborted();
-    const refreshToken = (await sessions.unseal(row))?.secrets.tokens.refreshToken;
-    if (refreshToken !== undefined) await farewell.end(refreshToken, deadline);
+    const secrets = (await sessions.unseal(row))?.secrets;
+    if (secrets !== undefined) await farewell.end(secrets.login, secrets.tokens.refreshToken, deadline);
   };
   await mapLimit(callsAtOnce, rows.slice(0, maxRevoked), async (row) => {
     await abortable(revoke(row), deadline).catch((error: unknown) => failures.push(error));

@@ -47,7 +47,7 @@ export async function logout(context: SessionContext, ctx: Context, refreshToken
       'sealed' in proof ? await endSealed(context, ctx, proof.sealed) : await endSession(context, ctx, proof);
     audit.record({ ...auditOrigin(ctx), ...whoseLogin(login), audit: 'LoggedOut', outcome: 'success' });
     if (secret !== undefined) cookie.expire(ctx);
-    await Promise.all([farewell.say(ctx, atIssuer), sleep(waitMs, undefined, { signal })]);
+    await Promise.all([farewell.say(ctx, { iss: login.iss, ...atIssuer }), sleep(waitMs, undefined, { signal })]);
     const seconds = now().getTime() / 1000;
     return endedPayload(storage, { issuedAt: Math.min(issuedAt, seconds), now: now() });
   } catch (error) {
@@ -68,7 +68,7 @@ async function endSession(context: SessionContext, ctx: Context, { session }: Pr
 }
 
 async function endSealed(context: SessionContext, ctx: Context, { login, refreshToken, bearers }: SealedLogin): Promise<Ended> {
-  const { accountState, issuer } = context;
+  const { accountState, issuers } = context;
   const { signal } = stateOf(ctx);
   await accountState.whenKnown(signal);
   if (accountState.isOver(login)) throw noLongerCounts(revoked);
@@ -76,7 +76,7 @@ async function endSealed(context: SessionContext, ctx: Context, { login, refresh
   const bearer = await verifiedBearer(context, ctx);
   if (bearer !== undefined) await endBearer(context, bearer, login, signal);
   const issuedAt = Math.max(login.at, ...bearers.map(({ iat }) => iat));
-  const idToken = bearer !== undefined && (await issuer.verifier.isIdToken(bearer.token)) ? bearer.token : undefined;
+  const idToken = bearer !== undefined && (await issuers.of(bearer.claims).verifier.isIdToken(bearer.token)) ? bearer.token : undefined;
   return { storage: 'local', login, issuedAt, refreshToken, idToken, waitMs };
 }
 
@@ -119,10 +119,10 @@ async function endOtherBearers(
 type SentBearer = VerifiedToken & { token: string };
 
 /** The token that was sent along, if it is one of our issuer and verifies; any other is not looked at (docs/contract/conventions.md). */
-async function verifiedBearer({ issuer }: SessionContext, ctx: Context): Promise<SentBearer | undefined> {
+async function verifiedBearer({ issuers }: SessionContext, ctx: Context): Promise<SentBearer | undefined> {
   try {
     const token = readBearer(ctx.req)?.token;
-    const verified = token === undefined ? 'not ours' : await issuer.verifier.bearer(token);
+    const verified = token === undefined ? 'not ours' : await issuers.bearer(token);
     return token === undefined || verified === 'not ours' ? undefined : { ...verified, token };
   } catch {
     return undefined;

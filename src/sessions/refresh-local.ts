@@ -52,7 +52,7 @@ export class LocalRenewal {
 
   /** Goes on when the caller goes away, or the tokens that the issuer has given would be lost to all who share them. */
   async #renew({ login, refreshToken, bearers }: SealedLogin): Promise<RenewPayload> {
-    const { seals, issuer, accountState, revokedTokens, now } = this.#context;
+    const { seals, issuers, accountState, revokedTokens, now } = this.#context;
     const deadline = AbortSignal.timeout(issuerTimeoutMs);
     await accountState.whenCaughtUp({ ...login, createdAt: login.at * 1000 }, deadline);
     const seconds = now().getTime() / 1000;
@@ -63,7 +63,7 @@ export class LocalRenewal {
     if (refreshToken === undefined) throw notRenewable();
     let tokens: RenewedTokens;
     try {
-      tokens = await abortable(issuer.tokens.renew(refreshToken, login, deadline), deadline);
+      tokens = await abortable(issuers.of(login).tokens.renew(refreshToken, login, deadline), deadline);
     } catch (error) {
       if (error instanceof FatalRefresh) return this.#end(login, error.refreshToken, refusedBy(error));
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
@@ -78,12 +78,12 @@ export class LocalRenewal {
 
   /** Never returns. The login is over, with all seals of it: the next request with one asks the issuer nothing. */
   async #end(login: LoginFacts, refreshToken: string | undefined, error: StatusError): Promise<never> {
-    const { revokedTokens, issuer, log } = this.#context;
+    const { revokedTokens, issuers, log } = this.#context;
     const ended = { ...login, expiresAt: new Date(login.expiresAt * 1000) };
     await revokedTokens.endLogin(ended, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
       log.warn({ err: failure }, 'the end of a login could not be recorded');
     });
-    if (refreshToken !== undefined) await issuer.discard(refreshToken);
+    await issuers.discard(login, refreshToken);
     throw error;
   }
 

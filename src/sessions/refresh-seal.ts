@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
-import type { Issuer } from '../issuer/issuer.ts';
-import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
+import type { Issuers } from '../issuer/issuers.ts';
+import type { IssuerSettings, RenewedTokens, TokenSet } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { Services } from '../services.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
@@ -32,20 +32,26 @@ const sealedLogin = z.object({
 /** The refresh tokens that leave this service: seals that open here and nowhere else. */
 export class RefreshSeals {
   readonly #services: Pick<Services, 'log' | 'now'>;
-  readonly #issuer: Issuer;
-  readonly #seal: Seal;
+  readonly #issuers: Issuers;
+  /** By issuer. */
+  readonly #seals: ReadonlyMap<string, Seal>;
 
-  constructor(services: Pick<Services, 'keyRing' | 'log' | 'now'>, issuer: Issuer) {
+  constructor(services: Pick<Services, 'keyRing' | 'log' | 'now'>, issuers: Issuers) {
     this.#services = services;
-    this.#issuer = issuer;
+    this.#issuers = issuers;
     // Of another issuer or client it opens nothing: whose login it is would not be known.
-    this.#seal = services.keyRing.sealFor(JSON.stringify(['refresh token', issuer.settings.issuer, issuer.settings.clientID]));
+    const sealOf = ({ issuer, clientID }: IssuerSettings) => services.keyRing.sealFor(JSON.stringify(['refresh token', issuer, clientID]));
+    this.#seals = new Map(Array.from(issuers.all(), ({ settings }) => [settings.issuer, sealOf(settings)]));
   }
 
   /** Undefined for whatever is none of ours. @throws StatusError 503 while there are no keys */
   async open(text: string): Promise<SealedLogin | undefined> {
-    const opened = form.test(text) ? await this.#seal.open(text) : undefined;
-    return opened === undefined ? undefined : sealedLogin.safeParse(JSON.parse(opened)).data;
+    if (!form.test(text)) return undefined;
+    for (const seal of this.#seals.values()) {
+      const opened = await seal.open(text);
+      if (opened !== undefined) return sealedLogin.safeParse(JSON.parse(opened)).data;
+    }
+    return undefined;
   }
 
   /**
@@ -64,12 +70,14 @@ export class RefreshSeals {
       { length: refreshToken.length },
       'the refresh token of the identity provider is too long to be kept by the caller: such tokens want token_storage=cookie',
     );
-    await this.#issuer.discard(refreshToken);
+    await this.#issuers.discard(login, refreshToken);
     return this.#write({ login, bearers });
   }
 
   #write(content: SealedLogin): string {
-    return this.#seal.seal(JSON.stringify(content));
+    const seal = this.#seals.get(content.login.iss);
+    if (seal === undefined) throw new Error('a login of an issuer that there is not');
+    return seal.seal(JSON.stringify(content));
   }
 
   #remembered({ bearer, idToken, issuedAt, bearerExpiresAt }: TokenSet | RenewedTokens, before: readonly HandedOut[]): HandedOut[] {

@@ -71,10 +71,10 @@ async function refreshSession(
 }
 
 /** Never returns. */
-async function end({ sessions, issuer, audit }: SessionContext, ctx: Context, session: Session, error: StatusError): Promise<never> {
+async function end({ sessions, issuers, audit }: SessionContext, ctx: Context, session: Session, error: StatusError): Promise<never> {
   const { row, secrets } = session;
   await sessions.end(session, stateOf(ctx).signal);
-  if (secrets.tokens.refreshToken !== undefined) await issuer.discard(secrets.tokens.refreshToken);
+  await issuers.discard(secrets.login, secrets.tokens.refreshToken);
   audit.record({ ...auditOrigin(ctx), ...whoseSession(row), audit: 'RefreshFailed', outcome: 'failure', code: error.status.code });
   throw error;
 }

@@ -113,19 +113,19 @@ export class SessionRenewal {
   }
 
   async #exchange(session: Session, id: string, takesNewHandle: boolean): Promise<Session> {
-    const { issuer, accountState, now, sessions } = this.#context;
+    const { issuers, accountState, now, sessions } = this.#context;
     const { row, secrets } = session;
     const deadline = AbortSignal.timeout(issuerTimeoutMs);
     let tokens: TokenSet;
     try {
-      tokens = await abortable(issuer.tokens.refresh(secrets.tokens, deadline), deadline);
+      tokens = await abortable(issuers.of(secrets.login).tokens.refresh(secrets.tokens, deadline), deadline);
     } catch (error) {
-      if (error instanceof FatalRefresh) return this.#end(row, [error.refreshToken], sessionEnded(error));
+      if (error instanceof FatalRefresh) return this.#end({ row, secrets }, error.refreshToken, sessionEnded(error));
       await this.#giveUp(row, id);
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
     }
     const refused = accountState.refusalOfSession(session) ?? (await renewedTokensRefusal(this.#context, secrets.login, tokens, deadline));
-    if (refused !== undefined) return this.#end(row, [tokens.refreshToken], refused);
+    if (refused !== undefined) return this.#end({ row, secrets }, tokens.refreshToken, refused);
     const renewed = {
       ...secrets,
       tokens,
@@ -133,7 +133,7 @@ export class SessionRenewal {
     };
     const saved = await this.#save(row, id, sessions.seal(row.name, renewed));
     if (saved !== undefined) return saved;
-    if (tokens.refreshToken !== undefined) await issuer.discard(tokens.refreshToken);
+    await issuers.discard(secrets.login, tokens.refreshToken);
     throw sessionEnded();
   }
 
@@ -167,12 +167,12 @@ export class SessionRenewal {
   }
 
   /** Never returns. */
-  async #end(row: SessionRow, refreshTokens: (string | undefined)[], error: Error): Promise<never> {
-    const { store, issuer, log } = this.#context;
+  async #end({ row, secrets }: Omit<Session, 'bearerHash'>, refreshToken: string | undefined, error: Error): Promise<never> {
+    const { store, issuers, log } = this.#context;
     await store.remove(row, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
       log.error({ err: failure }, 'a session that is over could not be deleted');
     });
-    for (const token of refreshTokens) if (token !== undefined) await issuer.discard(token);
+    await issuers.discard(secrets.login, refreshToken);
     throw error;
   }
 

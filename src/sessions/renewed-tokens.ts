@@ -12,7 +12,7 @@ interface Renewed {
   bearer?: string | undefined;
 }
 
-type RenewalContext = Pick<SessionContext, 'issuer' | 'accountState' | 'identify'>;
+type RenewalContext = Pick<SessionContext, 'issuers' | 'accountState' | 'identify'>;
 
 /**
  * Whether renewed tokens are still those of the login (docs/contract/login.md): the 401 to throw, or undefined. The issuer may give a
@@ -35,24 +35,25 @@ export async function renewedTokensRefusal(
 }
 
 function differenceIn(
-  { issuer, accountState }: RenewalContext,
-  { claimedName, userUID }: LoginFacts,
+  { issuers, accountState }: RenewalContext,
+  { iss, claimedName, userUID }: LoginFacts,
   claims: VerifiedClaims,
 ): string | undefined {
-  if (identityOf(claims, issuer.settings).name !== claimedName) return 'the renewed tokens are for another user name';
-  if (userUID !== undefined && accountState.find(loginOf(claims, issuer.settings))?.uid !== userUID)
+  const { settings } = issuers.of({ iss });
+  if (identityOf(claims, settings).name !== claimedName) return 'the renewed tokens are for another user name';
+  if (userUID !== undefined && accountState.find(loginOf(claims, settings))?.uid !== userUID)
     return 'the renewed tokens lead to another record';
   return undefined;
 }
 
 /** Where the API server sees the tokens, it decides the name. While it is out of reach, or does not take them, the claims decide. */
 async function differenceAtAPIServer(
-  { issuer, identify }: RenewalContext,
-  { subjectName }: LoginFacts,
+  { issuers, identify }: RenewalContext,
+  { iss, subjectName }: LoginFacts,
   token: string | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (!issuer.settings.isForwarded || token === undefined) return undefined;
+  if (!issuers.of({ iss }).settings.isForwarded || token === undefined) return undefined;
   try {
     const { identity } = await identify({ token, hash: hash('sha256', token) }, signal);
     return identity.name === subjectName ? undefined : 'the API server takes the renewed tokens for another user';

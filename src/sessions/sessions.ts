@@ -7,8 +7,7 @@ import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Bearer, Operation } from '../http/operation.ts';
 import { RateLimit } from '../http/rate-limit.ts';
-import type { Issuer } from '../issuer/issuer.ts';
-import { postLogoutURLsOf } from '../issuer/redirect-urls.ts';
+import type { Issuers } from '../issuer/issuers.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { Services } from '../services.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -54,7 +53,7 @@ type KeepSession = (ctx: Context, caller: Bearer, signal: AbortSignal) => Promis
 type ProvenAgain = (ctx: Context, refreshToken: string) => Promise<void>;
 
 interface SessionNeeds {
-  issuer: Issuer;
+  issuers: Issuers;
   /** `server.publicURL` */
   publicURL: string;
   accounts: AccountLookup;
@@ -125,16 +124,15 @@ export function withoutSessions({ config }: Services, identify: Authenticator['i
 }
 
 function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | 'provenAgain'>): SessionContext {
-  const { issuer, publicURL, accounts, identify } = needs;
+  const { issuers, publicURL, accounts, identify } = needs;
   const { config, log } = services;
   const { protocol, origin } = new URL(publicURL);
   const cookie = sessionCookie({ isSecure: protocol === 'https:' });
   const store = new SessionStore(services);
   const revokedTokens = new RevokedTokens(services);
-  const [returnURL] = postLogoutURLsOf(publicURL, config.login);
   return {
     ...services,
-    issuer,
+    issuers,
     accounts,
     identify,
     limit: loginLimit(services),
@@ -143,9 +141,9 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | '
     store,
     sessions: new BrowserSessions(services, store, cookie),
     revokedTokens,
-    accountState: new AccountState(services, issuer, { accounts, revokedTokens, sessions: store.collection.cache }),
-    seals: new RefreshSeals(services, issuer),
-    farewell: new IssuerFarewell(log, issuer, returnURL),
+    accountState: new AccountState(services, issuers, { accounts, revokedTokens, sessions: store.collection.cache }),
+    seals: new RefreshSeals(services, issuers),
+    farewell: new IssuerFarewell(log, issuers, publicURL),
   };
 }
 
