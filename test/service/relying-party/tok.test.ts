@@ -55,7 +55,7 @@ const refused: Record<string, Record<string, TokenChange>> = {
     'a text as exp': { claims: { exp: '9999999999' } },
     'an infinite exp': writing('exp', '1e400'),
     'a negative exp': { claims: { exp: -1 } },
-    'an nbf ahead': { claims: { nbf: inSeconds(600) } },
+    'an nbf ahead': { claims: { nbf: inSeconds(86_400) } },
     'no iat': { claims: { iat: undefined } },
     'an iat of tomorrow': { claims: { iat: inSeconds(86_400), exp: inSeconds(2 * 86_400) } },
     'a text as iat': { claims: { iat: 'now' } },
