@@ -1,6 +1,6 @@
 import type { TokenWebhook, TrustedIssuer } from '../cluster/authentication-config.ts';
 import { type KeyPair, loopbackCertificates } from '../cluster/certificates.ts';
-import { ClusterAdmin, eventually } from './cluster-admin.ts';
+import { ClusterAdmin, eventually, installation } from './cluster-admin.ts';
 
 /** `admin` is in the group `system:masters`; the others are users without any binding. */
 const people = ['admin', 'alice', 'bob', 'carol', 'viewer', 'manager', 'nobody'] as const;
@@ -134,9 +134,13 @@ async function fromKubeconfig(path: string): Promise<ApiServer> {
   };
 }
 
-async function embedded({ issuers = [], tokenWebhook, now }: ApiServerOptions): Promise<OwnApiServer> {
+/** One authority for all embedded clusters of a process: keys and signatures take their time. */
+let certificates: ReturnType<typeof loopbackCertificates> | undefined;
+
+async function embedded({ issuers = [], tokenWebhook, now, isReused = false }: ApiServerOptions): Promise<OwnApiServer> {
   const { Cluster } = await import('@atrium/embedded-cluster/cluster.ts');
-  const { authority, serving } = await loopbackCertificates();
+  certificates ??= loopbackCertificates();
+  const { authority, serving } = await certificates;
   // As on the control plane, one authority vouches for the API server and for the servers of the tests.
   const trusted = (issuer: TrustedIssuer) => ({ certificateAuthority: authority.certificate, ...issuer });
   const cluster = await Cluster.start({ issuers: issuers.map(trusted), ...(now && { now }) });
@@ -146,9 +150,12 @@ async function embedded({ issuers = [], tokenWebhook, now }: ApiServerOptions): 
       : tokenWebhook.as;
     cluster.askTokenWebhook({ url: tokenWebhook.url, token, certificateAuthority: authority.certificate });
   }
+  // By call, which takes a fraction of the requests.
+  if (isReused) await cluster.apply(...(await installation()));
   return {
     url: cluster.url,
     certificateAuthority: `${cluster.certificateAuthority}\n${authority.certificate}`,
+    isInstalled: isReused,
     serving,
     auditLog: undefined,
     token: async (person) => cluster.issueToken({ username: person, groups: person === 'admin' ? ['system:masters'] : [] }),

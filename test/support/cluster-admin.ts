@@ -87,16 +87,9 @@ export class ClusterAdmin {
   /** What an installation applies: the custom resources, the account of the service with its rights, and the roles for people. */
   async install(): Promise<void> {
     // A suite that asks again has taken something away.
-    if (!this.#isInstalled || this.#hasPolicies) await this.#applyInstallation();
+    if (!this.#isInstalled || this.#hasPolicies) await this.apply(...(await installation()));
     if (!this.#hasPolicies) await this.#untilAdmitting();
     this.#hasPolicies = true;
-  }
-
-  async #applyInstallation(): Promise<void> {
-    const crds = (await readdir(new URL('crds/', manifests))).filter((name) => name.endsWith('.io.yaml')).map((name) => `crds/${name}`);
-    for (const file of ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'roles.yaml', ...crds])
-      await this.applyFile(file);
-    await this.applyFile('admission-policy.yaml');
   }
 
   /** A policy counts a moment after it was made. */
@@ -111,8 +104,7 @@ export class ClusterAdmin {
 
   /** @param file below deploy/manifests */
   async applyFile(file: string): Promise<void> {
-    const documents = parseAllDocuments(await readFile(new URL(file, manifests), 'utf8'));
-    await this.apply(...documents.map((document): Manifest => document.toJS()));
+    await this.apply(...(await objectsOf(file)));
   }
 
   /** A token of the service's own account, or another one beside it, as a kubelet would mount it. */
@@ -146,6 +138,34 @@ export class ClusterAdmin {
     );
     if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
   }
+}
+
+/** By file below deploy/manifests: they are read once in a process. */
+const read = new Map<string, Promise<Manifest[]>>();
+
+async function objectsOf(file: string): Promise<Manifest[]> {
+  const parse = async () => {
+    const documents = parseAllDocuments(await readFile(new URL(file, manifests), 'utf8'));
+    return documents.map((document): Manifest => document.toJS());
+  };
+  const objects = read.get(file) ?? parse();
+  read.set(file, objects);
+  return objects;
+}
+
+/** What an installation applies, in its order: the policies last. */
+export async function installation(): Promise<Manifest[]> {
+  const crds = (await readdir(new URL('crds/', manifests))).filter((name) => name.endsWith('.io.yaml')).map((name) => `crds/${name}`);
+  const files = [
+    'rbac.yaml',
+    'certificates.yaml',
+    'user-bindings.yaml',
+    'access-tokens.yaml',
+    'roles.yaml',
+    ...crds,
+    'admission-policy.yaml',
+  ];
+  return (await Promise.all(files.map(objectsOf))).flat();
 }
 
 /** The name that the policies know, with the rights of an administrator. */

@@ -10,6 +10,11 @@ export interface Finished {
   stderr: string;
 }
 
+/** Where Node keeps what it has compiled, for a program that otherwise gets an environment of its own. */
+export const compileCache: Record<string, string> = process.env.NODE_COMPILE_CACHE
+  ? { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
+  : {};
+
 /** The command line as a person runs it, in a process of its own. */
 export class Command {
   readonly process: ChildProcess;
@@ -19,7 +24,7 @@ export class Command {
 
   constructor(args: readonly string[], environment: Record<string, string> = {}) {
     this.process = spawn(process.execPath, [main, ...args], {
-      env: { PATH: process.env.PATH ?? '', ...environment },
+      env: { PATH: process.env.PATH ?? '', ...compileCache, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.process.stdout?.on('data', (chunk: Buffer) => {

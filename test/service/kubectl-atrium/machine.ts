@@ -8,7 +8,7 @@ import { Command, CommanderError } from 'commander';
 import { addLoginCommands } from 'kubectl-atrium/commands.ts';
 import { exitCodeOf, Interrupted } from 'kubectl-atrium/terminal.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import type { Finished } from '../../support/command.ts';
+import { compileCache, type Finished } from '../../support/command.ts';
 import { type Player, play } from './play-browser.ts';
 
 const program = fileURLToPath(new URL('../../../packages/kubectl-atrium/src/kubectl-atrium.ts', import.meta.url));
@@ -51,6 +51,7 @@ export class Machine {
     this.environment = {
       PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
       HOME: home,
+      ...compileCache,
       XDG_CACHE_HOME: join(home, 'cache'),
       BROWSER: `${process.execPath} ${player} %s`,
       ...environment,

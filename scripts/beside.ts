@@ -1,0 +1,38 @@
+/**
+ * Runs npm scripts beside each other: `node scripts/beside.ts check test:service`. What the last one says is shown as it comes, what the
+ * others say at their end. The first failure ends all of them.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+const names = process.argv.slice(2);
+const running = new Set<ChildProcess>();
+
+/** Each has a process group of its own, so that nothing of it stays. */
+function endAll(): void {
+  for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGTERM');
+}
+
+async function runScript(name: string, isShown: boolean): Promise<void> {
+  const script = spawn('npm', ['run', name], {
+    detached: true,
+    stdio: ['ignore', isShown ? 'inherit' : 'pipe', isShown ? 'inherit' : 'pipe'],
+  });
+  running.add(script);
+  const said: Buffer[] = [];
+  for (const stream of [script.stdout, script.stderr]) stream?.on('data', (chunk: Buffer) => said.push(chunk));
+  const [code] = await once(script, 'close');
+  running.delete(script);
+  process.stdout.write(Buffer.concat(said));
+  if (code === 0 || process.exitCode) return;
+  console.error(`npm run ${name} failed.`);
+  process.exitCode = 1;
+  endAll();
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    process.exitCode = 1;
+    endAll();
+  });
+await Promise.all(names.map((name, index) => runScript(name, index === names.length - 1)));

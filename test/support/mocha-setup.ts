@@ -1,0 +1,15 @@
+/** Loaded by mocha before any test, in each of its processes. */
+import { execFileSync } from 'node:child_process';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('../../scripts/web.ts', import.meta.url));
+
+// What was compiled once is kept, for this process and for the programs that the tests start: that halves what a start takes.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
+enableCompileCache();
+
+/** Whichever tests run, the console that they serve is that of these sources. */
+export function mochaGlobalSetup(): void {
+  execFileSync(process.execPath, [script, '--if-changed'], { stdio: 'inherit' });
+}
