@@ -4,6 +4,9 @@ interface Stoppable {
   stop(): unknown;
 }
 
+/** How to stop what goes on after the suite, or needs no stop. */
+export const needsNoStop = (): void => undefined;
+
 /** By suite, what stops that which its hooks have started. */
 const running = new WeakMap<Suite, (() => unknown)[]>();
 

@@ -1,10 +1,12 @@
 /** What a network, an overloaded API server or a proxy before it may do to the calls and watches of the service. */
+
 import { expect } from 'chai';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { ask, expectFault, expectFollows, listedUsers, nativeUsers, plugin, usersList, whenReady } from './asking.ts';
-import { delay, type Fault, type FaultProxy, halfAnswer, type ProxiedRequest, refuse, reset, silence } from './fault-proxy.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { delay, type Fault, halfAnswer, type ProxiedRequest, refuse, reset, silence } from './fault-proxy.ts';
+import { theRealCluster } from './real-cluster.ts';
 
 const isWatch = (request: ProxiedRequest) => request.isWatch;
 const isShort = (request: ProxiedRequest) => !request.isWatch;
@@ -12,27 +14,17 @@ const isUsers = ({ path, method }: ProxiedRequest) => path === nativeUsers && me
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('between the service and its API server', () => {
-  let cluster: RealCluster;
-  let proxy: FaultProxy;
-  let service: Service;
-  let viewer: string;
+  const cluster = theRealCluster();
+  const proxy = forSuite(() => cluster.proxy());
+  const service = forSuite(() => cluster.service({ connection: proxy.url, config: { kubernetes: { requestTimeout: '3s' } } }));
+  const viewer = () => cluster.token('viewer');
 
-  before(async () => {
-    cluster = await realCluster();
-    viewer = cluster.token('viewer');
-    proxy = await cluster.proxy();
-    service = await cluster.service({ connection: proxy.url, config: { kubernetes: { requestTimeout: '3s' } } });
-    await whenReady(service, 'identity-provider');
-  });
+  before(() => whenReady(service, 'identity-provider'));
   afterEach(() => proxy.mend());
-  after(async () => {
-    await service?.stop();
-    await proxy?.stop();
-  });
 
   it('FLT-04 30 s of slowness: 504 at the deadline for as many as ask, while what needs no call answers and watches go on', async () => {
     proxy.inject(delay(30_000), isShort);
-    const slow = Array.from({ length: 150 }, (_, turn) => ask(service, turn % 2 ? nativeUsers : usersList, { token: viewer }));
+    const slow = Array.from({ length: 150 }, (_, turn) => ask(service, turn % 2 ? nativeUsers : usersList, { token: viewer() }));
     await cluster.admin.apply(plugin('while-slow'));
     await eventually(
       async () => (await ask(service, '/api/v1/console-plugins')).text,
@@ -51,17 +43,17 @@ describe('between the service and its API server', () => {
 
   it('FLT-04 half an answer: 503, or cut where the answer had begun, never a whole one', async () => {
     proxy.inject(halfAnswer, isShort);
-    expectFault(await ask(service, usersList, { token: viewer }), 503);
-    const forwarded = await ask(service, nativeUsers, { token: viewer }).catch(() => undefined);
+    expectFault(await ask(service, usersList, { token: viewer() }), 503);
+    const forwarded = await ask(service, nativeUsers, { token: viewer() }).catch(() => undefined);
     if (forwarded !== undefined) expectFault(forwarded, 503);
     proxy.mend();
-    expect((await ask(service, nativeUsers, { token: viewer })).status).to.equal(200);
+    expect((await ask(service, nativeUsers, { token: viewer() })).status).to.equal(200);
   });
 
   it('FLT-05 429 once: what only reads is asked again when the API server wants it', async () => {
     proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isUsers, 1);
     proxy.forgetRequests();
-    const reply = await ask(service, nativeUsers, { token: viewer });
+    const reply = await ask(service, nativeUsers, { token: viewer() });
     expect(reply.status).to.equal(200);
     expect(reply.took).to.be.at.least(990);
     expect(proxy.requests.filter((request) => isUsers(request) && isShort(request))).to.have.length(2);
@@ -74,12 +66,12 @@ describe('between the service and its API server', () => {
       [usersList, 3],
     ] as const) {
       proxy.forgetRequests();
-      const reply = await ask(service, path, { token: viewer });
+      const reply = await ask(service, path, { token: viewer() });
       expect(reply.status, path).to.equal(429);
       expect(reply.header('retry-after')).to.equal('1');
       expect(reply.body).to.deep.include({ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
       // The controllers of the service ask on their own account meanwhile.
-      const theirs = proxy.requests.filter(({ headers }) => headers.authorization === `Bearer ${viewer}`);
+      const theirs = proxy.requests.filter(({ headers }) => headers.authorization === `Bearer ${viewer()}`);
       expect(theirs, path).to.have.length(calls);
     }
   });
@@ -101,7 +93,7 @@ describe('between the service and its API server', () => {
         const [stays, goes, comes] = ['stays', 'goes', 'comes'].map((name) => `${name}-${index}@example.com`) as [string, string, string];
         await cluster.admin.apply(aUser(stays), aUser(goes));
         await eventually(
-          () => listedUsers(service, viewer),
+          () => listedUsers(service, viewer()),
           (emails) => emails.includes(stays) && emails.includes(goes),
         );
         proxy.inject(fault, matches);
@@ -111,7 +103,7 @@ describe('between the service and its API server', () => {
         await pause(1_000);
         proxy.mend();
         await eventually(
-          () => listedUsers(service, viewer),
+          () => listedUsers(service, viewer()),
           (emails) => emails.includes(stays) && emails.includes(comes) && !emails.includes(goes),
         );
         await expectFollows(cluster, service);
@@ -125,7 +117,7 @@ describe('between the service and its API server', () => {
       }
       try {
         await eventually(
-          () => listedUsers(service, viewer),
+          () => listedUsers(service, viewer()),
           (listed) => emails.every((email) => listed.includes(email)),
         );
         proxy.inject(refuse(410, 'Expired'), (request) => isUsers(request) && request.query.has('continue'), 2);
@@ -134,7 +126,7 @@ describe('between the service and its API server', () => {
         proxy.cut((request) => isUsers(request) && isWatch(request));
         await cluster.admin.remove(`${nativeUsers}/${nameOf('many-0@example.com')}`);
         await eventually(
-          () => listedUsers(service, viewer),
+          () => listedUsers(service, viewer()),
           (listed) => !listed.includes('many-0@example.com') && listed.length >= 509,
         );
         const pages = proxy.requests.filter((request) => isUsers(request) && isShort(request)).map(({ query }) => query.has('continue'));
@@ -148,7 +140,7 @@ describe('between the service and its API server', () => {
       const [goes, comes] = ['forgotten@example.com', 'new@example.com'] as const;
       await cluster.admin.apply(aUser(goes));
       await eventually(
-        () => listedUsers(service, viewer),
+        () => listedUsers(service, viewer()),
         (emails) => emails.includes(goes),
       );
       proxy.inject(reset);
@@ -160,7 +152,7 @@ describe('between the service and its API server', () => {
       await cluster.admin.apply(aUser(comes));
       proxy.mend();
       await eventually(
-        () => listedUsers(service, viewer),
+        () => listedUsers(service, viewer()),
         (emails) => emails.includes(comes) && !emails.includes(goes),
       );
       await expectFollows(cluster, service);

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 import { accessReview, ask, expectFault, expectFollows, nativeUsers, plugin, usersList, whenReady } from './asking.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { type Service, theRealCluster } from './real-cluster.ts';
 
 /** What needs no cluster, or what every client may see of it. */
 const needsNothing = ['/api/v1/i18n/languages', '/', '/healthz', '/readyz'];
@@ -11,11 +11,10 @@ const anonymous = ['/api/v1/envs', '/api/v1/modules', '/api/v1/console-plugins',
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('an API server', () => {
-  let cluster: RealCluster;
+  const cluster = theRealCluster();
   let service: Service;
 
   before(async () => {
-    cluster = await realCluster();
     await cluster.admin.apply(plugin('cost-report'), {
       apiVersion: 'v1',
       kind: 'ConfigMap',

@@ -1,42 +1,31 @@
 /** Connections that die without a word, as a firewall kills them that has forgotten them: no answer, no end, no reset. */
+
 import { expect } from 'chai';
 import { userInfoOf } from '../../service/login/provider/browser.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { ask, expectFault, expectFollows, listedUsers, nativeUsers, usersList, whenReady } from './asking.ts';
-import type { FaultProxy } from './fault-proxy.ts';
 import { Issuer } from './issuer.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { theRealCluster } from './real-cluster.ts';
 
 /** As many idle connections as a busy service has. */
 const many = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 20 }, make));
 
 describe('a black hole', () => {
-  let cluster: RealCluster;
-  let proxy: FaultProxy;
-  let issuer: Issuer;
-  let service: Service;
-  let viewer: string;
+  const cluster = theRealCluster();
+  const issuer = forSuite(() => Issuer.start(cluster));
+  const proxy = forSuite(() => cluster.proxy());
+  const service = forSuite(() => cluster.service({ connection: proxy.url, config: issuer.config }));
+  const viewer = () => cluster.token('viewer');
 
-  before(async () => {
-    cluster = await realCluster();
-    viewer = cluster.token('viewer');
-    issuer = await Issuer.start(cluster);
-    proxy = await cluster.proxy();
-    service = await cluster.service({ connection: proxy.url, config: issuer.config });
-    await whenReady(service);
-  });
-  after(async () => {
-    await service?.stop();
-    await proxy?.stop();
-    await issuer?.stop();
-  });
+  before(() => whenReady(service));
 
   it('FLT-02 FLT-06 behind which API server and issuer vanish: known tokens count on, no delete is missed, all is as before', async () => {
     const goes = 'swallowed@example.com';
     await cluster.admin.apply(aUser(goes));
     await eventually(
-      () => listedUsers(service, viewer),
+      () => listedUsers(service, viewer()),
       (emails) => emails.includes(goes),
     );
     const { browser } = await issuer.logIn(service);
@@ -44,7 +33,7 @@ describe('a black hole', () => {
     const token = userInfoOf(callback).ext.token?.id_token ?? '';
     const { finish } = await issuer.begin(service);
     await many(() => issuer.logIn(service));
-    await many(() => ask(service, nativeUsers, { token: viewer }));
+    await many(() => ask(service, nativeUsers, { token: viewer() }));
     const watches = proxy.openWatches;
 
     issuer.proxy.blackHole();
@@ -53,7 +42,11 @@ describe('a black hole', () => {
     expect((await browser.info('v2')).status).to.equal(200);
     expect((await ask(service, '/api/v2/token/info', { token })).status).to.equal(200);
     expect((await ask(service, '/api/v2/token/info', { token: `${token.slice(0, -8)}AAAAAAAA` })).status).to.equal(401);
-    const refused = await Promise.all([ask(service, usersList, { token: viewer }), ask(service, nativeUsers, { token: viewer }), finish()]);
+    const refused = await Promise.all([
+      ask(service, usersList, { token: viewer() }),
+      ask(service, nativeUsers, { token: viewer() }),
+      finish(),
+    ]);
     expectFault(refused[0], 504);
     expectFault(refused[1], 504);
     expect(refused[2].status).to.equal(503);
@@ -63,7 +56,7 @@ describe('a black hole', () => {
     proxy.mend();
     await eventually(
       async () => {
-        const { status, text } = await ask(service, usersList, { token: viewer });
+        const { status, text } = await ask(service, usersList, { token: viewer() });
         expect(status).to.be.oneOf([200, 504]);
         return status === 200 && !text.includes(goes);
       },
@@ -74,7 +67,7 @@ describe('a black hole', () => {
       (count) => count === watches,
     );
     await eventually(
-      async () => (await many(() => ask(service, nativeUsers, { token: viewer }))).map(({ status }) => status),
+      async () => (await many(() => ask(service, nativeUsers, { token: viewer() }))).map(({ status }) => status),
       (statuses) => statuses.every((status) => status === 200),
     );
     await eventually(

@@ -1,12 +1,14 @@
 /** Clocks that are wrong, and clocks that are put right. */
+
 import { expect } from 'chai';
 import { type Browser, type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
 import { Clock } from '../../service/login/support.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { ask, usersList, whenReady } from './asking.ts';
 import { addLocalUser, embeddedService, logInPage } from './embedded.ts';
 import { Issuer } from './issuer.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { type Service, theRealCluster } from './real-cluster.ts';
 
 const password = 'right horse battery staple';
 const minute = 60;
@@ -36,18 +38,13 @@ class Clocks {
 }
 
 describe('FLT-12', () => {
-  let cluster: RealCluster;
-  let issuer: Issuer;
+  const cluster = theRealCluster();
+  const issuer = forSuite(() => Issuer.start(cluster));
   const services: Service[] = [];
 
-  before(async () => {
-    cluster = await realCluster();
-    issuer = await Issuer.start(cluster);
-  });
   afterEach(async () => {
     for (const service of services.splice(0)) await service.stop();
   });
-  after(() => issuer?.stop());
 
   async function start(clocks: Clocks, config: Record<string, Record<string, unknown>> = {}): Promise<Service> {
     const { login, kubernetes } = issuer.config;

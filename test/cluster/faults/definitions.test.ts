@@ -1,4 +1,5 @@
 /** Custom resource definitions that are not there, or go; and ConfigMaps that a user spoils. */
+
 import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { parse } from 'yaml';
@@ -6,25 +7,19 @@ import { isRecord } from '../../../src/kubernetes/resource.ts';
 import { Clock } from '../../service/login/support.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { accessReview, ask, expectFault, expectFollows, listedUsers, nativeUsers, plugin, usersList, whenReady } from './asking.ts';
 import { Issuer } from './issuer.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { type Service, theRealCluster } from './real-cluster.ts';
 
 const definitions = new URL('../../../deploy/manifests/crds/', import.meta.url);
 const definitionPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const needsNoUsers = ['/', '/healthz', '/readyz', '/api/v1/i18n/languages', '/api/v1/envs', '/api/v1/modules', '/api/v1/console-plugins'];
 
 describe('FLT-13', () => {
-  let cluster: RealCluster;
-  let issuer: Issuer;
-  let viewer: string;
-
-  before(async () => {
-    cluster = await realCluster();
-    viewer = cluster.token('viewer');
-    issuer = await Issuer.start(cluster);
-  });
-  after(() => issuer?.stop());
+  const cluster = theRealCluster();
+  const issuer = forSuite(() => Issuer.start(cluster));
+  const viewer = () => cluster.token('viewer');
 
   const start = (clocks: Partial<Clock> = {}) => cluster.service({ connection: cluster.control.url, config: issuer.config, ...clocks });
 
@@ -47,7 +42,7 @@ describe('FLT-13', () => {
       expect(status, path).to.equal(200);
       expect(header('warning'), path).to.equal(undefined);
     }
-    expect((await ask(service, accessReview.path, { method: 'POST', token: viewer, body: accessReview.body })).status).to.equal(201);
+    expect((await ask(service, accessReview.path, { method: 'POST', token: viewer(), body: accessReview.body })).status).to.equal(201);
   }
 
   it('FLT-13 definitions that are missing at the start: users and sessions are 503, the rest works, and it heals by itself', async () => {
@@ -62,8 +57,8 @@ describe('FLT-13', () => {
         (report) => /^\[-\]users failed \(not critical\): 404/m.test(report),
       );
       await expectTheRestWorks(service);
-      expectFault(await ask(service, usersList, { token: viewer }), 503);
-      expect((await ask(service, nativeUsers, { token: viewer })).status).to.equal(404);
+      expectFault(await ask(service, usersList, { token: viewer() }), 503);
+      expect((await ask(service, nativeUsers, { token: viewer() })).status).to.equal(404);
       const { browser, callback } = await issuer.logIn(service);
       expect(callback.status).to.equal(503);
       expect((await browser.info('v2')).status).to.be.oneOf([401, 503]);
@@ -86,10 +81,10 @@ describe('FLT-13', () => {
       expect((await browser.info('v2')).status).to.equal(200);
       await removeDefinitions((name) => name === 'users.auth.platform.io');
       await eventually(
-        () => ask(service, usersList, { token: viewer }),
+        () => ask(service, usersList, { token: viewer() }),
         ({ status }) => status === 503,
       );
-      expectFault(await ask(service, usersList, { token: viewer }), 503);
+      expectFault(await ask(service, usersList, { token: viewer() }), 503);
       await expectTheRestWorks(service);
       await eventually(
         async () => (await browser.info('v2')).status,
@@ -97,7 +92,7 @@ describe('FLT-13', () => {
       );
       await cluster.admin.install();
       await expectFollows(cluster, service);
-      expect(await listedUsers(service, viewer)).to.not.include('gone-with-all@example.com');
+      expect(await listedUsers(service, viewer())).to.not.include('gone-with-all@example.com');
       expect((await issuer.logIn(service)).callback.status).to.equal(200);
     } finally {
       await cluster.admin.install();
@@ -116,7 +111,7 @@ describe('FLT-13', () => {
         (status) => status === 401 || status === 503,
       );
       await expectTheRestWorks(service);
-      expect((await ask(service, usersList, { token: viewer })).status).to.equal(200);
+      expect((await ask(service, usersList, { token: viewer() })).status).to.equal(200);
       expect((await issuer.logIn(service)).callback.status).to.equal(503);
       await cluster.admin.install();
       await eventually(

@@ -1,12 +1,14 @@
 /** Writes while etcd dies and comes back. */
+
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
 import { nameOf } from '../../service/users/a-user.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { expectFault, expectFollows, nativeUsers, whenReady } from './asking.ts';
 import { type FaultProxy, loseAnswer, refuse } from './fault-proxy.ts';
 import { Issuer } from './issuer.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { theRealCluster } from './real-cluster.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -22,24 +24,13 @@ const users = z.object({
 const sessions = z.object({ items: z.array(z.object({ spec: z.object({ subjectName: z.string() }) })) });
 
 describe('FLT-09 an etcd that is killed and started again', () => {
-  let cluster: RealCluster;
-  let issuer: Issuer;
-  let proxy: FaultProxy;
-  let service: Service;
+  const cluster = theRealCluster();
+  const issuer = forSuite(() => Issuer.start(cluster));
+  const proxy = forSuite(() => cluster.proxy());
+  const service = forSuite(() => cluster.service({ connection: proxy.url, config: issuer.config }));
 
-  before(async () => {
-    cluster = await realCluster();
-    issuer = await Issuer.start(cluster);
-    proxy = await cluster.proxy();
-    service = await cluster.service({ connection: proxy.url, config: issuer.config });
-    await whenReady(service);
-  });
+  before(() => whenReady(service));
   afterEach(() => proxy.mend());
-  after(async () => {
-    await service?.stop();
-    await proxy?.stop();
-    await issuer?.stop();
-  });
 
   const list = async (path: string) => (await cluster.admin.call('GET', path)).body;
   const recordsOf = async (email: string) => users.parse(await list(nativeUsers)).items.filter(({ spec }) => spec.email === email);

@@ -5,7 +5,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { ask, expectFault, whenReady } from './asking.ts';
 import { type Fault, halfAnswer, type ProxiedRequest, refuse, reset, silence } from './fault-proxy.ts';
 import { Issuer } from './issuer.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { type Service, theRealCluster } from './real-cluster.ts';
 
 const isAt =
   (endpoint: string) =>
@@ -15,12 +15,8 @@ const refresh = (browser: { request(path: string): Promise<Reply> }, handle: str
   browser.request(`/api/v2/token/refresh?${new URLSearchParams({ refresh_token: handle })}`);
 
 describe('an issuer', () => {
-  let cluster: RealCluster;
+  const cluster = theRealCluster();
   let issuer: Issuer;
-
-  before(async () => {
-    cluster = await realCluster();
-  });
   beforeEach(async () => {
     issuer = await Issuer.start(cluster);
   });

@@ -2,17 +2,13 @@
 import { expect } from 'chai';
 import { whenReady } from './asking.ts';
 import { addLocalUser, embeddedService, logInPage, statusOf } from './embedded.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { type Service, theRealCluster } from './real-cluster.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const password = 'right horse battery staple';
 
 describe('FLT-09 guesses while etcd is killed and started again', () => {
-  let cluster: RealCluster;
-
-  before(async () => {
-    cluster = await realCluster();
-  });
+  const cluster = theRealCluster();
 
   /** So many wrong passwords for that user, with etcd away in the middle. @returns the statuses of the answers */
   async function guess(service: Service, email: string, times: number): Promise<number[]> {

@@ -1,32 +1,24 @@
 /** What a process of its own shows: that it lives on, what it holds, and what outlives it. */
+
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { userInfoOf } from '../../service/login/provider/browser.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { run } from '../../support/command.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { ask, expectFollows, nativeUsers, usersList, whenReady } from './asking.ts';
-import { delay, type Fault, type FaultProxy, halfAnswer, refuse, reset, silence } from './fault-proxy.ts';
+import { delay, type Fault, halfAnswer, refuse, reset, silence } from './fault-proxy.ts';
 import { Issuer } from './issuer.ts';
-import { type RealCluster, realCluster } from './real-cluster.ts';
+import { theRealCluster } from './real-cluster.ts';
 import { type Report, ServiceProcess } from './service-process.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const megabytes = (bytes: number) => bytes / 1024 / 1024;
 
 describe('the process of the service', () => {
-  let cluster: RealCluster;
-  let issuer: Issuer;
-  let proxy: FaultProxy;
-
-  before(async () => {
-    cluster = await realCluster();
-    issuer = await Issuer.start(cluster);
-    proxy = await cluster.proxy();
-  });
-  after(async () => {
-    await proxy?.stop();
-    await issuer?.stop();
-  });
+  const cluster = theRealCluster();
+  const issuer = forSuite(() => Issuer.start(cluster));
+  const proxy = forSuite(() => cluster.proxy());
 
   async function configFile(): Promise<string> {
     const { login, kubernetes } = issuer.config;

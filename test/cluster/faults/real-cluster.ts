@@ -8,6 +8,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
 import { ClusterAdmin, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane.ts';
 import { FaultProxy } from './fault-proxy.ts';
 
@@ -169,9 +170,12 @@ async function staticToken(kubeconfig: string, person: Person): Promise<string> 
 let started: Promise<RealCluster> | undefined;
 
 /** The one of this run: starting one takes longer than most tests. */
-export function realCluster(): Promise<RealCluster> {
+function realCluster(): Promise<RealCluster> {
   started ??= RealCluster.start();
   return started;
 }
 
 after(async () => (await started)?.stop());
+
+/** It, for the tests of a `describe`; it goes on after them. */
+export const theRealCluster = (): RealCluster => forSuite(realCluster, needsNoStop);

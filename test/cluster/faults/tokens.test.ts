@@ -10,17 +10,13 @@ import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { ask, expectFollows, nativeUsers, usersList, whenReady } from './asking.ts';
-import { type RealCluster, realCluster, type Service } from './real-cluster.ts';
+import { type Service, theRealCluster } from './real-cluster.ts';
 
 const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const secrets = `/api/v1/namespaces/${serviceNamespace}/secrets`;
 
 describe('FLT-08 a token that is refused from one moment on', () => {
-  let cluster: RealCluster;
-
-  before(async () => {
-    cluster = await realCluster();
-  });
+  const cluster = theRealCluster();
 
   /** A token of a service account that counts only as long as a Secret is there. */
   async function boundToken(account: string, name: string): Promise<string> {

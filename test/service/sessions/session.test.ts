@@ -11,22 +11,11 @@ const newSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).
 const statusOf = async (browser: Browser) => (await browser.info('v2')).status;
 
 describe('a session', () => {
-  let provider: TestProvider;
-  let cluster: LoginCluster;
-  let service: Service;
-  let other: Service;
-
-  before(async () => {
-    const clock = new Clock();
-    provider = await TestProvider.start({ now: clock.now, tls: true });
-    cluster = await LoginCluster.start({ clock, trusts: provider });
-    service = await cluster.service({ provider });
-    other = await cluster.service({ provider });
-  });
-  after(async () => {
-    await cluster?.stop();
-    await provider?.stop();
-  });
+  const clock = new Clock();
+  const provider = forSuite(() => TestProvider.start({ now: clock.now, tls: true }));
+  const cluster = forSuite(() => LoginCluster.start({ clock, trusts: provider }));
+  const service = forSuite(() => cluster.service({ provider }));
+  const other = forSuite(() => cluster.service({ provider }));
   beforeEach(() => provider.misbehave());
 
   it('is an object that belongs to the user and tells no secret', async () => {

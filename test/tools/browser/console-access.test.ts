@@ -1,27 +1,10 @@
 /** Groups, bindings, and what people do about their own access. */
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
-import { startChromium, Visitor } from './chromium.ts';
-import { Demo, press } from './demo.ts';
+import { Visitor } from './chromium.ts';
+import { loggedIn, press } from './demo.ts';
 
 describe('access on the console', () => {
-  let browser: Browser;
-  let demo: Demo;
-  let visitor: Visitor;
-  let page: Page;
-
-  before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '10');
-    visitor = new Visitor(await browser.newContext());
-    page = await visitor.openTab();
-    await demo.logIn(page, 'admin', '/groups');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
-  });
-  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+  const { browser, demo, page } = loggedIn('admin', '/groups', '--users', '10');
 
   const dialog = () => page.getByRole('dialog');
   const asked = async (role: string, path: string): Promise<unknown> => {

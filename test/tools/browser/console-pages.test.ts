@@ -1,9 +1,9 @@
 /** Each page of the console, in both themes and on a phone: no barrier, nothing refused by its policy, nothing beside the screen. */
 import { expect } from 'chai';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { barriers } from './axe.ts';
-import { startChromium, Visitor } from './chromium.ts';
-import { Demo } from './demo.ts';
+import { Visitor } from './chromium.ts';
+import { demoInChromium } from './demo.ts';
 
 const screens = [
   { name: 'light', colorScheme: 'light', viewport: { width: 1280, height: 800 } },
@@ -50,18 +50,8 @@ const pages: readonly Seen[] = [
 ];
 
 describe('the pages of the console', () => {
-  let browser: Browser;
-  let demo: Demo;
+  const { browser, demo } = demoInChromium('--users', '15');
   const contexts = new Map<string, Promise<{ context: BrowserContext; visitor: Visitor; page: Page }>>();
-
-  before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '15');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
-  });
 
   /** One login for each person and screen. */
   function open(role: string, screen: (typeof screens)[number]) {

@@ -1,13 +1,11 @@
 /** A slow and a failing service, as a person meets it. */
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { barriers } from './axe.ts';
-import { startChromium } from './chromium.ts';
-import { Demo, press } from './demo.ts';
+import { demoInChromium, press } from './demo.ts';
 
 describe('the console before a service in trouble', () => {
-  let browser: Browser;
-  let demo: Demo;
+  const { browser, demo } = demoInChromium('--users', '5');
   let page: Page;
   const list = /\/auth\/v2\/users\?(?!.*watch)/;
   const failure = (code: number, reason: string, message: string) => ({
@@ -27,14 +25,8 @@ describe('the console before a service in trouble', () => {
   });
 
   before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '5');
     page = await (await browser.newContext()).newPage();
     await demo.logIn(page, 'manager');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
   });
   afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 

@@ -1,28 +1,11 @@
 /** What a manager of users does on the console, and what of it others may not. */
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
 import { barriers } from './axe.ts';
-import { startChromium, Visitor } from './chromium.ts';
-import { Demo, isLoggedIn, press, submitPassword } from './demo.ts';
+import { Visitor } from './chromium.ts';
+import { isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
 
 describe('users on the console', () => {
-  let browser: Browser;
-  let demo: Demo;
-  let visitor: Visitor;
-  let page: Page;
-
-  before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '30');
-    visitor = new Visitor(await browser.newContext());
-    page = await visitor.openTab();
-    await demo.logIn(page, 'manager', '/users');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
-  });
-  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+  const { browser, demo, visitor, page } = loggedIn('manager', '/users', '--users', '30');
 
   const link = (name: string) => page.getByRole('link', { name, exact: true });
   const dialog = () => page.getByRole('dialog');

@@ -2,10 +2,13 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { startChromium, Visitor } from './chromium.ts';
 
 const infoFile = z.object({
   url: z.string(),
@@ -56,6 +59,23 @@ export class Demo {
     await submitPassword(page, this.person(role));
     await isLoggedIn(page, this.person(role).email);
   }
+}
+
+/** For the tests of a `describe`: a browser, and the demo. @param args more of its command line */
+export function demoInChromium(...args: string[]): { browser: Browser; demo: Demo } {
+  const browser = forSuite(startChromium, (it) => it.close());
+  const demo = forSuite(() => Demo.start(...args));
+  return { browser, demo };
+}
+
+/** The same with a page that a person has logged in on; each test accounts for what the page complains of. */
+export function loggedIn(role: string, path: string, ...args: string[]): { browser: Browser; demo: Demo; visitor: Visitor; page: Page } {
+  const { browser, demo } = demoInChromium(...args);
+  const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
+  const page = forSuite(() => visitor.openTab(), needsNoStop);
+  before(() => demo.logIn(page, role, path));
+  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+  return { browser, demo, visitor, page };
 }
 
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();

@@ -1,26 +1,25 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
 import { startChromium, Visitor } from './chromium.ts';
-import { Demo } from './demo.ts';
+import { demoInChromium } from './demo.ts';
 
 interface Description {
   paths: Record<string, Record<string, { operationId: string; tags: string[] }>>;
 }
 
 describe('the page /docs, below a base path', () => {
-  let browser: Browser;
-  let server: TestServer;
+  const browser = forSuite(startChromium, (it) => it.close());
+  // The public address is another one than the page is opened at, as behind a port that was forwarded.
+  const server = forSuite(() => startServer({ config: { server: { publicURL: 'https://console.example.com/console' } } }));
   let visitor: Visitor;
   let page: Page;
   const asked = new Set<string>();
 
   before(async () => {
-    browser = await startChromium();
-    // The public address is another one than the page is opened at, as behind a port that was forwarded.
-    server = await startServer({ config: { server: { publicURL: 'https://console.example.com/console' } } });
     await server.kubernetes.apply(aUser('ann@example.com', { username: 'Ann Lee' }));
     const context = await browser.newContext({ colorScheme: 'dark' });
     visitor = new Visitor(context);
@@ -28,10 +27,6 @@ describe('the page /docs, below a base path', () => {
     page = await visitor.openTab();
     await page.goto(`${server.url}/console/docs`);
     await page.locator('.opblock').first().waitFor();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
   });
 
   it('shows every operation of the description, below its tag', async () => {
@@ -89,17 +84,7 @@ describe('the page /docs, below a base path', () => {
 });
 
 describe('the page /docs of the demo', () => {
-  let browser: Browser;
-  let demo: Demo;
-
-  before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '5');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
-  });
+  const { browser, demo } = demoInChromium('--users', '5');
 
   it('changes something with the session of the browser, which must prove where it comes from', async () => {
     const visitor = new Visitor(await browser.newContext());

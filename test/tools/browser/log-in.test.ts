@@ -1,23 +1,13 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
-import { startChromium, Visitor } from './chromium.ts';
-import { Demo, isLoggedIn, isLoggedOut, kept, press, submitPassword } from './demo.ts';
+import type { Page } from 'playwright-core';
+import { Visitor } from './chromium.ts';
+import { demoInChromium, isLoggedIn, isLoggedOut, kept, press, submitPassword } from './demo.ts';
 
 describe('the demo in a browser', () => {
-  let demo: Demo;
-  let browser: Browser;
+  const { browser, demo } = demoInChromium('--users', '15');
   let visitor: Visitor;
   let page: Page;
   const viewer = 'viewer@example.com';
-
-  before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '15');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
-  });
 
   beforeEach(async () => {
     visitor = new Visitor(await browser.newContext());

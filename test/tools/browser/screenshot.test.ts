@@ -2,26 +2,14 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
-import { startChromium } from './chromium.ts';
-import { Demo } from './demo.ts';
+import { demoInChromium } from './demo.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const picture = 'docs/images/console.png';
 
 /** With UPDATE_SCREENSHOT=1 the picture in the repository becomes the one that was taken. */
 describe('the picture of the README', () => {
-  let browser: Browser;
-  let demo: Demo;
-
-  before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '5');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
-  });
+  const { browser, demo } = demoInChromium('--users', '5');
 
   it('shows the users of the demo after login, and is small', async () => {
     const page = await browser.newPage({ viewport: { width: 1000, height: 640 }, colorScheme: 'light' });

@@ -1,28 +1,27 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { outputOf, type WholeCluster } from './cluster.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { outputOf } from './cluster.ts';
 import { chart, firstAdmin, namespace, publicURL, Release, release, repository } from './release.ts';
 import { sharedCluster } from './shared-cluster.ts';
 
 const ada = { email: firstAdmin, password: 'correct horse battery' };
 
 describe('helm install', () => {
-  let cluster: WholeCluster;
-  let atrium: Release;
+  const cluster = forSuite(sharedCluster, needsNoStop);
+  const atrium = forSuite(
+    () => Release.prepare(cluster),
+    (it) => it.destroy(),
+  );
   let notes: string;
   let given: string;
 
   before(async () => {
-    cluster = await sharedCluster();
     cluster.images.set(`${repository}:0.1.0`, cluster.image);
-    atrium = await Release.prepare(cluster);
     notes = outputOf(await atrium.install(chart));
     const [command = ''] = /kubectl .* get secret .*/.exec(notes) ?? [];
     given = outputOf(await cluster.shell(command)).trim();
     await atrium.settles();
-  });
-  after(async () => {
-    await atrium?.destroy();
   });
 
   /** Names of the Pods that a request reached, by their logs. */

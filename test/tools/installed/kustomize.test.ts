@@ -4,22 +4,24 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parse, stringify } from 'yaml';
-import { outputOf, type WholeCluster } from './cluster.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { outputOf } from './cluster.ts';
 import { firstAdmin, publicURL, Release } from './release.ts';
 import { sharedCluster } from './shared-cluster.ts';
 
 const deploy = fileURLToPath(new URL('../../../deploy/', import.meta.url));
 
 describe('kubectl apply -k', () => {
-  let cluster: WholeCluster;
-  let atrium: Release;
+  const cluster = forSuite(sharedCluster, needsNoStop);
+  const atrium = forSuite(
+    () => Release.prepare(cluster),
+    (it) => it.destroy(),
+  );
   let directory: string;
   let overlay: string;
 
   before(async () => {
-    cluster = await sharedCluster();
     cluster.images.set('registry.example.com/atrium:0.1.0', cluster.image);
-    atrium = await Release.prepare(cluster);
     directory = await mkdtemp(join(tmpdir(), 'atrium-overlay-'));
     overlay = join(directory, 'my-overlay');
     // As the `cp -RL` of docs/install.md.
@@ -33,8 +35,7 @@ describe('kubectl apply -k', () => {
     await atrium.settles();
   });
   after(async () => {
-    await cluster?.kubectl('delete', '--kustomize', overlay, '--ignore-not-found');
-    await atrium?.destroy();
+    await cluster.kubectl('delete', '--kustomize', overlay, '--ignore-not-found');
     await rm(directory, { recursive: true, force: true });
   });
 

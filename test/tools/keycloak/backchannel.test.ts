@@ -4,22 +4,16 @@ import { refresh, sessionObject } from '../../service/sessions/support.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { logIn, visit } from './console.ts';
 import type { KeycloakBrowser } from './page.ts';
-import type { Realm } from './realm.ts';
-import { bothCredentials, type Credentials, type Service, type Suite, suite } from './suite.ts';
+import { atKeycloak, bothCredentials, type Credentials } from './suite.ts';
 
 describe('Keycloak tells of logouts through the back channel', () => {
   for (const credentials of bothCredentials) describe(credentials, () => told(credentials));
 });
 
 function told(credentials: Credentials): void {
-  let all: Suite;
-  let service: Service;
-  let realm: Realm;
+  const { all, service, realm } = atKeycloak(credentials);
 
   before(async () => {
-    all = await suite();
-    service = await all.service({ credentials });
-    realm = all.realm(credentials);
     // As docs/install-keycloak.md says.
     await realm.changeClient('atrium', {
       attributes: {
@@ -28,10 +22,7 @@ function told(credentials: Credentials): void {
       },
     });
   });
-  after(async () => {
-    await realm.changeClient('atrium', { attributes: { 'backchannel.logout.url': '' } });
-    await all.stopServices();
-  });
+  after(() => realm.changeClient('atrium', { attributes: { 'backchannel.logout.url': '' } }));
 
   const isIn = async (browser: Browser) => (await browser.info('v2')).status === 200;
   const whenOut = (browser: Browser) =>

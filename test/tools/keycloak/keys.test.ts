@@ -4,20 +4,11 @@ import { z } from 'zod';
 import { Browser } from '../../service/login/provider/browser.ts';
 import { refresh } from '../../service/sessions/support.ts';
 import { listUsers, logIn } from './console.ts';
-import type { Realm } from './realm.ts';
-import { bothCredentials, type Service, type Suite, suite } from './suite.ts';
+import { atKeycloak, bothCredentials } from './suite.ts';
 
 for (const credentials of bothCredentials) {
   describe(`keys of Keycloak that change, ${credentials}`, () => {
-    let all: Suite;
-    let service: Service;
-    let realm: Realm;
-    before(async () => {
-      all = await suite();
-      service = await all.service({ credentials });
-      realm = all.realm(credentials);
-    });
-    after(() => all.stopServices());
+    const { all, service, realm } = atKeycloak(credentials);
 
     it('lets people log in with new keys, and tokens of the old ones go on for as long as Keycloak publishes those', async () => {
       const { keycloak } = all;

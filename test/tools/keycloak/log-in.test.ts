@@ -5,26 +5,19 @@ import { stringify } from 'yaml';
 import { claimsOf } from '../../service/identity/relying-party.ts';
 import { Browser, loginInfoOf, userInfoOf } from '../../service/login/provider/browser.ts';
 import { cookieName } from '../../service/sessions/support.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { listUsers, logIn, visit } from './console.ts';
 import { KeycloakBrowser } from './page.ts';
-import { clientSecret, type Person, password } from './realm.ts';
-import { bothCredentials, type Service, type Suite, suite } from './suite.ts';
+import { clientSecret, password } from './realm.ts';
+import { atKeycloak, bothCredentials, type Suite } from './suite.ts';
 
 const run = promisify(execFile);
 
 for (const credentials of bothCredentials) {
   describe(`login at Keycloak, ${credentials}`, () => {
-    let all: Suite;
-    let service: Service;
-    let alice: Person;
-    let bob: Person;
-    before(async () => {
-      all = await suite();
-      service = await all.service({ credentials });
-      alice = await all.realm(credentials).person('alice', { groups: ['dev', 'oncall'] });
-      bob = await all.realm(credentials).person('bob', { groups: ['oncall'] });
-    });
-    after(() => all.stopServices());
+    const { all, service, realm } = atKeycloak(credentials);
+    const alice = forSuite(() => realm.person('alice', { groups: ['dev', 'oncall'] }), needsNoStop);
+    const bob = forSuite(() => realm.person('bob', { groups: ['oncall'] }), needsNoStop);
 
     it('redeems a code with PKCE and the secret of the client', async () => {
       const { keycloak } = all;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { loginInfoOf } from '../../service/login/provider/browser.ts';
 import { cookieName, logout, refresh, sessionObject } from '../../service/sessions/support.ts';
 import { logIn, visit } from './console.ts';
-import { consoleURL, type Person, type Realm } from './realm.ts';
-import { bothCredentials, type Service, type Suite, suite } from './suite.ts';
+import { consoleURL, type Person } from './realm.ts';
+import { atKeycloak, bothCredentials } from './suite.ts';
 
 const scopesOf = { refresh: ['openid', 'email', 'groups'], offline: ['openid', 'email', 'groups', 'offline_access'] };
 const keycloakSessions = z.array(z.object({ clients: z.record(z.string(), z.string()) }));
@@ -14,15 +14,7 @@ const linkOf = (headers: Headers): string => /^<([^>]+)>; rel="logout"$/.exec(he
 
 for (const credentials of bothCredentials) {
   describe(`logout at Keycloak, ${credentials}`, () => {
-    let all: Suite;
-    let service: Service;
-    let realm: Realm;
-    before(async () => {
-      all = await suite();
-      service = await all.service({ credentials });
-      realm = all.realm(credentials);
-    });
-    after(() => all.stopServices());
+    const { all, service, realm } = atKeycloak(credentials);
 
     for (const [kind, scopes] of Object.entries(scopesOf)) {
       it(`ends the session here and its ${kind} token there`, async () => {

@@ -3,20 +3,12 @@ import { Browser, renewPayloadOf, userInfoOf } from '../../service/login/provide
 import { cookieName, expiresCookie, handleOf, refresh, sessionObject } from '../../service/sessions/support.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { listUsers, logIn } from './console.ts';
-import { clientSecret, type Realm } from './realm.ts';
-import { bothCredentials, type Service, type Suite, suite } from './suite.ts';
+import { clientSecret } from './realm.ts';
+import { atKeycloak, bothCredentials } from './suite.ts';
 
 for (const credentials of bothCredentials) {
   describe(`renewal at Keycloak, ${credentials}`, () => {
-    let all: Suite;
-    let service: Service;
-    let realm: Realm;
-    before(async () => {
-      all = await suite();
-      service = await all.service({ credentials });
-      realm = all.realm(credentials);
-    });
-    after(() => all.stopServices());
+    const { all, service, realm } = atKeycloak(credentials);
 
     it('renews a session, whose refresh token Keycloak rotates', async () => {
       const { browser, refreshToken: handle, sessionPath } = await newcomer('rita');

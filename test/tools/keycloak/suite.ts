@@ -8,6 +8,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { Keycloak } from './keycloak.ts';
 import { type ClientID, clientIDs, clientSecret, consoleURL, Realm } from './realm.ts';
 
@@ -155,3 +156,11 @@ export function suite(): Promise<Suite> {
 }
 
 after(async () => (await started)?.stop());
+
+/** For the tests of a `describe`: all that runs, and a service that trusts the realm of those credentials. */
+export function atKeycloak(credentials: Credentials): { all: Suite; service: Service; realm: Realm } {
+  const all = forSuite(suite, (it) => it.stopServices());
+  const service = forSuite(() => all.service({ credentials }), needsNoStop);
+  const realm = forSuite(async () => all.realm(credentials), needsNoStop);
+  return { all, service, realm };
+}
