@@ -12,7 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
@@ -23,9 +25,56 @@ const idle = 5 * time.Minute
 
 type pods struct{ directory string }
 
-func (p pods) ExecInContainer(ctx context.Context, _, _, _ string, command []string, in io.Reader, out, err io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize, _ time.Duration) error {
+// Runs the command on a terminal of its own, of the size that the caller has.
+func onTerminal(run *exec.Cmd, in io.Reader, out io.Writer, resize <-chan remotecommand.TerminalSize) error {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer master.Close()
+	var number, unlocked int32
+	if err := control(master, syscall.TIOCSPTLCK, unsafe.Pointer(&unlocked)); err != nil {
+		return err
+	}
+	if err := control(master, syscall.TIOCGPTN, unsafe.Pointer(&number)); err != nil {
+		return err
+	}
+	side, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	run.Stdin, run.Stdout, run.Stderr = side, side, side
+	run.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	err = run.Start()
+	side.Close()
+	if err != nil {
+		return err
+	}
+	go func() { _, _ = io.Copy(master, in) }()
+	go func() {
+		for size := range resize {
+			wanted := [4]uint16{size.Height, size.Width}
+			_ = control(master, syscall.TIOCSWINSZ, unsafe.Pointer(&wanted))
+		}
+	}()
+	// Reading fails once the last process has closed its side.
+	_, _ = io.Copy(out, master)
+	return run.Wait()
+}
+
+func control(file *os.File, request uintptr, argument unsafe.Pointer) error {
+	if _, _, problem := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), request, uintptr(argument)); problem != 0 {
+		return problem
+	}
+	return nil
+}
+
+func (p pods) ExecInContainer(ctx context.Context, _, _, _ string, command []string, in io.Reader, out, err io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	run := exec.CommandContext(ctx, command[0], command[1:]...)
 	run.Dir = p.directory
+	if tty && in != nil {
+		return exited(onTerminal(run, in, out, resize))
+	}
 	run.Stdout, run.Stderr = out, err
 	if in != nil {
 		// Not run.Stdin: a caller who says nothing more would hold up the end of the command.
@@ -38,7 +87,11 @@ func (p pods) ExecInContainer(ctx context.Context, _, _, _ string, command []str
 			_, _ = io.Copy(pipe, in)
 		}()
 	}
-	problem := run.Run()
+	return exited(run.Run())
+}
+
+// A command that ended with a status is no failure of the node.
+func exited(problem error) error {
 	if ended, ok := problem.(*exec.ExitError); ok {
 		return &utilexec.ExitErrorWrapper{ExitError: ended}
 	}
@@ -56,7 +109,11 @@ func (p pods) PortForward(_ context.Context, _, _ string, port int32, stream io.
 	}
 	defer connection.Close()
 	done := make(chan struct{}, 2)
-	go func() { _, _ = io.Copy(connection, stream); _ = connection.(*net.TCPConn).CloseWrite(); done <- struct{}{} }()
+	go func() {
+		_, _ = io.Copy(connection, stream)
+		_ = connection.(*net.TCPConn).CloseWrite()
+		done <- struct{}{}
+	}()
 	go func() { _, _ = io.Copy(stream, connection); done <- struct{}{} }()
 	<-done
 	<-done

@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { base } from './client';
 
-function socketAt(path: string, query: URLSearchParams, protocols: string[] = []): WebSocket {
+export function socketAt(path: string, query: URLSearchParams, protocols: string[] = []): WebSocket {
   const url = new URL(`${path}?${query}`, base);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
   const socket = new WebSocket(url, protocols);

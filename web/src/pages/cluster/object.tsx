@@ -12,7 +12,9 @@ import { Failure, Notice, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { ObjectActions } from './actions';
 import { Events } from './events';
+import { Logs } from './logs';
 import { Summary } from './summary';
+import { TerminalTab } from './terminal';
 import { OfKind } from './use-kind';
 import { YamlTab } from './yaml-tab';
 
@@ -58,10 +60,17 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
   const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
   const watched = { path: mayWatch ? apiPath(kind, { namespace }) : undefined, fieldSelector: `metadata.name=${name}` };
   useWatch({ ...watched, resourceVersion: object?.metadata.resourceVersion }, () => void load.reload());
+  const isPod = kind.group === '' && kind.resource === 'pods';
   const tabs = [
     { id: 'summary', label: t('cluster.summary') },
     { id: 'yaml', label: 'YAML' },
     { id: 'events', label: t('cluster.events') },
+    ...(isPod
+      ? [
+          { id: 'logs', label: t('cluster.logs') },
+          { id: 'terminal', label: t('cluster.terminal') },
+        ]
+      : []),
   ];
   return (
     <section class={`page ${filling.includes(tab) ? 'fill padded' : ''}`}>
@@ -86,6 +95,8 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
           {tab === 'summary' && <Summary kinds={kinds} object={object} />}
           {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
           {tab === 'events' && <Events object={object} />}
+          {isPod && tab === 'logs' && <Logs kind={kind} pod={object} />}
+          {isPod && tab === 'terminal' && <TerminalTab kind={kind} pod={object} />}
         </>
       )}
     </section>

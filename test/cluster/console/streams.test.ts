@@ -1,0 +1,104 @@
+/** Logs and a terminal on the console: a real API server passes them on to a node. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { forSuite } from '../../support/for-suite.ts';
+import { barriers } from '../../tools/browser/axe.ts';
+import { press } from '../../tools/browser/demo.ts';
+import { startClusterConsole } from './support.ts';
+
+describe('logs and a terminal on the console', () => {
+  const suite = forSuite(startClusterConsole);
+  const shell = '/r/core/v1/pods/ns/default/shell';
+  const screen = (page: Page) => page.locator('.xterm-rows');
+  /** Typed, as a person does. */
+  const run = async (page: Page, command: string) => {
+    await page.keyboard.type(command);
+    await page.keyboard.press('Enter');
+  };
+
+  it('follows a log, at its end until the reader looks elsewhere', async () => {
+    await suite.node.log('main', Array.from({ length: 300 }, (_, index) => `line ${index} GET /cart 200\n`).join(''));
+    const page = await suite.open('admin', `${shell}/logs`);
+    await page.getByText('300 lines.').waitFor();
+    await suite.node.log('main', 'line 300 POST /order 500\n');
+    await page.getByText('301 lines.').waitFor();
+
+    const fromEnd = () => page.locator('.log').evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
+    expect(await fromEnd()).to.be.lessThan(40);
+    await page.locator('.log').evaluate((log) => log.scrollTo(0, 0));
+    await page.getByRole('button', { name: 'To the newest line' }).waitFor();
+    await suite.node.log('main', 'line 301 GET / 200\n');
+    await page.getByText('302 lines.').waitFor();
+    expect(await fromEnd()).to.be.greaterThan(1000);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('shows the lines that contain a text, and gives all of them as a file', async () => {
+    const page = await suite.open('admin', `${shell}/logs`);
+    await page.getByText(/30\d lines/).waitFor();
+    await page.getByRole('searchbox').fill('order');
+    await page.getByText('One line matches.').waitFor();
+
+    expect(await page.locator('.log').textContent())
+      .to.contain('POST /order 500')
+      .and.not.to.contain('/cart');
+    const saved = page.waitForEvent('download');
+    await press(page, 'Download');
+    expect((await saved).suggestedFilename()).to.equal('shell-main.log');
+  });
+
+  it('keeps the last lines of a log that is longer', async () => {
+    await suite.node.log('main', Array.from({ length: 60_000 }, (_, index) => `many ${index}\n`).join(''));
+    const page = await suite.open('admin', `${shell}/logs`);
+    await page.getByText('many 59999').waitFor();
+    const text = (await page.getByText(/lines\./).textContent()) ?? '';
+
+    expect(Number(text.replaceAll(/\D/g, ''))).to.be.within(50_000, 50_400);
+  });
+
+  it('runs a shell, in the size of the page, until it ends, and again', async () => {
+    const page = await suite.open('admin', `${shell}/terminal`);
+    await press(page, 'Open sh in main');
+    await page.getByRole('button', { name: 'End', exact: true }).waitFor();
+    await run(page, 'echo "sum: $((40 + 2))"; stty size');
+    await screen(page).getByText('sum: 42').waitFor();
+    const size = /(\d+) (\d{2,3})\s/.exec((await screen(page).innerText()).split('sum: 42')[1] ?? '') ?? [];
+    expect(Number(size[2])).to.be.greaterThan(80);
+    expect(await barriers(page)).to.deep.equal([]);
+
+    await page.setViewportSize({ width: 800, height: 700 });
+    await run(page, 'clear; stty size | sed s/^/now:/');
+    await screen(page)
+      .getByText(/now:\d/)
+      .waitFor();
+    const narrow = /now:\d+ (\d+)/.exec(await screen(page).innerText()) ?? [];
+    expect(Number(narrow[1])).to.be.lessThan(Number(size[2]));
+    await page.setViewportSize({ width: 1280, height: 800 });
+
+    await run(page, 'exit 7');
+    await page.getByText('It ended with exit status 7.').waitFor();
+    await press(page, 'Again');
+    await page.getByRole('button', { name: 'End', exact: true }).waitFor();
+    await run(page, 'exit');
+    await page.getByText('It ended with exit status 0.').waitFor();
+  });
+
+  it('leaves the terminal by Ctrl+Shift+Escape, and ends it by its button', async () => {
+    const page = await suite.open('admin', `${shell}/terminal`);
+    await press(page, 'Open sh in main');
+    const end = page.getByRole('button', { name: 'End', exact: true });
+    await end.waitFor();
+    await page.keyboard.press('Control+Shift+Escape');
+
+    expect(await end.evaluate((button) => button.matches(':focus'))).to.equal(true);
+    await page.keyboard.press('Enter');
+    await page.getByText('You have ended it.').waitFor();
+  });
+
+  it('says what it takes, where a person may see logs and not run commands', async () => {
+    const page = await suite.open('viewer', '/r/core/v1/pods/ns/shop/web-0/terminal');
+    await page.getByText('You may not see this.').waitFor();
+
+    expect(await page.getByRole('main').textContent()).to.contain('create pods/exec web-0 -n shop');
+  });
+});

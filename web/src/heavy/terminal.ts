@@ -1,0 +1,79 @@
+/** The terminal: loaded when it is first opened. */
+import { FitAddon } from '@xterm/addon-fit';
+import { Terminal } from '@xterm/xterm';
+import '@xterm/xterm/css/xterm.css';
+
+export interface TerminalView {
+  write(data: Uint8Array): void;
+  /** A line of the console's own. */
+  say(text: string): void;
+  focus(): void;
+  stop(): void;
+  readonly size: { columns: number; rows: number };
+}
+
+interface TerminalOptions {
+  onInput: (text: string) => void;
+  onResize: (size: { columns: number; rows: number }) => void;
+  /** Ctrl+Shift+Escape: all other keys belong to what runs in the terminal. */
+  onLeave: () => void;
+}
+
+/** The colours of the console, which follow its theme. */
+function themeOf(host: HTMLElement) {
+  const probe = host.appendChild(document.createElement('span'));
+  const colour = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const isDark =
+    getComputedStyle(host).colorScheme === 'dark' ||
+    (matchMedia('(prefers-color-scheme: dark)').matches && !document.documentElement.dataset.theme);
+  const theme = {
+    ...{ background: colour('bg'), foreground: colour('text'), cursor: colour('accent'), cursorAccent: colour('bg') },
+    ...{ selectionBackground: isDark ? '#2c4a7c' : '#bcd3fb' },
+  };
+  probe.remove();
+  return theme;
+}
+
+export function startTerminal(host: HTMLElement, { onInput, onResize, onLeave }: TerminalOptions): TerminalView {
+  const terminal = new Terminal({
+    ...{ fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace', fontSize: 13, lineHeight: 1.2, scrollback: 5000 },
+    ...{ cursorBlink: false, screenReaderMode: true, minimumContrastRatio: 4.5, theme: themeOf(host) },
+  });
+  const fit = new FitAddon();
+  terminal.loadAddon(fit);
+  terminal.open(host);
+  terminal.attachCustomKeyEventHandler((event) => {
+    if (!(event.ctrlKey && event.shiftKey && event.key === 'Escape')) return true;
+    if (event.type === 'keydown') onLeave();
+    return false;
+  });
+  terminal.onData(onInput);
+  terminal.onResize(({ cols: columns, rows }) => onResize({ columns, rows }));
+  const observer = new ResizeObserver(() => fit.fit());
+  observer.observe(host);
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const onTheme = () => {
+    terminal.options.theme = themeOf(host);
+  };
+  const themes = new MutationObserver(onTheme);
+  themes.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  dark.addEventListener('change', onTheme);
+  fit.fit();
+  return {
+    write: (data) => terminal.write(data),
+    say: (text) => terminal.write(`\r\n${text}\r\n`),
+    focus: () => terminal.focus(),
+    get size() {
+      return { columns: terminal.cols, rows: terminal.rows };
+    },
+    stop() {
+      observer.disconnect();
+      themes.disconnect();
+      dark.removeEventListener('change', onTheme);
+      terminal.dispose();
+    },
+  };
+}

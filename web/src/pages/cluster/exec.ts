@@ -1,0 +1,65 @@
+/** A command in a container, by the channels of `v5.channel.k8s.io`: a byte in front of each message says what it is. */
+import { socketAt } from '../../api/watch';
+import { t } from '../../text/text';
+
+const channels = { input: 0, output: 1, errors: 2, status: 3, resize: 4 } as const;
+
+interface ExecOptions {
+  path: string;
+  container: string;
+  command: string;
+  onOpen: () => void;
+  onOutput: (data: Uint8Array) => void;
+  /** Told once, with how it ended. */
+  onEnd: (how: string) => void;
+}
+
+export interface Exec {
+  send(text: string): void;
+  resize(size: { columns: number; rows: number }): void;
+  close(): void;
+}
+
+interface Ending {
+  status?: string;
+  message?: string;
+  details?: { causes?: { reason?: string; message?: string }[] };
+}
+
+export function openExec({ path, container, command, onOpen, onOutput, onEnd }: ExecOptions): Exec {
+  const query = new URLSearchParams({ container, command, stdin: 'true', stdout: 'true', tty: 'true' });
+  const socket = socketAt(path, query, ['v5.channel.k8s.io']);
+  let how = t('cluster.shellRefused');
+  const put = (channel: number, text: string) => {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    const bytes = new TextEncoder().encode(text);
+    const message = new Uint8Array(bytes.length + 1);
+    message[0] = channel;
+    message.set(bytes, 1);
+    socket.send(message);
+  };
+  socket.onopen = () => {
+    how = t('cluster.shellLost');
+    onOpen();
+  };
+  socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
+    const bytes = new Uint8Array(data);
+    const rest = bytes.subarray(1);
+    if (bytes[0] === channels.output || bytes[0] === channels.errors) onOutput(rest);
+    else if (bytes[0] === channels.status) how = endingOf(JSON.parse(new TextDecoder().decode(rest)) as Ending);
+  };
+  socket.onclose = () => onEnd(how);
+  return {
+    send: (text) => put(channels.input, text),
+    resize: ({ columns, rows }) => put(channels.resize, JSON.stringify({ Width: columns, Height: rows })),
+    close() {
+      if (socket.readyState === WebSocket.OPEN) how = t('cluster.shellClosed');
+      socket.close();
+    },
+  };
+}
+
+function endingOf({ status, message = '', details }: Ending): string {
+  const code = status === 'Success' ? '0' : details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
+  return code === undefined ? message : t('cluster.exit', { code });
+}
