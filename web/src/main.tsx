@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { App } from './app/app';
+import { startKeys } from './app/keys';
 import { forgetRights } from './app/rights';
 import { startRouter } from './app/router';
 import { followLogin, forget, startSession } from './app/session';
@@ -12,6 +13,7 @@ import './ui/controls.css';
 import './ui/table.css';
 
 startTheme();
+startKeys();
 await Promise.all([startLanguage(), startSession()]);
 startRouter();
 onTabMessage((message) => {

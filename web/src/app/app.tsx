@@ -8,6 +8,7 @@ import { Toasts } from '../ui/toast';
 import { Asked } from './asked';
 import { Ended } from './ended';
 import { NoPage } from './no-page';
+import { Overlays } from './overlays';
 import { type PageProps, routeOf } from './pages';
 import { PasswordDue } from './password-due';
 import { path } from './router';
@@ -30,6 +31,7 @@ export function App() {
       </Shell>
       <Ended />
       <Asked />
+      <Overlays />
       <Why />
       <Toasts />
     </>

@@ -1,5 +1,5 @@
 import { useSignalEffect } from '@preact/signals';
-import { Boxes, Check, Ellipsis, type IconNode, Languages, LogOut, Monitor, Moon, Puzzle, Sun, UserRound } from 'lucide';
+import { Check, Ellipsis, Keyboard, Languages, LogOut, Monitor, Moon, Rows3, Search, Sun, UserRound } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { base } from '../api/client';
@@ -9,14 +9,13 @@ import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
 import { Menu, type MenuItem } from '../ui/menu';
 import { toast } from '../ui/toast';
-import { useClusterMenu } from './cluster-menu';
-import { entriesUnder, pluginEntries } from './extensions';
+import { overlay } from './keys';
+import { type Sections, type ShownEntry, useMenu } from './menu';
 import { NamespaceChoice } from './namespace-choice';
-import { isWithin, menu } from './pages';
-import { useRights } from './rights';
+import { isWithin } from './pages';
 import { href, navigate, path } from './router';
 import { logOut, person } from './session';
-import { type Theme, theme, themes } from './theme';
+import { densities, density, type Theme, theme, themes } from './theme';
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const sections = useMenu();
@@ -48,6 +47,17 @@ function TopBar() {
       },
     }),
   );
+  const densityItems = densities.map(
+    (choice, index): MenuItem => ({
+      label: t(`density.${choice}`),
+      icon: Rows3,
+      isChecked: density.value === choice,
+      isApart: index === 0,
+      act: () => {
+        density.value = choice;
+      },
+    }),
+  );
   const languageItems = Object.entries(languages).map(
     ([id, label]): MenuItem => ({
       label,
@@ -64,7 +74,21 @@ function TopBar() {
       </a>
       <span class="grow" />
       <NamespaceChoice />
-      <Menu label={t('shell.theme')} icon={themeIcons[theme.value]} items={themeItems} />
+      <button
+        type="button"
+        class="button quiet palette-button"
+        aria-haspopup="dialog"
+        aria-keyshortcuts="Control+K"
+        title={t('palette.title')}
+        onClick={() => {
+          overlay.value = 'palette';
+        }}
+      >
+        <Icon of={Search} />
+        <span class="hidden">{t('palette.title')}</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <Menu label={t('shell.theme')} icon={themeIcons[theme.value]} items={[...themeItems, ...densityItems]} />
       <Menu label={t('shell.language')} icon={Languages} items={languageItems} />
       <PersonMenu />
     </header>
@@ -75,6 +99,13 @@ function PersonMenu() {
   const who = person.value;
   const items: MenuItem[] = [
     ...(who?.ext.user ? [{ label: t('shell.profile'), icon: UserRound, act: () => navigate(`/users/${who.ext.user}`) }] : []),
+    {
+      label: t('keys.title'),
+      icon: Keyboard,
+      act: () => {
+        overlay.value = 'keys';
+      },
+    },
     {
       label: t('shell.logOut'),
       icon: LogOut,
@@ -91,14 +122,6 @@ function PersonMenu() {
   );
 }
 
-interface ShownEntry {
-  to: string;
-  /** It is marked while the page is below this. */
-  within?: string;
-  text: string;
-  icon: IconNode;
-}
-
 function Entry({ entry: { to, within = to, text, icon } }: { entry: ShownEntry }) {
   return (
     <a href={href(to)} aria-current={isWithin(path.value, within) ? 'page' : undefined}>
@@ -106,27 +129,6 @@ function Entry({ entry: { to, within = to, text, icon } }: { entry: ShownEntry }
       <span>{text}</span>
     </a>
   );
-}
-
-type Sections = ReturnType<typeof useMenu>;
-
-/** Sections of the menu with what plugins add to them; without those that have nothing. */
-function useMenu() {
-  useRights(pluginEntries.value.flatMap(({ rights }) => rights));
-  const kinds = useClusterMenu();
-  const ofCluster: readonly ShownEntry[] = kinds ? [...kinds, { to: '/kinds', text: t('cluster.kinds'), icon: Boxes }] : [];
-  return menu
-    .map(({ place, label, entries }) => ({
-      label: label && t(label),
-      entries: [
-        ...(place === 'cluster' ? ofCluster : []),
-        ...entries.map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key) })),
-        ...(place === undefined ? [] : entriesUnder(place)).map(
-          (entry): ShownEntry => ({ to: entry.to, icon: Puzzle, text: entry.label() }),
-        ),
-      ],
-    }))
-    .filter(({ entries }) => entries.length > 0);
 }
 
 function SideMenu({ sections }: { sections: Sections }) {

@@ -62,6 +62,7 @@ export async function setLanguage(next: string, { keep = true } = {}): Promise<v
   await texts.changeLanguage(next);
   if (keep) localStorage.setItem(languageKey, next);
   document.documentElement.lang = next;
+  document.documentElement.dir = directionOf(next);
   language.value = next;
 }
 
@@ -71,6 +72,10 @@ export async function startLanguage(): Promise<void> {
   const chosen = [localStorage.getItem(languageKey) ?? '', ...navigator.languages].map(known).find((id) => id !== undefined);
   if (chosen !== undefined && chosen !== 'en') await setLanguage(chosen, { keep: false }).catch(() => undefined);
 }
+
+const rightToLeft = ['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi'];
+
+const directionOf = (tag: string): 'ltr' | 'rtl' => (rightToLeft.includes(tag.split('-')[0] ?? '') ? 'rtl' : 'ltr');
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 

@@ -37,7 +37,8 @@ export function Menu({ label, icon, items, children, kind = 'quiet' }: MenuProps
     const { width, height } = menu.getBoundingClientRect();
     const below = anchor.bottom + 4 + height <= innerHeight || anchor.top < height;
     menu.style.top = `${below ? anchor.bottom + 4 : anchor.top - height - 4}px`;
-    menu.style.left = `${Math.max(8, Math.min(anchor.left, innerWidth - width - 8))}px`;
+    const start = getComputedStyle(menu).direction === 'rtl' ? anchor.right - width : anchor.left;
+    menu.style.left = `${Math.max(8, Math.min(start, innerWidth - width - 8))}px`;
   }
 
   function onKeyDown(event: KeyboardEvent): void {

@@ -4,6 +4,7 @@ import { ArrowDown, ArrowUp } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { scrollOfVisit } from '../app/router';
+import { density } from '../app/theme';
 import { t } from '../text/text';
 import { Icon } from './icon';
 
@@ -59,7 +60,7 @@ export function Table<T>(props: TableProps<T>) {
     const observer = new ResizeObserver(look);
     if (place.current) observer.observe(place.current);
     return () => observer.disconnect();
-  }, [total]);
+  }, [total, density.value]);
   useEffect(() => {
     if (total > 0 && place.current) place.current.scrollTop = scrollOfVisit();
   }, [total > 0]);
@@ -72,7 +73,7 @@ export function Table<T>(props: TableProps<T>) {
   const shown = indexes.map(row).filter((found) => found !== undefined);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1)
-    <section class="table" ref={place} onScroll={look} data-scroll aria-label={label} tabIndex={0} onKeyDown={moveByLetters}>
+    <section class="table" ref={place} onScroll={look} data-scroll aria-label={label} tabIndex={0}>
       <table aria-rowcount={total + 1}>
         <thead>
           <tr aria-rowindex={1}>
@@ -157,15 +158,3 @@ const Check = ({ label, isChecked, onChange }: CheckProps) => (
     <input type="checkbox" aria-label={label} checked={isChecked} onChange={(event) => onChange(event.currentTarget.checked)} />
   </label>
 );
-
-/** `j` and `k` go from row to row, `x` selects. They rest in fields. */
-function moveByLetters(event: KeyboardEvent): void {
-  const target = event.target as HTMLElement;
-  if (event.ctrlKey || event.metaKey || event.altKey || target.matches('input:not([type="checkbox"]), textarea, select')) return;
-  const host = event.currentTarget as HTMLElement;
-  const rows = [...host.querySelectorAll<HTMLElement>('tbody tr:not(.spacer)')];
-  const at = rows.findIndex((row) => row.contains(document.activeElement));
-  if (event.key === 'x') rows[at]?.querySelector<HTMLElement>('input')?.click();
-  const to = event.key === 'j' ? at + 1 : event.key === 'k' ? at - 1 : undefined;
-  if (to !== undefined) rows[Math.max(0, to)]?.querySelector<HTMLElement>('a')?.focus();
-}

@@ -1,0 +1,151 @@
+/** The console without a mouse, with other heights of rows, and from right to left. */
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { Demo } from './demo.ts';
+
+describe('keys of the console', () => {
+  let browser: Browser;
+  let demo: Demo;
+  let visitor: Visitor;
+  let page: Page;
+
+  before(async () => {
+    browser = await startChromium();
+    demo = await Demo.start('--users', '5');
+    visitor = new Visitor(await browser.newContext({ viewport: { width: 1280, height: 800 } }));
+    page = await visitor.openTab();
+    await demo.logIn(page, 'manager', '/users');
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+
+  const palette = () => page.getByRole('dialog', { name: 'Go to' });
+  const field = () => palette().getByRole('combobox');
+  const focused = () => page.evaluate('document.activeElement.textContent || document.activeElement.tagName');
+
+  it('Ctrl+K finds a page, and Enter opens it', async () => {
+    await page.keyboard.press('Control+k');
+    await palette().getByRole('option', { name: 'Overview' }).waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    await field().fill('bindin');
+    await palette().getByRole('option', { name: 'Users' }).waitFor({ state: 'detached' });
+    await field().press('Enter');
+    await page.getByRole('heading', { name: 'Bindings' }).waitFor();
+
+    expect(await palette().count()).to.equal(0);
+  });
+
+  it('finds people by name and kinds by their short name', async () => {
+    await page.keyboard.press('Control+k');
+    await field().fill('cm');
+    await palette().getByRole('option', { name: 'ConfigMaps' }).waitFor();
+    await field().fill('jane');
+    await palette().getByRole('option', { name: 'Jane Doe' }).waitFor();
+    await field().press('Enter');
+    await page.getByRole('heading', { name: 'Jane Doe' }).waitFor();
+  });
+
+  it('does what is to be done, and says when it knows nothing of that name', async () => {
+    await page.keyboard.press('Control+k');
+    await field().fill('no such thing');
+    await palette().getByText('Nothing is called that.').waitFor();
+    await field().fill('rows compact');
+    await palette().getByRole('option', { name: 'Rows: Compact' }).click();
+    expect(await page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--row')")).to.equal('28px');
+    await page.keyboard.press('Control+k');
+    await field().fill('rows normal');
+    await palette().getByRole('option', { name: 'Rows: Normal' }).click();
+    expect(await page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--row')")).to.equal('36px');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Escape');
+    await palette().waitFor({ state: 'detached' });
+  });
+
+  it('offers no one what they may not', async () => {
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'nobody', '/about');
+    await tab.keyboard.press('Control+k');
+    await tab.getByRole('combobox').fill('new');
+    await tab.getByText('Nothing is called that.').waitFor();
+
+    expect(other.complaints).to.deep.equal([]);
+    await other.leave();
+  });
+
+  it('j, k and x go through rows, Enter opens, and / finds', async () => {
+    await page.goto(`${demo.url}/users`);
+    const first = page.locator('tbody a').first();
+    await first.waitFor();
+    const names = await page.locator('tbody a').allTextContents();
+    await page.keyboard.press('j');
+    expect(await focused()).to.equal(names[0]);
+    await page.keyboard.press('j');
+    expect(await focused()).to.equal(names[1]);
+    await page.keyboard.press('k');
+    expect(await focused()).to.equal(names[0]);
+    await page.keyboard.press('x');
+    await page.getByRole('region', { name: 'One selected' }).waitFor();
+    await page.keyboard.press('x');
+    await page.keyboard.press('/');
+    await page.keyboard.type('jkx?');
+    expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('jkx?');
+    await page.getByLabel('Search by name or e-mail').fill('jane');
+    await page.getByRole('link', { name: 'Max Manager' }).waitFor({ state: 'detached' });
+    await page.locator('h1').focus();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Jane Doe' }).waitFor();
+  });
+
+  it('? shows them, and there they can be switched off', async () => {
+    await page.goto(`${demo.url}/users`);
+    await page.locator('tbody a').first().waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.getByLabel('Single keys count').uncheck();
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await page.locator('tbody a').first().waitFor();
+    await page.keyboard.press('j');
+    expect(await focused()).to.equal(await page.evaluate('document.body.textContent'));
+    await page.keyboard.press('Control+k');
+    await field().fill('keys');
+    await field().press('Enter');
+    await page.getByLabel('Single keys count').check();
+    await page.keyboard.press('Escape');
+  });
+
+  for (const density of ['compact', 'touch'])
+    it(`keeps no user out with rows that are ${density}`, async () => {
+      await page.evaluate(`localStorage.setItem('atrium-density', '${density}')`);
+      await page.goto(`${demo.url}/users`);
+      await page.locator('tbody a').first().waitFor();
+
+      const height = (await page.locator('tbody tr').first().boundingBox())?.height;
+      expect(height).to.equal(density === 'touch' ? 44 : 28);
+      expect(await barriers(page)).to.deep.equal([]);
+      await page.evaluate("localStorage.removeItem('atrium-density')");
+    });
+
+  for (const width of [1280, 390])
+    it(`stands from right to left at ${width} pixels`, async () => {
+      await page.setViewportSize({ width, height: 800 });
+      for (const path of ['/', '/users', '/users/new', '/bindings', '/kubeconfig', '/extensions']) {
+        await page.goto(`${demo.url}${path}`);
+        await page.evaluate("document.documentElement.dir = 'rtl'");
+        await page.locator('main h1').waitFor();
+        await page.locator('main :is(table, form, dl, .state)').first().waitFor();
+
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).to.be.at.most(0);
+        expect(await barriers(page), path).to.deep.equal([]);
+      }
+      if (width > 1000) expect((await page.locator('.side').boundingBox())?.x).to.be.greaterThan(1000);
+    });
+});

@@ -1,0 +1,131 @@
+/** What the palette can find: pages, kinds of the cluster, people, and things to be done. */
+import { CircleUserRound, type IconNode, Keyboard, Link2, LogOut, Moon, Sun, UserPlus } from 'lucide';
+import { api, bodyOf } from '../api/client';
+import { fetchKinds, isListable, pageOf } from '../api/kinds';
+import { useLoad } from '../api/load';
+import { asProblem } from '../api/problem';
+import { language, languages, setLanguage, t } from '../text/text';
+import { toast } from '../ui/toast';
+import { overlay } from './keys';
+import { useMenu } from './menu';
+import { may, useRights } from './rights';
+import { navigate } from './router';
+import { logOut } from './session';
+import { densities, density, theme } from './theme';
+
+export interface Command {
+  id: string;
+  group: string;
+  label: string;
+  /** Beside the label, and found too. */
+  hint?: string;
+  icon?: IconNode;
+  act: () => void;
+}
+
+const shownPeople = 5;
+const listUsers = { verb: 'list', resource: 'users' };
+const createUsers = { verb: 'create', resource: 'users' };
+const createBindings = { verb: 'create', resource: 'userbindings' };
+
+/**
+ * All that have the words; what begins with them first.
+ *
+ * @param search the words after a pause, by which people are asked for
+ */
+export function useCommands(words: string, search: string): readonly Command[] {
+  useRights([listUsers, createUsers, createBindings]);
+  const known = [...usePages(), ...useKinds(), ...actions()];
+  const people = usePeople(search);
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = known
+    .map((command) => ({ command, text: `${command.label} ${command.hint ?? ''}`.toLowerCase() }))
+    .filter(({ text }) => wanted.every((word) => text.includes(word)));
+  const isFirst = ({ text }: { text: string }) => (wanted[0] !== undefined && text.startsWith(wanted[0]) ? 0 : 1);
+  // Kinds are many: without a word they would stand before all else.
+  const shown = wanted.length === 0 ? found.filter(({ command }) => command.group !== t('palette.kinds')) : found;
+  return [...shown.sort((left, right) => isFirst(left) - isFirst(right)).map(({ command }) => command), ...people];
+}
+
+const usePages = (): Command[] =>
+  useMenu().flatMap(({ label, entries }) =>
+    entries.map(({ to, text, icon }) => ({
+      id: to,
+      group: t('palette.pages'),
+      label: text,
+      icon,
+      ...(label && { hint: label }),
+      act: () => navigate(to),
+    })),
+  );
+
+function useKinds(): Command[] {
+  const kinds = useLoad('kinds', fetchKinds).data.value ?? [];
+  return kinds
+    .filter((kind) => kind.isPreferred && isListable(kind))
+    .map((kind) => ({
+      id: pageOf(kind),
+      group: t('palette.kinds'),
+      label: kind.title,
+      hint: [kind.group, ...kind.shortNames].filter(Boolean).join(' '),
+      act: () => navigate(pageOf(kind)),
+    }));
+}
+
+function usePeople(typed: string): Command[] {
+  const search = typed.trim().slice(0, 128);
+  const isAsked = search.length > 1 && may(listUsers) === true;
+  const load = useLoad(isAsked ? `palette/${search}` : undefined, (signal) =>
+    bodyOf(api.GET('/auth/v2/users', { params: { query: { search, limit: shownPeople } }, signal })),
+  );
+  return (isAsked ? (load.data.value?.items ?? []) : []).map(({ metadata: { name }, spec }) => ({
+    id: `/users/${name}`,
+    group: t('palette.people'),
+    label: spec.username || spec.email,
+    hint: spec.email,
+    icon: CircleUserRound,
+    act: () => navigate(`/users/${name}`),
+  }));
+}
+
+function actions(): Command[] {
+  const group = t('palette.actions');
+  const command = (id: string, label: string, act: () => void, icon?: IconNode): Command => ({
+    id,
+    group,
+    label,
+    act,
+    ...(icon && { icon }),
+  });
+  return [
+    ...(may(createUsers) ? [command('new user', t('users.new'), () => navigate('/users/new'), UserPlus)] : []),
+    ...(may(createBindings) ? [command('new binding', t('bindings.new'), () => navigate('/bindings/new'), Link2)] : []),
+    ...(['light', 'dark'] as const).map((choice) =>
+      command(
+        choice,
+        `${t('shell.theme')}: ${t(`theme.${choice}`)}`,
+        () => {
+          theme.value = choice;
+        },
+        choice === 'light' ? Sun : Moon,
+      ),
+    ),
+    ...densities.map((choice) =>
+      command(choice, `${t('shell.density')}: ${t(`density.${choice}`)}`, () => {
+        density.value = choice;
+      }),
+    ),
+    ...Object.entries(languages)
+      .filter(([id]) => id !== language.value)
+      .map(([id, label]) => command(id, `${t('shell.language')}: ${label}`, () => void setLanguage(id))),
+    command(
+      'keys',
+      t('keys.title'),
+      () => {
+        overlay.value = 'keys';
+      },
+      Keyboard,
+    ),
+    command('log out', t('shell.logOut'), () => void logOut().catch((error: unknown) => toast('bad', asProblem(error).message)), LogOut),
+  ];
+}

@@ -1,0 +1,41 @@
+import { t } from '../text/text';
+import { Button } from '../ui/button';
+import { Dialog } from '../ui/dialog';
+import { CheckField } from '../ui/form';
+import { hasSingleKeys, singleKeys } from './keys';
+
+const meanings = { '/': 'keys.find', j: 'keys.next', k: 'keys.previous', Enter: 'keys.open', x: 'keys.select', '?': 'keys.help' } as const;
+
+/** All keys there are, and whether single ones count. */
+export function KeysHelp({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title={t('keys.title')} onClose={onClose}>
+      <dl class="facts keys">
+        <dt>
+          <kbd>Ctrl</kbd> <kbd>K</kbd>
+        </dt>
+        <dd>{t('keys.palette')}</dd>
+        {singleKeys.map((key) => [
+          <dt key={key}>
+            <kbd>{key}</kbd>
+          </dt>,
+          <dd key={`${key}.`} class={hasSingleKeys.value ? '' : 'muted'}>
+            {t(meanings[key])}
+          </dd>,
+        ])}
+      </dl>
+      <CheckField
+        label={t('keys.single')}
+        isChecked={hasSingleKeys.value}
+        onChange={(isChecked) => {
+          hasSingleKeys.value = isChecked;
+        }}
+      />
+      <div class="buttons">
+        <Button kind="main" onClick={onClose}>
+          {t('action.close')}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

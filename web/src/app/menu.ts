@@ -1,0 +1,35 @@
+import { Boxes, type IconNode, Puzzle } from 'lucide';
+import { t } from '../text/text';
+import { useClusterMenu } from './cluster-menu';
+import { entriesUnder, pluginEntries } from './extensions';
+import { menu } from './pages';
+import { useRights } from './rights';
+
+export interface ShownEntry {
+  to: string;
+  /** It is marked while the page is below this. */
+  within?: string;
+  text: string;
+  icon: IconNode;
+}
+
+export type Sections = ReturnType<typeof useMenu>;
+
+/** Sections of the menu with what plugins add to them; without those that have nothing. */
+export function useMenu() {
+  useRights(pluginEntries.value.flatMap(({ rights }) => rights));
+  const kinds = useClusterMenu();
+  const ofCluster: readonly ShownEntry[] = kinds ? [...kinds, { to: '/kinds', text: t('cluster.kinds'), icon: Boxes }] : [];
+  return menu
+    .map(({ place, label, entries }) => ({
+      label: label && t(label),
+      entries: [
+        ...(place === 'cluster' ? ofCluster : []),
+        ...entries.map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key) })),
+        ...(place === undefined ? [] : entriesUnder(place)).map(
+          (entry): ShownEntry => ({ to: entry.to, icon: Puzzle, text: entry.label() }),
+        ),
+      ],
+    }))
+    .filter(({ entries }) => entries.length > 0);
+}
