@@ -1,89 +1,99 @@
 /**
  * Bodies in Kubernetes' protobuf encoding, which kubectl prefers for the kinds it knows: turned into the JSON that it would have sent
- * instead. Answers are always JSON, which those clients accept as well.
+ * instead. Answers are always JSON, which those clients accept as well. The messages are those of `kubectl create` and `kubectl auth`;
+ * left out of them is what an API server takes from no client: times, `managedFields`, `status`.
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#kubernetes-protobuf-encoding
+ * @see https://github.com/kubernetes/api generated.proto of each group
  */
 
-// The library's own messages compile themselves with `new Function`; its reader of the wire format does not.
-import { Reader } from 'protobufjs/minimal.js';
+import protobuf from 'protobufjs';
 import { badRequest } from '../../../src/api/status.ts';
-import { isJsonObject, type JsonObject } from './objects.ts';
-import { type Field, type Message, messageOf, rawEnvelope, typeMetaEnvelope } from './protobuf-messages.ts';
+import type { JsonObject } from './objects.ts';
 
+const { root } = protobuf.parse(
+  `syntax = "proto2";
+message TypeMeta { optional string apiVersion = 1; optional string kind = 2; }
+message Unknown { optional TypeMeta typeMeta = 1; optional bytes raw = 2; }
+message ObjectMeta {
+  optional string name = 1; optional string generateName = 2; optional string namespace = 3; optional string uid = 5;
+  optional string resourceVersion = 6; map<string, string> labels = 11; map<string, string> annotations = 12; repeated string finalizers = 14;
+}
+message ConfigMap {
+  optional ObjectMeta metadata = 1; map<string, string> data = 2; map<string, bytes> binaryData = 3; optional bool immutable = 4;
+}
+message Secret {
+  optional ObjectMeta metadata = 1; map<string, bytes> data = 2; optional string type = 3; map<string, string> stringData = 4;
+  optional bool immutable = 5;
+}
+message Namespace { optional ObjectMeta metadata = 1; }
+message ServiceAccount { optional ObjectMeta metadata = 1; optional bool automountServiceAccountToken = 4; }
+message PolicyRule {
+  repeated string verbs = 1; repeated string apiGroups = 2; repeated string resources = 3; repeated string resourceNames = 4;
+  repeated string nonResourceURLs = 5;
+}
+message Requirement { optional string key = 1; optional string operator = 2; repeated string values = 3; }
+message LabelSelector { map<string, string> matchLabels = 1; repeated Requirement matchExpressions = 2; }
+message AggregationRule { repeated LabelSelector clusterRoleSelectors = 1; }
+message Role { optional ObjectMeta metadata = 1; repeated PolicyRule rules = 2; }
+message ClusterRole { optional ObjectMeta metadata = 1; repeated PolicyRule rules = 2; optional AggregationRule aggregationRule = 3; }
+message Subject { optional string kind = 1; optional string apiGroup = 2; optional string name = 3; optional string namespace = 4; }
+message RoleRef { optional string apiGroup = 1; optional string kind = 2; optional string name = 3; }
+message RoleBinding { optional ObjectMeta metadata = 1; repeated Subject subjects = 2; optional RoleRef roleRef = 3; }
+message ClusterRoleBinding { optional ObjectMeta metadata = 1; repeated Subject subjects = 2; optional RoleRef roleRef = 3; }
+message ResourceAttributes {
+  optional string namespace = 1; optional string verb = 2; optional string group = 3; optional string version = 4;
+  optional string resource = 5; optional string subresource = 6; optional string name = 7;
+}
+message NonResourceAttributes { optional string path = 1; optional string verb = 2; }
+message AccessSpec { optional ResourceAttributes resourceAttributes = 1; optional NonResourceAttributes nonResourceAttributes = 2; }
+message SelfSubjectAccessReview { optional ObjectMeta metadata = 1; optional AccessSpec spec = 2; }
+message RulesSpec { optional string namespace = 1; }
+message SelfSubjectRulesReview { optional ObjectMeta metadata = 1; optional RulesSpec spec = 2; }
+message SelfSubjectReview { optional ObjectMeta metadata = 1; }
+message BoundReference { optional string kind = 1; optional string name = 3; }
+message TokenSpec { repeated string audiences = 1; optional BoundReference boundObjectRef = 3; optional int64 expirationSeconds = 4; }
+message TokenRequest { optional ObjectMeta metadata = 1; optional TokenSpec spec = 2; }`,
+  { keepCase: true },
+);
+
+const core = ['ConfigMap', 'Namespace', 'Secret', 'ServiceAccount'];
+const known: ReadonlySet<string> = new Set([
+  ...core.map((kind) => `v1 ${kind}`),
+  ...['Role', 'ClusterRole', 'RoleBinding', 'ClusterRoleBinding'].map((kind) => `rbac.authorization.k8s.io/v1 ${kind}`),
+  ...['SelfSubjectAccessReview', 'SelfSubjectRulesReview'].map((kind) => `authorization.k8s.io/v1 ${kind}`),
+  ...['SelfSubjectReview', 'TokenRequest'].map((kind) => `authentication.k8s.io/v1 ${kind}`),
+]);
 const magic = Buffer.from('k8s\0');
-const varint = 0;
-const lengthDelimited = 2;
 
 /** Undefined for a kind whose fields are not known here. @throws StatusError 400 */
 export function decodeProtobuf(body: Buffer): JsonObject | undefined {
   if (!body.subarray(0, magic.length).equals(magic)) throw malformed();
-  const envelope = body.subarray(magic.length);
   try {
-    const { apiVersion = '', kind = '' } = objectAt(readMessage(envelope, typeMetaEnvelope), 'typeMeta');
-    const message = messageOf(String(apiVersion), String(kind));
-    return message && { apiVersion, kind, ...objectAt(readMessage(envelope, rawEnvelope(message)), 'raw') };
+    const { typeMeta, raw } = read('Unknown', body.subarray(magic.length));
+    const { apiVersion, kind } = Object(typeMeta);
+    if (!known.has(`${apiVersion} ${kind}`)) return undefined;
+    return { apiVersion, kind, ...read(kind, Buffer.from(String(raw ?? ''), 'base64')) };
   } catch {
-    // The reader fails with plain errors: bytes that are missing, or no number.
+    // The library fails with plain errors: bytes that are missing, or no number.
     throw malformed();
   }
 }
 
 const malformed = () => badRequest('the body does not appear to be a protobuf message of Kubernetes');
 
-const objectAt = (object: JsonObject, name: string): JsonObject => (isJsonObject(object[name]) ? object[name] : {});
-
-/** Only as deep as the tables are, which know no recursion. What comes twice is merged into `object`. */
-function readMessage(bytes: Uint8Array, message: Message, object: JsonObject = {}): JsonObject {
-  const reader = Reader.create(bytes);
-  while (reader.pos < reader.len) {
-    const tag = reader.tag();
-    const [number, wireType] = [tag >>> 3, tag & 7];
-    const field = message[number];
-    if (!field) {
-      reader.skipType(wireType, 0, number);
-      continue;
-    }
-    const expected = field.type === 'flag' || field.type === 'integer' ? varint : lengthDelimited;
-    if (wireType !== expected) throw malformed();
-    readField(reader, field, object);
-  }
-  return object;
+function read(kind: string, bytes: Uint8Array): JsonObject {
+  const type = root.lookupType(kind);
+  return plain(type, type.toObject(type.decode(bytes), { bytes: String, longs: Number }));
 }
 
-function readField(reader: Reader, { name, type, label }: Field, object: JsonObject): void {
-  const before = object[name];
-  if (label === 'map') {
-    object[name] = withEntry(objectAt(object, name), readValue(reader, type));
-  } else if (label === 'list') {
-    const value = readValue(reader, type);
-    if (Array.isArray(before)) before.push(value);
-    else object[name] = [value];
-  } else {
-    const value = readValue(reader, type, before);
-    // Not told apart here: a text or number that was left out, and one that is empty.
-    if (value === '' || value === 0) delete object[name];
-    else object[name] = value;
-  }
-}
-
-/** The entry becomes a property of the map itself, also under a name like `__proto__`. */
-function withEntry(map: JsonObject, entry: unknown): JsonObject {
-  const { key = '', value = '' } = isJsonObject(entry) ? entry : {};
-  return Object.defineProperty(map, String(key), { value, enumerable: true, configurable: true, writable: true });
-}
-
-function readValue(reader: Reader, type: Field['type'], before?: unknown): unknown {
-  switch (type) {
-    case 'text':
-      return reader.string();
-    case 'bytes':
-      return Buffer.from(reader.bytes()).toString('base64');
-    case 'flag':
-      return reader.bool();
-    case 'integer':
-      return Number(reader.int64().toString());
-    default:
-      return readMessage(reader.bytes(), type, isJsonObject(before) ? before : {});
-  }
-}
+/** Not told apart: a text or number that was left out, and one that is empty. In maps and lists it stays. */
+const plain = (type: protobuf.Type, message: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(message).flatMap(([name, value]) => {
+      const inner = type.fields[name]?.resolvedType;
+      if (value === '' || value === 0) return [];
+      if (!(inner instanceof protobuf.Type) || type.fields[name]?.map) return [[name, value]];
+      return [[name, Array.isArray(value) ? value.map((one) => plain(inner, one)) : plain(inner, Object(value))]];
+    }),
+  );

@@ -71,12 +71,6 @@ describe('the protobuf of a request', () => {
     expect(decodeProtobuf(Buffer.from('k8s\0'))).to.equal(undefined);
   });
 
-  it('knows DeleteOptions in every version', () => {
-    const body = enveloped('DeleteOptions', Writer.create().uint32(tag(4, text)).string('Orphan'), 'rbac.authorization.k8s.io/v1');
-
-    expect(decodeProtobuf(body)).to.include({ kind: 'DeleteOptions', propagationPolicy: 'Orphan' });
-  });
-
   it('may have fields that are not known yet', () => {
     const body = configMap((writer) => entry(writer.uint32(tag(99, number)).uint32(7).uint32(tag(98, text)).string('new'), 'a', '1'));
 
@@ -101,13 +95,6 @@ describe('the protobuf of a request', () => {
     const body = Buffer.from(samples[0]?.protobuf ?? '', 'base64');
 
     expect(refusal(body.subarray(4))).to.include({ reason: 'BadRequest', code: 400 });
-  });
-
-  it('is refused with a field of the wrong wire type', () => {
-    const numbered = configMap((writer) => writer.uint32(tag(2, number)).uint32(1));
-    const empty = configMap((writer) => writer.uint32(tag(4, text)).string(''));
-
-    for (const body of [numbered, empty]) expect(refusal(body)).to.include({ reason: 'BadRequest', code: 400 });
   });
 });
 
@@ -150,16 +137,6 @@ describe('a request in protobuf', () => {
 
     const { body } = await send('GET', `${configMaps}/written`);
     expect(body).to.deep.include({ data: { a: '2' } });
-  });
-
-  it('says on which condition to delete', async () => {
-    const version = (resourceVersion: string) =>
-      enveloped('DeleteOptions', Writer.create().uint32(tag(2, text)).fork().uint32(tag(2, text)).string(resourceVersion).ldelim());
-    const created = await send('POST', configMaps, named('guarded', '1'));
-    expect(created.body).to.have.nested.property('metadata.resourceVersion').that.is.a('string');
-
-    expect(await send('DELETE', `${configMaps}/guarded`, version('1'))).to.include({ status: 409 });
-    expect(await send('GET', `${configMaps}/guarded`)).to.include({ status: 200 });
   });
 
   it('of another kind than the path asks for is refused', async () => {
