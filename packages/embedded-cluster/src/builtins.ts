@@ -27,15 +27,13 @@ import { prepareBinding, validateBinding, validateClusterRole, validateRole } fr
 import { type ResourceType, storedVerbs } from './resources.ts';
 import { compileSchema } from './schema.ts';
 
-const metadataLists = { 'metadata.ownerReferences': 'uid', 'metadata.finalizers': '' };
-
 /** @param path group, as in paths, and plural: `/events`, `coordination.k8s.io/leases` */
 function builtin(path: string, kind: string, openAPISchema: JsonObject, given: Partial<ResourceType> = {}): ResourceType {
   const [group = '', resource = ''] = path.split('/');
   return {
     ...{ group, resource, kind, openAPISchema, version: 'v1', singular: kind.toLowerCase(), shortNames: [], categories: [] },
     ...{ namespaced: true, isCustom: false, hasStatus: false, subresources: [], hasGeneration: false },
-    ...{ allowsUnconditionalUpdate: true, allowsCreateOnUpdate: false, selectableFields: [], mergedLists: metadataLists },
+    ...{ allowsUnconditionalUpdate: true, allowsCreateOnUpdate: false, selectableFields: [] },
     schema: compileSchema(openAPISchema),
     columns: columnsOf(resource),
     verbs: storedVerbs,
@@ -72,10 +70,7 @@ const coreTypes = [
   }),
   builtin('/configmaps', 'ConfigMap', configMapSchema, { shortNames: ['cm'], prepare: prepareConfigMap, validate: validateConfigMap }),
   builtin('/secrets', 'Secret', secretSchema, { selectableFields: ['type'], prepare: prepareSecret, validate: validateSecret }),
-  builtin('/serviceaccounts', 'ServiceAccount', serviceAccountSchema, {
-    shortNames: ['sa'],
-    mergedLists: { ...metadataLists, secrets: 'name', imagePullSecrets: 'name' },
-  }),
+  builtin('/serviceaccounts', 'ServiceAccount', serviceAccountSchema, { shortNames: ['sa'] }),
   builtin('/events', 'Event', eventSchema, {
     shortNames: ['ev'],
     allowsCreateOnUpdate: true,

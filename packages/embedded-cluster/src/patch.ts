@@ -1,5 +1,6 @@
 /**
- * Patches: JSON Patch (RFC 6902), JSON Merge Patch (RFC 7386) and, for built-in kinds, strategic merge patch.
+ * Patches: JSON Patch (RFC 6902), JSON Merge Patch (RFC 7386), and strategic merge patches of built-in kinds. Those are merge patches
+ * here: but for a few lists, which are refused, nothing in our kinds is merged item by item.
  */
 
 import { applyPatch, Pointer } from 'rfc6902';
@@ -8,7 +9,6 @@ import { badRequest, entityTooLarge, notImplemented, StatusError } from '../../.
 import { isJsonObject, type JsonObject } from './objects.ts';
 import { bodyFormatUnknown } from './refusals.ts';
 import type { ResourceType } from './resources.ts';
-import { mergeStrategically } from './strategic-patch.ts';
 
 const maximumOperations = 10_000;
 
@@ -42,10 +42,21 @@ export function patchedObject(
   const patch = parsed(text);
   if (mediaType === jsonPatchType) return jsonPatched(current, patch);
   if (!isJsonObject(patch)) throw badRequest('json: cannot unmarshal the patch into an object');
-  if (mediaType === strategicPatchType) return mergeStrategically(structuredClone(current), patch, type.mergedLists);
+  if (mediaType === strategicPatchType) refuseItemwise(patch);
   const result = merged(structuredClone(current), patch);
   if (!isJsonObject(result)) throw badRequest('the patch leaves no object');
   return result;
+}
+
+const itemwise = new Set(['finalizers', 'ownerReferences', 'secrets', 'imagePullSecrets']);
+
+/** @throws StatusError 501 for a list that would be merged item by item, and for a directive */
+function refuseItemwise(patch: JsonObject): void {
+  const inMetadata = isJsonObject(patch.metadata) ? patch.metadata : {};
+  const refused = Object.entries({ ...patch, ...inMetadata }).find(
+    ([key, value]) => key.startsWith('$') || (itemwise.has(key) && Array.isArray(value)),
+  );
+  if (refused) throw notImplemented(`${refused[0]} in a strategic merge patch`);
 }
 
 function parsed(text: string): unknown {

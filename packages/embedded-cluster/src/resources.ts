@@ -5,7 +5,6 @@ import type { GroupResource } from '../../../src/api/status.ts';
 import type { JsonObject, KubernetesObject, StoredObject } from './objects.ts';
 import type { AccessAttributes } from './rbac.ts';
 import type { CompiledSchema } from './schema.ts';
-import type { MergedLists } from './strategic-patch.ts';
 import type { UserInfo } from './tokens.ts';
 
 /** A column of `kubectl get`; `priority` above 0 shows with `-o wide` only. */
@@ -49,8 +48,6 @@ export interface ResourceType extends GroupResource {
   columns: readonly Column[];
   /** Dotted paths, beside metadata.name and metadata.namespace. */
   selectableFields: readonly string[];
-  /** Which lists a strategic merge patch merges item by item. */
-  mergedLists: MergedLists;
   verbs: readonly string[];
   nameProblems(name: string): string[];
   /** Fills in what upstream fills in before validation; may change `object`, never `old`. */
