@@ -4,17 +4,17 @@
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  */
 import { isDeepStrictEqual } from 'node:util';
-import { Environment, EvaluationError, Optional } from '@marcbachmann/cel-js';
-import { type FieldError, invalidValue, valueText } from '../../../src/api/field-error.ts';
+import { Environment, EvaluationError } from '@marcbachmann/cel-js';
+import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
+import { isJsonObject } from './objects.ts';
 import { type Schema, unenforceable, type ValidationRule } from './schema-definition.ts';
-import { childPath, continuedItem, fieldOf, isObject, parseDateTime } from './schema-values.ts';
+import { childPath, childSchema, continuedItem, fieldOf, parseDateTime } from './schema-values.ts';
 
 interface Check {
   definition: ValidationRule;
   /** A transition rule compares with the old value, and is run only if there is one. */
   isTransition: boolean;
   evaluate(variables: Record<string, unknown>): unknown;
-  message?: (variables: Record<string, unknown>) => unknown;
 }
 
 /** The rules of one place of the schema and of the places below; absent where there are none. */
@@ -36,9 +36,8 @@ export function celValue(value: unknown, schema?: Schema): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (typeof value === 'string') return schema?.format === 'date-time' ? (parseDateTime(value) ?? value) : value;
   if (Array.isArray(value)) return value.map((item) => celValue(item, schema?.items));
-  if (!isObject(value)) return value ?? null;
-  const typeOf = (key: string) => schema?.properties?.get(key) ?? schema?.additionalProperties;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, celValue(member, typeOf(key))]));
+  if (!isJsonObject(value)) return value ?? null;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, celValue(member, schema && childSchema(schema, key))]));
 }
 
 /** @throws StatusError 422 for a rule that does not parse, or stands where it has no meaning */
@@ -60,35 +59,16 @@ function compile(schema: Schema, path: readonly string[], isCorrelatable: boolea
     const place = [...path, `x-kubernetes-validations[${at}]`];
     const check = compileCheck(definition, place);
     if (check.isTransition && !isCorrelatable) throw unenforceable([{ path: place, problem: 'oldSelf has no meaning inside this list' }]);
-    if (definition.fieldPath && !leadsToField(schema, definition.fieldPath)) {
-      throw unenforceable([{ path: [...place, 'fieldPath'], problem: 'does not refer to a valid field' }]);
-    }
     return check;
   });
   return { schema, checks, properties, ...(additionalProperties && { additionalProperties }), ...(items && { items }) };
 }
 
 function compileCheck(definition: ValidationRule, path: readonly string[]): Check {
-  const program = (expression: string, name: string) => {
-    if (/\b__\w+__|__dash__|__dot__|__slash__/.test(expression))
-      throw unenforceable([{ path: [...path, name], problem: 'escaped names are not understood' }]);
-    const { valid, error } = environment.check(expression);
-    if (valid) return environment.parse(expression);
-    throw unenforceable([{ path: [...path, name], problem: `${expression}: ${error?.summary ?? 'does not compile'}` }]);
-  };
-  const { rule, messageExpression } = definition;
-  return {
-    definition,
-    evaluate: program(rule, 'rule'),
-    isTransition: /\boldSelf\b/.test(rule),
-    ...(messageExpression && { message: program(messageExpression, 'messageExpression') }),
-  };
-}
-
-function leadsToField(schema: Schema, fieldPath: string): boolean {
-  let place: Schema | undefined = schema;
-  for (const name of fieldPath.slice(1).split('.')) place = place?.properties?.get(name);
-  return place !== undefined;
+  const { rule } = definition;
+  const { valid, error } = environment.check(rule);
+  if (!valid) throw unenforceable([{ path: [...path, 'rule'], problem: `${rule}: ${error?.summary ?? 'does not compile'}` }]);
+  return { definition, evaluate: environment.parse(rule), isTransition: /\boldSelf\b/.test(rule) };
 }
 
 /** Runs every rule from `rules` downwards. `isUnchanged`: the value, or what it lies in, is as before. */
@@ -102,7 +82,7 @@ export function runRules(rules: Rules, value: unknown, path: string, old?: unkno
     const { items, schema } = rules;
     return items ? [...own, ...value.flatMap((item, at) => below(items, item, `${path}[${at}]`, continuedItem(schema, item, old)))] : own;
   }
-  if (!isObject(value)) return own;
+  if (!isJsonObject(value)) return own;
   const nested = Object.entries(value).flatMap(([key, entry]) => {
     const property = rules.properties.get(key);
     if (property) return below(property, entry, childPath(path, key), fieldOf(old, key));
@@ -114,52 +94,20 @@ export function runRules(rules: Rules, value: unknown, path: string, old?: unkno
 function runChecks({ schema, checks }: Rules, value: unknown, path: string, old: unknown, isUnchanged: boolean): FieldError[] {
   const self = celValue(value, schema);
   const oldSelf = old === undefined || old === null ? undefined : celValue(old, schema);
-  return checks.flatMap((check) => {
-    const { rule, message, optionalOldSelf } = check.definition;
-    if (check.isTransition ? oldSelf === undefined && !optionalOldSelf : isUnchanged) return [];
-    const variables = { self, oldSelf: optionalOldSelf ? optional(oldSelf) : oldSelf };
+  return checks.flatMap(({ definition: { rule, message, fieldPath = '' }, isTransition, evaluate }) => {
+    if (isTransition ? oldSelf === undefined : isUnchanged) return [];
+    const detail = message?.trim() || `failed rule: ${rule.trim()}`;
+    const field = `${path}${fieldPath}`.replace(/^\./, '') || '<nil>';
     try {
-      if (check.evaluate(variables) === true) return [];
-      return [failure(check, variables, schema, value, path)];
+      if (evaluate({ self, oldSelf }) === true) return [];
+      const isStructured = schema.type === 'object' || schema.type === 'array';
+      return [
+        isStructured ? { reason: 'FieldValueInvalid', message: `Invalid value: ${detail}`, field } : invalidValue(field, value, detail),
+      ];
     } catch (error) {
       if (!(error instanceof EvaluationError)) throw error;
       const problem = error.summary.charAt(0).toLowerCase() + error.summary.slice(1);
       return [invalidValue(path || '<nil>', schema.type, `${problem} evaluating rule: ${message ?? rule}`)];
     }
   });
-}
-
-/** Empty if the expression fails: the plain message takes its place. */
-function computed(message: Check['message'], variables: Record<string, unknown>): string {
-  try {
-    return String(message?.(variables) ?? '').trim();
-  } catch (error) {
-    if (error instanceof EvaluationError) return '';
-    throw error;
-  }
-}
-
-const optional = (value: unknown) => (value === undefined ? Optional.none() : Optional.of(value));
-
-function failure(
-  { definition, message }: Check,
-  variables: Record<string, unknown>,
-  schema: Schema,
-  value: unknown,
-  path: string,
-): FieldError {
-  const detail = computed(message, variables) || definition.message?.trim() || `failed rule: ${definition.rule.trim()}`;
-  const field = `${path}${definition.fieldPath ?? ''}`.replace(/^\./, '') || '<nil>';
-  const shown = schema.type === 'object' || schema.type === 'array' ? '' : `: ${valueText(value)}`;
-  const reason = definition.reason ?? 'FieldValueInvalid';
-  switch (reason) {
-    case 'FieldValueForbidden':
-      return { reason, message: `Forbidden: ${detail}`, field };
-    case 'FieldValueRequired':
-      return { reason, message: `Required value: ${detail}`, field };
-    case 'FieldValueDuplicate':
-      return { reason, message: `Duplicate value${shown}`, field };
-    case 'FieldValueInvalid':
-      return { reason, message: `Invalid value${shown}: ${detail}`, field };
-  }
 }

@@ -160,22 +160,16 @@ export class Cluster {
 
 function createBackend(store: Store, tokens: TokenIssuer, now: () => Date): Backend {
   const registry: ResourceRegistry = new ResourceRegistry(builtinTypes(definitionRules(() => registry, now)));
-  for (const definition of store.list(definitions) ?? []) serve(registry, definition);
+  for (const definition of store.list(definitions) ?? []) registry.set(customResourceType(definition));
   let rbacRevision = 0;
   store.subscribe(({ collection, type, object }) => {
     if (rbacCollections.includes(collection)) rbacRevision += 1;
     if (collection !== definitions) return;
     if (type === 'DELETED') withdraw(registry, object);
-    else serve(registry, object);
+    else registry.set(customResourceType(object));
   });
   const rbac = new Rbac({ list: (resource) => store.list(`rbac.authorization.k8s.io/${resource}`) ?? [], revision: () => rbacRevision });
   return { store, registry, rbac, tokens, authenticator: new TokenAuthenticator(tokens, now), now };
-}
-
-function serve(registry: ResourceRegistry, definition: StoredObject): void {
-  const type = customResourceType(definition);
-  if (type) registry.set(type);
-  else withdraw(registry, definition);
 }
 
 function withdraw(registry: ResourceRegistry, { metadata }: StoredObject): void {

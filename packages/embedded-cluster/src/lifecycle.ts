@@ -181,13 +181,11 @@ export class Lifecycle {
 
   #emptyDefinition(place: Place, object: StoredObject): void {
     if (!object.metadata.finalizers?.includes(cleanupFinalizer)) return;
-    const type = customResourceType(object);
-    const collection = type && collectionOf(type);
-    for (const one of (collection && this.#backend.store.list(collection)) || []) {
-      if (!one.metadata.deletionTimestamp) this.#delete({ collection: collection ?? '', key: keyOf(one) });
+    const collection = collectionOf(customResourceType(object));
+    for (const one of this.#backend.store.list(collection) ?? []) {
+      if (!one.metadata.deletionTimestamp) this.#delete({ collection, key: keyOf(one) });
     }
-    const isEmpty = !collection || this.#backend.store.list(collection)?.length === 0;
-    if (isEmpty) this.#release(place, cleanupFinalizer);
+    if (this.#backend.store.list(collection)?.length === 0) this.#release(place, cleanupFinalizer);
   }
 
   #emptyNamespace(name: string): void {

@@ -43,7 +43,7 @@ export const widgetDefinition = {
                 properties: {
                   size: { type: 'integer', minimum: 0, maximum: 1000 },
                   limit: { type: 'integer' },
-                  ratio: { type: 'number', exclusiveMinimum: true, minimum: 0 },
+                  ratio: { type: 'number', minimum: 0 },
                   color: { type: 'string', enum: ['red', 'green', 'blue'], default: 'red' },
                   code: { type: 'string', pattern: '^[A-Z]{3}$' },
                   title: { type: 'string', minLength: 2, maxLength: 8 },

@@ -76,8 +76,8 @@ describe('the embedded cluster', () => {
     for (const spec of refused) {
       const answer = await admin.send('POST', path, definition(spec));
 
-      expect(answer.status, JSON.stringify(spec)).to.equal(501);
-      expect(answer.body).to.include({ reason: 'NotImplemented' });
+      expect(answer.status, JSON.stringify(spec)).to.equal(422);
+      expect(answer.body).to.include({ reason: 'Invalid' });
     }
     expect((await admin.send('GET', `${path}/things.example.com`)).status).to.equal(404);
     expect((await admin.send('GET', '/apis/example.com/v1/things')).status).to.equal(404);

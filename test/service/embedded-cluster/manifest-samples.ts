@@ -1,5 +1,6 @@
 /**
- * Objects of our custom resources, each with what an API server answers: `causes` are its own words (1.36), none where it accepts.
+ * Objects of our custom resources, each with what an API server answers: `causes` are its own words (1.36), but for the names of formats in
+ * errors about a type; none where it accepts.
  * With `old`, the object is an update of that one.
  */
 export interface Sample {
@@ -249,7 +250,7 @@ export const samples: Sample[] = [
     it: 'refuses a number where a time belongs',
     kind: 'User',
     object: user({ expired: { end: 7 } }),
-    causes: ['spec.expired.end: Invalid value: "int64": spec.expired.end in body must be of type date-time: "int64"', BLOCKED],
+    causes: ['spec.expired.end: Invalid value: "integer": spec.expired.end in body must be of type string: "integer"', BLOCKED],
   },
 
   // UserBinding
@@ -533,8 +534,7 @@ export const samples: Sample[] = [
     kind: 'ConsolePlugin',
     object: plugin({ backend: { service: service({ port: 1.5 }) } }),
     causes: [
-      '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.backend.service.port',
-      'spec.backend.service.port: Invalid value: "float64": spec.backend.service.port in body must be of type int32: "float64"',
+      'spec.backend.service.port: Invalid value: "number": spec.backend.service.port in body must be of type integer: "number"',
       BLOCKED,
     ],
   },

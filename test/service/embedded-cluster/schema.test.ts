@@ -188,6 +188,9 @@ describe('custom resources against their schema', () => {
         '$ref',
         'x-kubernetes-embedded-resource',
         'patern',
+        'exclusiveMinimum',
+        'minProperties',
+        'x-kubernetes-int-or-string',
       ]) {
         expect(refusal(schemaWith({ a: { type: 'string', [keyword]: [] } })), keyword).to.contain(`"${keyword}"`);
       }
@@ -200,33 +203,19 @@ describe('custom resources against their schema', () => {
     it('for a place without a type', () => {
       expect(refusal(schemaWith({ a: {} }))).to.contain('must have a type');
       expect(refusal(schemaWith({ a: { type: 'text' } }))).to.contain('properties.a.type');
-      expect(refusal(schemaWith({ a: { type: 'array' } }))).to.contain('what its items are');
-      expect(refusal({ type: 'string' })).to.contain('must be object at the root');
       for (const nothing of [undefined, null, 'x', []]) expect(refusal(nothing)).to.contain('openAPIV3Schema');
     });
 
-    it('for a format that the API server would check and we do not', () => {
-      for (const format of ['email', 'uri', 'hostname', 'cidr', 'date', 'duration', 'k8s-short-name']) {
-        expect(refusal(schemaWith({ a: { type: 'string', format } }))).to.contain(`format ${format} is not checked`);
+    it('for a format that is not checked', () => {
+      for (const format of ['email', 'uri', 'of-our-own']) {
+        expect(refusal(schemaWith({ a: { type: 'string', format } }))).to.contain('properties.a.format');
       }
     });
 
-    it('for a pattern that RE2 or no engine knows', () => {
-      for (const pattern of ['(?=a)', '(?<!a)b', '(a)\\1', '(?<n>a)\\k<n>', '(', '[b-a]']) {
+    it('for a pattern that is none', () => {
+      for (const pattern of ['(', '[b-a]']) {
         expect(refusal(schemaWith({ a: { type: 'string', pattern } })), pattern).to.contain('properties.a.pattern');
       }
-    });
-
-    it('for a default that would be refused itself', () => {
-      expect(refusal(schemaWith({ a: { type: 'integer', default: 'x' } }))).to.contain('must be of type integer');
-      expect(refusal(schemaWith({ a: { type: 'object', properties: {}, default: { b: 1 } } }))).to.contain('b is unknown');
-    });
-
-    it('for lists whose keys are not there', () => {
-      const map = { type: 'array', 'x-kubernetes-list-type': 'map', items: { type: 'object', properties: { a: { type: 'string' } } } };
-
-      expect(refusal(schemaWith({ a: map }))).to.contain('go together');
-      expect(refusal(schemaWith({ a: { ...map, 'x-kubernetes-list-map-keys': ['b'] } }))).to.contain('must be properties of the items');
     });
 
     it('for a rule that does not parse', () => {
@@ -235,20 +224,18 @@ describe('custom resources against their schema', () => {
 
     it('for a rule with names that it could not look up', () => {
       expect(refusal(schemaWith({ a: { type: 'string', ...rule('other') } }))).to.contain('other');
-      expect(refusal(schemaWith({ 'a-b': { type: 'string' } }, rule('self.a__dash__b == "x"')))).to.contain('escaped names');
+    });
+
+    it('for what a rule may say beside its message and field', () => {
+      for (const more of [{ reason: 'FieldValueForbidden' }, { messageExpression: "'no'" }, { optionalOldSelf: true }]) {
+        expect(refusal(schemaWith({}, rule('true', more)))).to.contain('Unrecognized key');
+      }
     });
 
     it('for a transition rule where items have no past', () => {
       const items = { type: 'string', ...rule('self == oldSelf') };
 
       expect(refusal(schemaWith({ a: { type: 'array', items } }))).to.contain('oldSelf has no meaning inside this list');
-    });
-
-    it('for a rule that points nowhere, or has an unknown reason', () => {
-      expect(refusal(schemaWith({ a: { type: 'string' } }, rule('true', { fieldPath: '.b' })))).to.contain(
-        'does not refer to a valid field',
-      );
-      expect(refusal(schemaWith({}, rule('true', { reason: 'Other' })))).to.contain('reason');
     });
   });
 });
