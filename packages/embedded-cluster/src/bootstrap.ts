@@ -80,10 +80,7 @@ export const bootstrapObjects: readonly KubernetesObject[] = [
   clusterRole(
     'system:aggregate-to-admin',
     {
-      rules: [
-        rule(['authorization.k8s.io'], ['localsubjectaccessreviews'], ['create']),
-        rule([rbacGroup], ['rolebindings', 'roles'], [...write, ...read]),
-      ],
+      rules: [rule([rbacGroup], ['rolebindings', 'roles'], [...write, ...read])],
     },
     'admin',
   ),

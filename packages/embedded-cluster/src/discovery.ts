@@ -32,13 +32,9 @@ function describedResources(registry: ResourceRegistry): Described[] {
     return { ...type, subresources };
   });
   const virtual = virtualResources.map(
-    (type): Described => ({
-      ...type,
-      singular: type.kind.toLowerCase(),
-      verbs: ['create'],
-      shortNames: [],
-      categories: [],
-      subresources: [],
+    ({ group, resource, kind }): Described => ({
+      ...{ group, version: 'v1', resource, kind, singular: kind.toLowerCase(), namespaced: false },
+      ...{ verbs: ['create'], shortNames: [], categories: [], subresources: [] },
     }),
   );
   return [...stored, ...virtual].sort((a, b) => (a.resource < b.resource ? -1 : 1));

@@ -26,7 +26,7 @@ export async function answerResource(exchange: Exchange): Promise<void> {
   const { backend, info } = exchange;
   const { group = '', version = '', resource = '', namespace, name, subresource } = info;
   if (exchange.request.method === 'HEAD') throw methodRefused();
-  const virtual = virtualResources.find((one) => one.group === group && one.resource === resource && one.version === version);
+  const virtual = version === 'v1' && virtualResources.find((one) => one.group === group && one.resource === resource);
   if (virtual) return answerVirtual(exchange, virtual);
   if (notHere.has(`${group}/${resource}`)) throw notImplemented(`${resource}.${group}`);
   const type = backend.registry.get({ group, resource });
@@ -67,11 +67,10 @@ function checkSegment(what: string, name: string): void {
 
 async function answerVirtual(exchange: Exchange, virtual: (typeof virtualResources)[number]): Promise<void> {
   const { backend, info, user } = exchange;
-  if (info.name || info.hasMore) throw pathUnknown();
+  if (info.name || info.namespace || info.hasMore) throw pathUnknown();
   if (info.verb !== 'create') throw methodRefused();
-  if (virtual.namespaced !== Boolean(info.namespace)) throw pathUnknown();
   const body = await requiredObject(exchange, virtual.kind);
-  sendJson(exchange, 201, await virtual.create({ backend, user, namespace: info.namespace }, body));
+  sendJson(exchange, 201, await virtual.create({ backend, user }, body));
 }
 
 async function createToken(exchange: Exchange, { namespace = '', name }: Target): Promise<void> {

@@ -4,52 +4,37 @@ import { invalidValue } from '../../../src/api/field-error.ts';
 import { invalid, notImplemented } from '../../../src/api/status.ts';
 import { type Backend, getObject } from './backend.ts';
 import { timestamp, valueAt } from './objects.ts';
-import { createReview, createSelfSubjectReview, createTokenReview } from './reviews.ts';
+import { type AccessReviewResource, createReview, createSelfSubjectReview, createTokenReview } from './reviews.ts';
 import type { UserInfo } from './tokens.ts';
 
+/** All are of version 1 and of the cluster. */
 export interface VirtualResource {
   group: string;
-  version: string;
   resource: string;
   kind: string;
-  namespaced: boolean;
-  create(request: { backend: Backend; user: UserInfo; namespace?: string | undefined }, body: unknown): object | Promise<object>;
+  create(request: { backend: Backend; user: UserInfo }, body: unknown): object | Promise<object>;
 }
 
-const authorizationReview = (resource: Parameters<typeof createReview>[0], kind: string): VirtualResource => ({
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  resource,
-  kind,
-  namespaced: resource === 'localsubjectaccessreviews',
-  create: ({ backend: { rbac }, user, namespace }, body) => createReview(resource, { rbac, user, ...(namespace && { namespace }) }, body),
+const authorizationReview = (resource: AccessReviewResource, kind: string): VirtualResource => ({
+  ...{ group: 'authorization.k8s.io', resource, kind },
+  create: ({ backend: { rbac }, user }, body) => createReview(resource, { rbac, user }, body),
 });
 
 export const virtualResources: readonly VirtualResource[] = [
   {
-    group: 'authentication.k8s.io',
-    version: 'v1',
-    resource: 'selfsubjectreviews',
-    kind: 'SelfSubjectReview',
-    namespaced: false,
+    ...{ group: 'authentication.k8s.io', resource: 'selfsubjectreviews', kind: 'SelfSubjectReview' },
     create: ({ user }, body) => createSelfSubjectReview(user, body),
   },
   {
-    group: 'authentication.k8s.io',
-    version: 'v1',
-    resource: 'tokenreviews',
-    kind: 'TokenReview',
-    namespaced: false,
+    ...{ group: 'authentication.k8s.io', resource: 'tokenreviews', kind: 'TokenReview' },
     create: ({ backend }, body) => createTokenReview(backend.authenticator, body),
   },
-  authorizationReview('localsubjectaccessreviews', 'LocalSubjectAccessReview'),
   authorizationReview('selfsubjectaccessreviews', 'SelfSubjectAccessReview'),
   authorizationReview('selfsubjectrulesreviews', 'SelfSubjectRulesReview'),
   authorizationReview('subjectaccessreviews', 'SubjectAccessReview'),
 ];
 
 const minimumTokenSeconds = 600;
-const maximumTokenSeconds = 2 ** 32;
 const defaultTokenSeconds = 3600;
 
 /** `serviceaccounts/token`. @throws StatusError 404, 422 or 501 */
@@ -64,13 +49,9 @@ export async function createServiceAccountToken(
   const account = getObject(backend, { type, ...target });
   if (valueAt(body, ['spec', 'boundObjectRef'])) throw notImplemented('tokens bound to an object');
   const seconds = valueAt(body, ['spec', 'expirationSeconds']) ?? defaultTokenSeconds;
-  if (typeof seconds !== 'number' || seconds < minimumTokenSeconds || seconds > maximumTokenSeconds) {
-    const limit =
-      Number(seconds) > maximumTokenSeconds
-        ? 'may not specify a duration larger than 2^32 seconds'
-        : 'may not specify a duration less than 10 minutes';
+  if (typeof seconds !== 'number' || seconds < minimumTokenSeconds) {
     throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest', name: '' }, [
-      invalidValue('spec.expirationSeconds', seconds, limit),
+      invalidValue('spec.expirationSeconds', seconds, 'may not specify a duration less than 10 minutes'),
     ]);
   }
   const wanted = valueAt(body, ['spec', 'audiences']);

@@ -25,8 +25,7 @@ const rbac = new Rbac({ list: (resource) => objects[resource], revision: () => 1
 const REASON = 'RBAC: allowed by ClusterRoleBinding "viewers" of ClusterRole "viewer" to User "ada"';
 
 type Resource = Parameters<typeof createReview>[0];
-const review = (resource: Resource, body: unknown, user = ada, namespace?: string) =>
-  createReview(resource, { rbac, user, ...(namespace && { namespace }) }, body);
+const review = (resource: Resource, body: unknown, user = ada) => createReview(resource, { rbac, user }, body);
 
 /** The Status that a call was refused with. */
 function refusal(call: () => unknown) {
@@ -39,8 +38,8 @@ function refusal(call: () => unknown) {
   throw new Error('it was not refused');
 }
 
-const causes = (resource: Resource, body: unknown, namespace?: string) => {
-  const status = refusal(() => review(resource, body, ada, namespace));
+const causes = (resource: Resource, body: unknown) => {
+  const status = refusal(() => review(resource, body));
   expect(status).to.include({ code: 422, reason: 'Invalid' });
   expect(status.message).to.match(/^\.authorization\.k8s\.io "" is invalid: /);
   return status.details?.causes?.map(({ field, message }) => `${field}: ${message}`);
@@ -123,14 +122,6 @@ describe('access reviews of the embedded cluster', () => {
     );
   });
 
-  it('carry no metadata', () => {
-    expect(causes('selfsubjectaccessreviews', { metadata: { name: 'x', labels: {} }, spec: { resourceAttributes } })).to.deep.equal([
-      'metadata: Invalid value: {"name":"x"}: must be empty',
-    ]);
-    const harmless = { metadata: { namespace: 'shop', managedFields: [], labels: {} }, spec: { resourceAttributes } };
-    expect(review('selfsubjectaccessreviews', harmless)).to.deep.include({ metadata: {} });
-  });
-
   it('repeat selectors, at which RBAC does not look', () => {
     const fieldSelector = { requirements: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] };
     const spec = { resourceAttributes: { verb: 'get', fieldSelector, labelSelector: { rawSelector: 'a=b' } } };
@@ -154,28 +145,6 @@ describe('access reviews of the embedded cluster', () => {
     expect(review('subjectaccessreviews', { spec: { resourceAttributes, groups: ['ada'] } })).to.deep.include({
       status: { allowed: false },
     });
-  });
-
-  it('in a namespace ask about that namespace only', () => {
-    const local = 'localsubjectaccessreviews';
-    const body = { spec: { user: 'ada', resourceAttributes } };
-
-    expect(review(local, body, ada, 'shop')).to.deep.include({
-      metadata: { namespace: 'shop' },
-      status: { allowed: true, reason: REASON },
-    });
-    expect(causes(local, body, 'till')).to.deep.equal([
-      'spec.resourceAttributes.namespace: Invalid value: "shop": must match metadata.namespace',
-    ]);
-    expect(causes(local, { spec: { user: 'ada', nonResourceAttributes: { verb: 'get' } } }, 'till')).to.deep.equal([
-      'spec.nonResourceAttributes: Invalid value: {"Path":"","Verb":"get"}: disallowed on this kind of request',
-    ]);
-    expect(refusal(() => review(local, { ...body, metadata: { namespace: 'till' } }, ada, 'shop')).message).to.equal(
-      'the namespace of the provided object does not match the namespace sent on the request',
-    );
-    expect(causes(local, { ...body, metadata: { name: 'x' } }, 'shop')).to.deep.equal([
-      'metadata: Invalid value: {"name":"x"}: must be empty except for namespace',
-    ]);
   });
 });
 
