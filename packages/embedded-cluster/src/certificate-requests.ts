@@ -4,8 +4,7 @@
  * @see https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
  */
 
-import { isDeepStrictEqual } from 'node:util';
-import { duplicate, type FieldError, forbidden, invalidValue, notSupported, required } from '../../../src/api/field-error.ts';
+import { type FieldError, invalidValue, notSupported, required } from '../../../src/api/field-error.ts';
 import { StatusError } from '../../../src/api/status.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, timestamp, valueAt } from './objects.ts';
 import type { ResourceType, WriteRequest } from './resources.ts';
@@ -15,8 +14,6 @@ import { parseSigningRequest, subjectNames } from './signing-request.ts';
 export const clientSigner = 'kubernetes.io/kube-apiserver-client';
 
 const leastSeconds = 600;
-const conditionsField = 'status.conditions';
-const decisions = ['Approved', 'Denied'];
 const usages = [
   ...['any', 'cert sign', 'client auth', 'code signing', 'content commitment', 'crl sign', 'data encipherment', 'decipher only'],
   ...['digital signature', 'email protection', 'encipher only', 'ipsec end system', 'ipsec tunnel', 'ipsec user', 'key agreement'],
@@ -38,32 +35,20 @@ export const conditionsOf = (object: KubernetesObject | undefined): JsonObject[]
 function prepare(object: KubernetesObject, old: StoredObject | undefined, { user, subresource, now }: WriteRequest): void {
   if (!old) {
     const { username, uid, groups, extra } = user;
-    object.spec = { ...objectAt(object, 'spec'), username, ...(uid && { uid }), groups, extra };
-    if (!extra) Reflect.deleteProperty(objectAt(object, 'spec'), 'extra');
+    const { extra: _extra, ...spec } = objectAt(object, 'spec');
+    object.spec = { ...spec, username, ...(uid && { uid }), groups, ...(extra && { extra }) };
     object.status = {};
     return;
   }
   object.spec = structuredClone(old.spec);
-  if (subresource === undefined) return;
-  const conditions = conditionsOf(object).map((condition) => stamped(condition, old, now));
-  const { conditions: _given, ...status } = objectAt(subresource === 'approval' ? old : object, 'status');
-  object.status = { ...status, ...(conditions.length > 0 && { conditions }) };
+  if (subresource !== 'approval') return;
+  const time = timestamp(now);
+  const conditions = conditionsOf(object).map((condition) => ({ lastUpdateTime: time, lastTransitionTime: time, ...condition }));
+  object.status = { ...objectAt(old, 'status'), conditions };
 }
 
-function stamped(condition: JsonObject, old: StoredObject, now: Date): JsonObject {
-  const same = conditionsOf(old).find(({ type, status }) => type === condition.type && status === condition.status);
-  return {
-    ...condition,
-    lastUpdateTime: condition.lastUpdateTime ?? timestamp(now),
-    lastTransitionTime: condition.lastTransitionTime ?? same?.lastTransitionTime ?? timestamp(now),
-  };
-}
-
-function validate(object: KubernetesObject, old: StoredObject | undefined, { subresource }: WriteRequest): FieldError[] {
-  return [...specErrors(objectAt(object, 'spec')), ...conditionErrors(object), ...(old ? changeErrors(object, old, subresource) : [])];
-}
-
-function specErrors({ request, usages: given, signerName, expirationSeconds: seconds }: JsonObject): FieldError[] {
+function validate(object: KubernetesObject): FieldError[] {
+  const { request, usages: given, signerName, expirationSeconds: seconds } = objectAt(object, 'spec');
   const errors: FieldError[] = [];
   try {
     parseSigningRequest(request);
@@ -74,7 +59,6 @@ function specErrors({ request, usages: given, signerName, expirationSeconds: sec
   if (list.length === 0) errors.push(required('spec.usages'));
   for (const [index, usage] of list.entries()) {
     if (!usages.includes(usage)) errors.push(notSupported(`spec.usages[${index}]`, usage, usages));
-    if (list.indexOf(usage) < index) errors.push(duplicate(`spec.usages[${index}]`, usage));
   }
   if (!signerName) errors.push(required('spec.signerName'));
   else if (!/^[a-z0-9.-]+\/[a-zA-Z0-9._-]+$/.test(String(signerName)))
@@ -86,39 +70,6 @@ function specErrors({ request, usages: given, signerName, expirationSeconds: sec
   return errors;
 }
 
-function conditionErrors(object: KubernetesObject): FieldError[] {
-  const types = conditionsOf(object).map(({ type }) => type);
-  const errors = conditionsOf(object).flatMap(({ type, status }, index) => {
-    const field = `${conditionsField}[${index}]`;
-    return [
-      ...(type ? [] : [required(`${field}.type`)]),
-      ...(status ? [] : [required(`${field}.status`)]),
-      ...(status && status !== 'True' ? [notSupported(`${field}.status`, status, ['True'])] : []),
-      ...(types.indexOf(type) < index ? [duplicate(`${field}.type`, type)] : []),
-    ];
-  });
-  const last = types.findLast((type) => decisions.includes(String(type)));
-  const isBoth = decisions.every((type) => types.includes(type));
-  return isBoth ? [...errors, invalidValue(conditionsField, last, 'Approved and Denied conditions are mutually exclusive')] : errors;
-}
-
-function changeErrors(object: KubernetesObject, old: StoredObject, subresource: string | undefined): FieldError[] {
-  const errors: FieldError[] = [];
-  const find = (one: KubernetesObject, wanted: string) => conditionsOf(one).filter(({ type }) => type === wanted);
-  for (const type of [...decisions, 'Failed']) {
-    const [before, after] = [find(old, type), find(object, type)];
-    const isMine = subresource === 'approval' || type === 'Failed';
-    if (after.length < before.length) errors.push(forbidden(conditionsField, `updates may not remove a condition of type "${type}"`));
-    else if (isMine) continue;
-    else if (after.length > before.length) errors.push(forbidden(conditionsField, `updates may not add a condition of type "${type}"`));
-    else if (!isDeepStrictEqual(after, before))
-      errors.push(forbidden(conditionsField, `updates may not modify a condition of type "${type}"`));
-  }
-  const [had, has] = [old, object].map((one) => objectAt(one, 'status').certificate);
-  if (had && had !== has) errors.push(forbidden('status.certificate', 'updates may not modify existing certificate content'));
-  return errors;
-}
-
 /** @throws StatusError 403 */
 function admit(object: StoredObject, old: StoredObject | undefined, { subresource, may }: WriteRequest): void {
   const { signerName, request } = objectAt(old ?? object, 'spec');
@@ -127,7 +78,6 @@ function admit(object: StoredObject, old: StoredObject | undefined, { subresourc
       throw refused(object, `use of ${clientSigner} signer with system:masters group is not allowed`);
     return;
   }
-  if (subresource === 'status' && isDeepStrictEqual(objectAt(old, 'status'), objectAt(object, 'status'))) return;
   const verb = subresource === 'approval' ? 'approve' : 'sign';
   const name = String(signerName);
   const names = [name, name.replace(/\/.*/, '/*')];

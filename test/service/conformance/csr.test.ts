@@ -3,13 +3,12 @@ import { expect } from 'chai';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { base64, selfSigned, signingRequest, subjectOf } from '../../support/signing-request.ts';
-import { type ApiClient, type KubernetesObject, objectOf } from './api-client.ts';
+import type { ApiClient, KubernetesObject } from './api-client.ts';
 import { eventually } from './eventually.ts';
 import { suiteWorkspace } from './workspace.ts';
 
 const path = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
-const nobodysSigner = 'example.com/nobody-signs-here';
 const issuedStatus = z.object({ certificate: z.string() });
 
 describe('CertificateSigningRequests', () => {
@@ -163,37 +162,6 @@ describe('CertificateSigningRequests', () => {
 
     expect(failed).to.have.nested.property('status.conditions[1].reason', 'SignerValidationFailure');
     expect(failed.status).not.to.have.property('certificate');
-  });
-
-  it('keeps a decision: it is neither turned round nor taken back nor made by the status', async () => {
-    const { object } = await anObject({ signerName: nobodysSigner });
-    const { metadata } = await admin.create(path, object);
-    const one = `${path}/${metadata.name}`;
-    const byStatus = await admin.patch(`${one}/status`, approval());
-    expect(byStatus.status).to.equal(422);
-    expect(byStatus.text).to.contain('updates may not add a condition of type');
-
-    expect((await admin.patch(`${one}/approval`, approval('Denied'))).status).to.equal(200);
-    for (const status of [{ conditions: [] }, { conditions: [...approval('Denied').status.conditions, ...approval().status.conditions] }]) {
-      const answer = await admin.patch(`${one}/approval`, { status });
-      expect(answer.status).to.equal(422);
-      expect(answer.text).to.match(/updates may not remove a condition|mutually exclusive/);
-    }
-    const [denied] = z.array(z.looseObject({})).parse((await admin.read(one)).status?.conditions);
-    expect(denied).to.include.keys('lastUpdateTime', 'lastTransitionTime').and.to.include({ type: 'Denied', reason: 'Test' });
-  });
-
-  it('changes its labels and nothing else by an update, and a certificate by the status once', async () => {
-    const { object } = await anObject({ signerName: nobodysSigner });
-    const { metadata, spec } = await admin.create(path, object);
-    const one = `${path}/${metadata.name}`;
-    const relabelled = objectOf(await admin.patch(one, { metadata: { labels: { a: 'b' } }, spec: { expirationSeconds: 7200 } }));
-    expect(relabelled.spec).to.deep.equal(spec);
-    expect(relabelled.metadata.labels).to.deep.equal({ a: 'b' });
-
-    const status = { certificate: base64((await selfSigned('carol')).certificate) };
-    expect(objectOf(await admin.patch(`${one}/status`, { status })).status).to.include(status);
-    expect((await admin.patch(`${one}/status`, { status: { certificate: null } })).status).to.equal(422);
   });
 
   it('is listed by its signer, shown as a table, and gone when it is deleted', async () => {
