@@ -4,7 +4,6 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
 import { notImplemented, StatusError } from '../../../src/api/status.ts';
@@ -78,7 +77,8 @@ interface Compiled extends Policy {
   checks: { test: Program; message: Program | undefined; definition: Policy['spec']['validations'][number] }[];
 }
 
-const compiled = new LRUCache<string, Compiled>({ max: 100 });
+/** Stored objects never change. */
+const compiled = new WeakMap<StoredObject, Compiled>();
 
 /** @throws StatusError 501 for what is not enforced here */
 export function validatePolicy(object: KubernetesObject): FieldError[] {
@@ -110,8 +110,7 @@ function expressionsOf({ spec }: Policy): { field: string; expression: string }[
 }
 
 function compile(object: StoredObject): Compiled {
-  const key = `${object.metadata.uid} ${object.metadata.resourceVersion}`;
-  const known = compiled.get(key);
+  const known = compiled.get(object);
   if (known !== undefined) return known;
   const policy = policySchema.parse(object);
   const { matchConditions, variables, validations } = policy.spec;
@@ -126,7 +125,7 @@ function compile(object: StoredObject): Compiled {
       message: definition.messageExpression === undefined ? undefined : program(definition.messageExpression),
     })),
   };
-  compiled.set(key, made);
+  compiled.set(object, made);
   return made;
 }
 

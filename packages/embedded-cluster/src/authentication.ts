@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { badRequest, StatusError } from '../../../src/api/status.ts';
+import { badRequest, forbidden, forbiddenPath, StatusError } from '../../../src/api/status.ts';
 import type { Backend } from './backend.ts';
 import { certificateUser } from './client-certificates.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
@@ -104,22 +104,5 @@ function effectiveGroups({ username, groups }: Impersonation): string[] {
 }
 
 /** 403 in the words of the API server. */
-export function forbiddenAccess(user: UserInfo, attributes: AccessAttributes, reason = ''): StatusError {
-  const { verb, path, group = '', resource = '', subresource, namespace, name } = attributes;
-  const who = `User ${JSON.stringify(user.username)} cannot ${verb}`;
-  const tail = reason ? `: ${reason}` : '';
-  if (path !== undefined)
-    return new StatusError(403, 'Forbidden', `forbidden: ${who} path ${JSON.stringify(path)}${tail}`, { details: {} });
-  const qualified = group ? `${resource}.${group}` : resource;
-  const what = JSON.stringify(subresource ? `${resource}/${subresource}` : resource);
-  const scope = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
-  const subject = name ? `${qualified} ${JSON.stringify(name)}` : qualified;
-  return new StatusError(
-    403,
-    'Forbidden',
-    `${subject} is forbidden: ${who} resource ${what} in API group ${JSON.stringify(group)} ${scope}${tail}`,
-    {
-      details: { ...(name && { name }), ...(group && { group }), kind: resource },
-    },
-  );
-}
+export const forbiddenAccess = ({ username: user }: UserInfo, { verb, path, group = '', resource = '', ...rest }: AccessAttributes) =>
+  path === undefined ? forbidden({ ...rest, user, verb, group, resource }) : forbiddenPath({ user, verb, path });

@@ -22,8 +22,8 @@ import { certificateRequestRules } from './certificate-requests.ts';
 import { columnsOf } from './columns.ts';
 import { prepareConfigMap, prepareSecret, validateConfigMap, validateSecret } from './config-kinds.ts';
 import { pathSegmentProblems } from './metadata.ts';
-import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from './objects.ts';
-import { prepareBinding, validateBinding, validateClusterRole, validateRole } from './rbac-kinds.ts';
+import { type JsonObject, type KubernetesObject, type StoredObject, valueAt } from './objects.ts';
+import { prepareBinding, validateBinding } from './rbac-kinds.ts';
 import { type ResourceType, storedVerbs } from './resources.ts';
 import { compileSchema } from './schema.ts';
 
@@ -49,9 +49,9 @@ const admission = { ...clusterWide, hasGeneration: true, allowsUnconditionalUpda
 const reference = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
 const rbacTypes = [
-  builtin('rbac.authorization.k8s.io/roles', 'Role', roleSchema, { ...rbac, validate: validateRole }),
+  builtin('rbac.authorization.k8s.io/roles', 'Role', roleSchema, rbac),
   builtin('rbac.authorization.k8s.io/clusterroles', 'ClusterRole', clusterRoleSchema, {
-    ...{ ...rbac, ...clusterWide, validate: validateClusterRole },
+    ...{ ...rbac, ...clusterWide },
   }),
   builtin('rbac.authorization.k8s.io/rolebindings', 'RoleBinding', bindingSchema, binding),
   builtin('rbac.authorization.k8s.io/clusterrolebindings', 'ClusterRoleBinding', bindingSchema, { ...binding, ...clusterWide }),
@@ -66,7 +66,6 @@ const coreTypes = [
     nameProblems: dnsLabelProblems,
     verbs: storedVerbs.filter((verb) => verb !== 'deletecollection'),
     prepare: prepareNamespace,
-    validate: validateNamespace,
   }),
   builtin('/configmaps', 'ConfigMap', configMapSchema, { shortNames: ['cm'], prepare: prepareConfigMap, validate: validateConfigMap }),
   builtin('/secrets', 'Secret', secretSchema, { selectableFields: ['type'], prepare: prepareSecret, validate: validateSecret }),
@@ -86,7 +85,6 @@ export const builtinTypes = (definition: Pick<ResourceType, 'prepare' | 'validat
   builtin('coordination.k8s.io/leases', 'Lease', leaseSchema, {
     allowsUnconditionalUpdate: false,
     allowsCreateOnUpdate: true,
-    validate: validateLease,
   }),
   builtin('admissionregistration.k8s.io/validatingadmissionpolicies', 'ValidatingAdmissionPolicy', admissionPolicySchema, {
     ...{ ...admission, hasStatus: true, validate: validatePolicy },
@@ -119,29 +117,10 @@ function prepareNamespace(object: KubernetesObject, old?: StoredObject): void {
   object.status = { phase: 'Active' };
 }
 
-function validateNamespace({ metadata, status }: KubernetesObject): FieldError[] {
-  const phase = valueAt(status, ['phase']);
-  const wanted = metadata.deletionTimestamp ? 'Terminating' : 'Active';
-  if (phase === wanted) return [];
-  const state = metadata.deletionTimestamp ? 'not empty' : 'empty';
-  return [invalidValue('status.Phase', phase ?? '', `may only be '${wanted}' if \`deletionTimestamp\` is ${state}`)];
-}
-
 function validateEvent(object: KubernetesObject): FieldError[] {
   const { namespace } = object.metadata;
   const involved = valueAt(object, ['involvedObject', 'namespace']) ?? '';
   // Events about objects of no namespace are kept in `default`.
   if (involved === namespace || (involved === '' && namespace === 'default')) return [];
   return [invalidValue('involvedObject.namespace', involved, 'does not match event.namespace')];
-}
-
-function validateLease({ spec }: KubernetesObject): FieldError[] {
-  const { leaseDurationSeconds: duration, leaseTransitions: transitions } = isJsonObject(spec) ? spec : {};
-  const errors: FieldError[] = [];
-  if (typeof duration === 'number' && duration <= 0)
-    errors.push(invalidValue('spec.leaseDurationSeconds', duration, 'must be greater than 0'));
-  if (typeof transitions === 'number' && transitions < 0) {
-    errors.push(invalidValue('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'));
-  }
-  return errors;
 }

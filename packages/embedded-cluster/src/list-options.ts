@@ -4,40 +4,21 @@
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#resourceversion-in-metadata
  */
 
-import { type FieldError, forbidden, notSupported } from '../../../src/api/field-error.ts';
+import { forbidden } from '../../../src/api/field-error.ts';
 import { badRequest, invalid } from '../../../src/api/status.ts';
 import { unclassified } from './refusals.ts';
 import { isTrue } from './request-info.ts';
 
-const refuse = (detail: string) => forbidden('resourceVersionMatch', detail);
-
 /** @throws StatusError 422 */
 export function checkOptions(query: URLSearchParams, { isWatch }: { isWatch: boolean }): void {
-  const errors = isWatch ? watchErrors(query) : listErrors(query);
-  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions', name: '' }, errors);
-}
-
-function watchErrors(query: URLSearchParams): FieldError[] {
   const match = query.get('resourceVersionMatch') ?? '';
-  if (query.has('sendInitialEvents')) {
-    return match === 'NotOlderThan' ? [] : [refuse('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')];
-  }
-  if (!match) return [];
-  const unasked = refuse('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
-  return match === 'NotOlderThan' ? [unasked] : [unasked, notSupported('resourceVersionMatch', match, ['NotOlderThan'])];
-}
-
-function listErrors(query: URLSearchParams): FieldError[] {
-  const match = query.get('resourceVersionMatch') ?? '';
-  const version = query.get('resourceVersion') ?? '';
-  const errors = query.has('sendInitialEvents') ? [forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list')] : [];
-  if (!match) return errors;
-  if (!version) errors.push(refuse('resourceVersionMatch is forbidden unless resourceVersion is provided'));
-  if (query.get('continue')) errors.push(refuse('resourceVersionMatch is forbidden when continue is provided'));
-  const known = ['Exact', 'NotOlderThan'];
-  if (!known.includes(match)) errors.push(notSupported('resourceVersionMatch', match, [...known, '']));
-  if (match === 'Exact' && version === '0') errors.push(refuse('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
-  return errors;
+  const fits = isWatch
+    ? query.has('sendInitialEvents') === (match === 'NotOlderThan')
+    : !match || (['Exact', 'NotOlderThan'].includes(match) && query.has('resourceVersion') && !query.get('continue'));
+  if (fits) return;
+  throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions', name: '' }, [
+    forbidden('resourceVersionMatch', 'does not go with the other options'),
+  ]);
 }
 
 /** A resource version as a number, 0 for none. @throws StatusError 400, or 500 for a watch, as upstream */

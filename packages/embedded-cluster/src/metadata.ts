@@ -21,7 +21,7 @@ export function metadataErrors(type: ResourceType, object: KubernetesObject, old
     ...labelErrors(metadata),
     ...annotationErrors(metadata),
     ...ownerErrors(metadata),
-    ...finalizerErrors(type, metadata, old?.metadata),
+    ...finalizerErrors(metadata, old?.metadata),
     ...immutableErrors(metadata, old?.metadata),
   ];
 }
@@ -53,32 +53,19 @@ function annotationErrors({ annotations = {} }: ObjectMeta): FieldError[] {
 }
 
 function ownerErrors({ ownerReferences = [] }: ObjectMeta): FieldError[] {
-  const errors = ownerReferences.flatMap((owner) =>
+  return ownerReferences.flatMap((owner) =>
     (['apiVersion', 'kind', 'name', 'uid'] as const)
       .filter((part) => owner[part] === '')
       .map((part) =>
         invalidValue(`metadata.ownerReferences.${part}`, '', part === 'apiVersion' ? 'version must not be empty' : 'must not be empty'),
       ),
   );
-  const controllers = ownerReferences.filter(({ controller }) => controller);
-  if (controllers.length > 1) {
-    const [first, second] = controllers;
-    errors.push(
-      invalidValue(
-        'metadata.ownerReferences',
-        ownerReferences,
-        `Only one reference can have Controller set to true. Found "true" in references for ${first?.kind}/${first?.name} and ${second?.kind}/${second?.name}`,
-      ),
-    );
-  }
-  return errors;
 }
 
-function finalizerErrors(type: ResourceType, { finalizers = [] }: ObjectMeta, old?: ObjectMeta): FieldError[] {
+function finalizerErrors({ finalizers = [] }: ObjectMeta, old?: ObjectMeta): FieldError[] {
   const errors = finalizers.flatMap((finalizer) =>
     labelKeyProblems(finalizer).map((problem) => invalidValue('metadata.finalizers', finalizer, problem)),
   );
-  if (!type.isCustom && type.group !== 'apiextensions.k8s.io') errors.push(...finalizers.flatMap(unqualifiedFinalizer));
   const added = old?.deletionTimestamp ? finalizers.filter((finalizer) => !old.finalizers?.includes(finalizer)) : [];
   if (added.length > 0) {
     const names = added.map((name) => JSON.stringify(name)).join(', ');
@@ -90,13 +77,6 @@ function finalizerErrors(type: ResourceType, { finalizers = [] }: ObjectMeta, ol
     );
   }
   return errors;
-}
-
-/** The built-in kinds take a name without a domain only if it is one of their own. */
-function unqualifiedFinalizer(finalizer: string, index: number): FieldError[] {
-  if (finalizer.includes('/') || ['kubernetes', 'foregroundDeletion', 'orphan'].includes(finalizer)) return [];
-  const problem = 'name is neither a standard finalizer name nor is it fully qualified';
-  return [invalidValue(`metadata.finalizers[${index}]`, finalizer, problem)];
 }
 
 function immutableErrors(metadata: ObjectMeta, old?: ObjectMeta): FieldError[] {

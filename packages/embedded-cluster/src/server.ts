@@ -84,8 +84,7 @@ export class ApiServer {
     const caller = await authenticate(request, backend);
     const user = impersonate(request, caller, backend.rbac);
     const attributes = attributesOf(info);
-    const decision = backend.rbac.authorize(user, attributes);
-    if (!decision.allowed) throw forbiddenAccess(user, attributes, decision.reason);
+    if (!backend.rbac.authorize(user, attributes).allowed) throw forbiddenAccess(user, attributes);
     const exchange: Exchange = { backend, request, response, info, user };
     if (info.isResource) await answerResource(exchange);
     else answerPath(exchange);

@@ -14,7 +14,7 @@ import { type Backend, findObject, getObject, type Target, type WriteContext } f
 import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';
 import { refuseEscalation } from './escalation.ts';
 import { metadataErrors } from './metadata.ts';
-import { type JsonObject, type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
+import { type JsonObject, type KubernetesObject, keyOf, type StoredObject, timestamp } from './objects.ts';
 import { unclassified } from './refusals.ts';
 import { collectionOf, type ResourceType, type WriteRequest } from './resources.ts';
 
@@ -30,7 +30,6 @@ export function createObject(context: WriteContext, { type, namespace }: Omit<Ta
   if (object.metadata.resourceVersion) throw unclassified('resourceVersion should not be set on objects to be created');
   const stored = withServerFields(context, type, object);
   requireNamespace(backend, type, stored);
-  refuseWhileTerminating(backend, type);
   if (type.isCustom && type.hasStatus) delete stored.status;
   const request = writeRequest(context);
   finish(type, stored, undefined, request);
@@ -107,11 +106,9 @@ function store({ backend, isDryRun }: WriteContext, type: ResourceType, updated:
   if (isDryRun) return updated;
   const collection = collectionOf(type);
   const stored = backend.store.put(collection, updated);
-  if (stored.metadata.deletionTimestamp && !hasFinalizers(stored)) backend.store.remove(collection, keyIn(stored));
+  if (stored.metadata.deletionTimestamp && !hasFinalizers(stored)) backend.store.remove(collection, keyOf(stored));
   return stored;
 }
-
-const keyIn = ({ metadata }: StoredObject) => (metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name);
 
 /** Something still has to happen before the object may go. */
 function hasFinalizers(object: StoredObject): boolean {
@@ -180,37 +177,15 @@ function generatedName(backend: Backend, type: ResourceType, { generateName, nam
   return name;
 }
 
-function requireNamespace(backend: Backend, type: ResourceType, { metadata }: StoredObject): void {
-  const type_ = backend.registry.get({ group: '', resource: 'namespaces' });
-  if (!type.namespaced || !metadata.namespace || !type_) return;
-  const namespace = getObject(backend, { type: type_, name: metadata.namespace });
+function requireNamespace(backend: Backend, { group, resource, namespaced }: ResourceType, { metadata }: StoredObject): void {
+  const type = backend.registry.get({ group: '', resource: 'namespaces' });
+  if (!namespaced || !metadata.namespace || !type) return;
+  const namespace = getObject(backend, { type, name: metadata.namespace });
   if (!namespace.metadata.deletionTimestamp) return;
-  const subject = type.group ? `${type.resource}.${type.group}` : type.resource;
-  throw new StatusError(
-    403,
-    'Forbidden',
-    `${subject} "${metadata.name}" is forbidden: unable to create new content in namespace ${metadata.namespace} because it is being terminated`,
-    {
-      details: {
-        name: metadata.name,
-        ...(type.group && { group: type.group }),
-        kind: type.resource,
-        causes: [
-          { reason: 'NamespaceTerminating', message: `namespace ${metadata.namespace} is being terminated`, field: 'metadata.namespace' },
-        ],
-      },
-    },
-  );
-}
-
-function refuseWhileTerminating(backend: Backend, type: ResourceType): void {
-  if (!type.isCustom) return;
-  const definition = backend.store.get('apiextensions.k8s.io/customresourcedefinitions', `${type.resource}.${type.group}`);
-  if (definition?.metadata.deletionTimestamp) {
-    throw new StatusError(405, 'MethodNotAllowed', 'create not allowed while custom resource definition is terminating', {
-      details: { group: type.group, kind: type.resource },
-    });
-  }
+  const why = `unable to create new content in namespace ${metadata.namespace} because it is being terminated`;
+  throw new StatusError(403, 'Forbidden', `${group ? `${resource}.${group}` : resource} "${metadata.name}" is forbidden: ${why}`, {
+    details: { name: metadata.name, ...(group && { group }), kind: resource, causes: [{ reason: 'NamespaceTerminating', message: why }] },
+  });
 }
 
 function checkVersion(type: ResourceType, { metadata }: KubernetesObject, old: StoredObject, isPatch: boolean): void {
