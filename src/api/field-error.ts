@@ -67,7 +67,7 @@ export const tooMany = (field: string, actual: number, limit: number): FieldErro
 });
 
 /** The value as a field error shows it: text quoted, anything structured as JSON with its keys in order. */
-export function valueText(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   return JSON.stringify(inOrder(value) ?? null).replace(/[<>&\u2028\u2029]/g, escapeCharacter);
 }
