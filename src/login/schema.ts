@@ -76,7 +76,7 @@ export type UserInfo = z.output<typeof userInfo>;
 const hint = () => z.string().max(256).optional();
 
 /** One leading slash, no other beside it, no backslash, no control character; of visible ASCII. */
-const isPlainPath = (text: string): boolean => /^(?!.*\/\/)\/[\x21-\x5b\x5d-\x7e]*$/.test(text);
+const isPlainPath = (text: string): boolean => /^\/(?:[\x21-\x2e\x30-\x5b\x5d-\x7e]+\/)*[\x21-\x2e\x30-\x5b\x5d-\x7e]*$/.test(text);
 
 /** A path of this origin for every reader, also for one who decodes it first. */
 function isOwnPath(text: string): boolean {
