@@ -8,7 +8,9 @@ import { createCertificates } from './certificates/certificates.ts';
 import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
 import { createDirectory } from './directory/directory.ts';
+import { factorOperations } from './factors/routes.ts';
 import { SecondFactors } from './factors/second-factors.ts';
+import { FactorService } from './factors/service.ts';
 import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
 import { Audit } from './http/audit.ts';
@@ -41,6 +43,7 @@ import { PasswordCheck } from './users/passwords/check.ts';
 import { Passwords } from './users/passwords/passwords.ts';
 import { UserEvents } from './users/record/events.ts';
 import { noLocalGroups } from './users/record/local-groups.ts';
+import { SubjectRights } from './users/subject-rights.ts';
 import { createUsers, watchUsers } from './users/users.ts';
 
 export interface FeaturesOptions {
@@ -89,7 +92,7 @@ export interface Features {
 export function createFeatures(options: FeaturesOptions): Features {
   const base = createBase(options);
   const { config, apiServer, access, audit, rbac, events } = base;
-  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords } = createLogins(base);
+  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore } = createLogins(base);
   const users = createUsers(base.services, base.watched, {
     naming: base.naming,
     localGroups: base.localGroups,
@@ -109,6 +112,7 @@ export function createFeatures(options: FeaturesOptions): Features {
     issuers ?? {},
     base.directory,
     users,
+    ...(factorStore ? [factorsFeature(base, factorStore, passwords.passwordChange)] : []),
     ...createTeams(base),
     createRoles({ services: base.services, accounts: base.accounts, localGroups: base.localGroups }),
     createCertificates({ services: base.services, accounts: base.accounts, connection: base.connection }),
@@ -200,11 +204,11 @@ function createLogins(base: Base) {
   const { services, config, apiServer, metrics, directory, keyRing, now, accounts } = base;
   const identities = new IdentityCache({ apiServer, metrics });
   const passwords = new Passwords();
-  const factorStore = config.features.factors ? new FactorStore(services) : undefined;
+  const identityURL = identityURLOf(config);
+  const factorStore = config.features.factors && identityURL !== undefined ? new FactorStore(services) : undefined;
   const passwordCheck = new PasswordCheck(services, accounts, passwords, directory.passwords, factorStore);
   const factors = factorStore && new SecondFactors(services, { attempts: passwordCheck.attempts, store: factorStore });
   const passwordChange = new PasswordChange(services, passwords);
-  const identityURL = identityURLOf(config);
   const isSecure = config.server.publicURL?.startsWith('https:') === true;
   const knownBrowsers = new KnownBrowsers({ seal: keyRing.sealFor('known browser'), isSecure, now });
   const identity =
@@ -247,7 +251,16 @@ function createLogins(base: Base) {
     accessTokens,
     authenticator: withAccessTokens(sessions.authenticator, accessTokens?.judge),
     passwords: { passwords, passwordCheck, passwordChange },
+    factorStore,
   };
+}
+
+/** The operations on second factors, which the embedded issuer asks for. */
+function factorsFeature(base: Base, store: FactorStore, passwordChange: PasswordChange): Feature {
+  const { services, accounts, localGroups, naming, userBindings } = base;
+  const rights = new SubjectRights(services, naming, localGroups, userBindings);
+  const service = new FactorService(services, { store, accounts, localGroups, rights, passwordChange });
+  return { operations: factorOperations(service, services.audit) };
 }
 
 /** What people share. */

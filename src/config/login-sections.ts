@@ -34,6 +34,15 @@ const factors = z.strictObject({
     .describe('How long a user for whom a factor is required may log in without one, from the first such login.'),
 });
 
+const stepUp = z.strictObject({
+  maxAge: duration().prefault('5m').describe('How old that login may be.'),
+  acr: z
+    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/, 'must be visible ASCII without quotes'))
+    .max(4)
+    .default([])
+    .describe('Values of `acr` of which that login must have one. Default: any.'),
+});
+
 export const loginSection = z.strictObject({
   issuer: z
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
@@ -142,6 +151,7 @@ export const loginSection = z.strictObject({
     })
     .prefault({}),
   factors: factors.prefault({}).describe('Second factors at the embedded issuer.'),
+  stepUp: stepUp.prefault({}).describe('Operations on factors want a fresh login (RFC 9470).'),
   keysSecret: z
     .string()
     .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be the name of a Secret')

@@ -3,7 +3,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Secret } from 'otpauth';
 import { z } from 'zod';
 
-const recoveryCodeCount = 10;
+export const recoveryCodeCount = 10;
 const codeBytes = 10;
 
 /** What is kept of them: the key is random, so that the same code has another HMAC for each user. */

@@ -2,6 +2,7 @@ import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaCon
 import { acrValues } from '../factors/second-factors.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
+import { hasAcr } from '../http/step-up.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
 import { type HandedOut, handedOut } from './record-ids.ts';
@@ -149,6 +150,8 @@ function policy(): interactionPolicy.DefaultPolicy {
   // A user who sets up a factor proves, in the same visit, those that are there.
   prompts.get('login')?.checks.add(new Check('enrol_pending', 'a factor is to be set up', ({ oidc }) => isEnrolmentPending(oidc)));
   prompts.add(new Prompt({ name: 'enrol', requestable: true }));
+  // To the library they are voluntary (OpenID Connect Core 5.5.1.1); a login that asks for all factors is what was meant.
+  prompts.get('login')?.checks.add(new Check('acr_values', 'a stronger login is asked for', ({ oidc }) => isTooWeak(oidc)));
   const goAhead = prompts.get('consent')?.checks.get('native_client_prompt');
   prompts.remove('consent');
   prompts.add(new Prompt({ name: 'consent', requestable: true }, ...(goAhead ? [goAhead] : [])));
@@ -156,6 +159,11 @@ function policy(): interactionPolicy.DefaultPolicy {
 }
 
 const isEnrolmentPending = (oidc: KoaContextWithOIDC['oidc']) => oidc.prompts.has('enrol') && oidc.promptPending('enrol');
+
+function isTooWeak({ params, session, result }: KoaContextWithOIDC['oidc']): boolean {
+  const wanted = typeof params?.acr_values === 'string' ? params.acr_values.split(' ') : [];
+  return wanted.length > 0 && session?.accountId !== undefined && result?.login === undefined && !hasAcr(session.acr, wanted);
+}
 
 /** Of authorizations under way: the grant that their session goes on naming. */
 const namedGrants = new WeakMap<object, string>();

@@ -11,7 +11,7 @@ import type { ClaimRules, VerifiedClaims } from './types.ts';
 const maxNameLength = 512;
 const maxGroupLength = 253;
 
-const alwaysUsed = ['sid', 'auth_time', 'email', 'email_verified', 'name', 'preferred_username'];
+const alwaysUsed = ['sid', 'auth_time', 'acr', 'email', 'email_verified', 'name', 'preferred_username'];
 const maxClaimLength = 2048;
 
 const scalar = z.union([z.string().max(maxClaimLength), z.number(), z.boolean()]);

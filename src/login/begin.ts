@@ -8,20 +8,19 @@ import { newSecret } from '../sessions/cookie.ts';
 import type { Flow } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
 import type { LoginInfo, LoginQuery } from './schema.ts';
+import { stepUpOf } from './step-up.ts';
 
 /** Begins a login (docs/contract/login.md): the browser gets the flow, the service keeps nothing. @throws StatusError 503 */
-export async function beginLogin(
-  { config, now, issuers }: SessionContext,
-  flows: FlowCookies,
-  ctx: Context,
-  query: LoginQuery,
-): Promise<LoginInfo> {
+export async function beginLogin(context: SessionContext, flows: FlowCookies, ctx: Context, query: LoginQuery): Promise<LoginInfo> {
+  const { config, now, issuers } = context;
   const { publicURL = '' } = config.server;
   const { settings, client } = issuers.first;
   const [redirectURL = ''] = redirectURLsOf(publicURL, settings);
   const [returnURL = ''] = postLogoutURLsOf(publicURL, settings);
   const [tokenStorage = 'cookie'] = config.login.tokenStorage;
-  const flow = newFlow({ iss: settings.issuer, redirectURL, tokenStorage, startedAt: Math.floor(now().getTime() / 1000) }, query);
+  const stepUp = await stepUpOf(context, ctx, query);
+  const startedAt = Math.floor(now().getTime() / 1000);
+  const flow = newFlow({ iss: settings.issuer, redirectURL, tokenStorage, startedAt, ...(stepUp && { stepUp }) }, query);
   const authURL = await client.authorizationURL(authorizationParameters(flow, query, settings), stateOf(ctx).signal);
   const logoutURL = await client.endSessionURL(returnURL === '' ? {} : { post_logout_redirect_uri: returnURL });
   flows.set(ctx, flow);
@@ -29,7 +28,7 @@ export async function beginLogin(
 }
 
 /** @param defaults what the query need not name */
-const newFlow = (defaults: Pick<Flow, 'iss' | 'redirectURL' | 'tokenStorage' | 'startedAt'>, query: LoginQuery): Flow => ({
+const newFlow = (defaults: Pick<Flow, 'iss' | 'redirectURL' | 'tokenStorage' | 'startedAt' | 'stepUp'>, query: LoginQuery): Flow => ({
   ...defaults,
   state: newSecret(),
   nonce: newSecret(),
@@ -41,8 +40,8 @@ const newFlow = (defaults: Pick<Flow, 'iss' | 'redirectURL' | 'tokenStorage' | '
 
 /** OpenID Connect Core 3.1.2.1 and 3.2.2.1; PKCE with S256 wherever a code is asked for (RFC 7636 section 4.3). */
 function authorizationParameters(flow: Flow, query: LoginQuery, { scopes, responseMode }: IssuerSettings): Record<string, string> {
-  const { connector_id, prompt, login_hint, ui_locales } = query;
-  const passedOn = Object.entries({ connector_id, prompt, login_hint, ui_locales }).filter(
+  const { connector_id, prompt, login_hint, ui_locales, max_age, acr_values, factor } = query;
+  const passedOn = Object.entries({ connector_id, prompt, login_hint, ui_locales, max_age, acr_values, factor }).filter(
     (hint): hint is [string, string] => hint[1] !== undefined,
   );
   return {

@@ -29,6 +29,7 @@ import {
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
 import type { CallbackQuery } from './schema.ts';
+import { checkStepUp } from './step-up.ts';
 import { displayNameOf } from './user-info.ts';
 
 /** Who has come back, with what. */
@@ -72,6 +73,7 @@ export class Callback {
       const frontChannel = await this.#checkIdToken(query, { code, flow, issuer });
       return this.#tokens({ code, flow, idToken: query.id_token, frontChannel, issuer }, deadline);
     });
+    checkStepUp(flow, tokens.claims, this.#context.now());
     const login = this.#loginOf(tokens.claims, issuer.settings);
     const identity = await this.#identityOf(tokens, issuer.settings, signal);
     await this.#useState(flow, signal);

@@ -1,5 +1,14 @@
 import { z } from 'zod';
 
+const stepUpSchema = z.object({
+  /** Seconds. */
+  maxAge: z.number().exactOptional(),
+  acrValues: z.array(z.string()).exactOptional(),
+  /** Who was logged in when it was asked for. */
+  sub: z.string().exactOptional(),
+});
+export type StepUp = Readonly<z.output<typeof stepUpSchema>>;
+
 /** Between the login request and the callback; nothing of it is stored here, it travels in a cookie (docs/contract/login.md). */
 export interface Flow {
   /** The issuer that it began at. */
@@ -13,6 +22,8 @@ export interface Flow {
   /** A path of the front-end. */
   readonly returnTo?: string;
   readonly tokenStorage: 'cookie' | 'local';
+  /** What the login that comes back has to be. */
+  readonly stepUp?: StepUp;
   /** Unix seconds. */
   readonly startedAt: number;
 }
@@ -29,6 +40,7 @@ const sealedFlow = z.object({
   redirectURL: z.string(),
   returnTo: z.string().exactOptional(),
   tokenStorage: z.enum(['cookie', 'local']),
+  stepUp: stepUpSchema.exactOptional(),
   startedAt: z.number(),
 });
 

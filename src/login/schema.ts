@@ -110,6 +110,14 @@ export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: reado
     prompt: hint().describe('Passed on to the issuer.'),
     login_hint: hint().describe('Passed on to the issuer.'),
     ui_locales: hint().describe('Passed on to the issuer.'),
+    max_age: z
+      .string()
+      .regex(/^\d{1,5}$/, 'must be seconds')
+      .refine((text) => Number(text) <= 86_400, 'must be at most 86400')
+      .optional()
+      .describe('How old the login at the issuer may be, in seconds; the callback refuses an older one.'),
+    acr_values: hint().describe('What the login is to be worth, separated by spaces; the callback refuses one that has none of them.'),
+    factor: z.enum(['totp', 'codes']).optional().describe('With `prompt=enrol`, at the embedded issuer: what is to be set up.'),
     token_storage: z
       .enum(tokenStorage, 'must be one that is configured')
       .optional()

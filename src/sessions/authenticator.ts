@@ -76,6 +76,7 @@ export class LoginAuthenticator implements Authenticator {
       isVerified: true,
       ...(!settings.isForwarded && { actAs: identity }),
       ...subjectIn(claims, settings),
+      ...loginIn(claims),
       ...ofAccount(accountState.find(login)),
     };
   }
@@ -100,6 +101,7 @@ export class LoginAuthenticator implements Authenticator {
       isVerified: true,
       ...(!settings.isForwarded && { actAs: this.#identityOf(claims, settings) }),
       ...subjectIn(claims, settings),
+      ...loginIn(claims),
       ...ofAccount(accountState.accountOf(row.user)),
     };
   }
@@ -124,6 +126,10 @@ export class LoginAuthenticator implements Authenticator {
     if (left <= life / 5) this.#renewal.renewAhead(session);
     return session;
   }
+}
+
+function loginIn({ auth_time: authTime, acr }: VerifiedClaims): Pick<Bearer, 'login'> {
+  return typeof authTime === 'number' ? { login: { authTime, ...(typeof acr === 'string' && { acr }) } } : {};
 }
 
 const ofAccount = (account: Account | undefined) => account && { user: account.name, mustChangePassword: account.mustChangePassword };

@@ -17,6 +17,7 @@ const mayListUsers = { spec: { resourceAttributes: { verb: 'list', group: 'auth.
 const newUser = { spec: { email: 'new@example.com', password: 'correct horse battery' } };
 
 /** What the service may read already. */
+const factor = `t-${'0'.repeat(64)}`;
 const listed = 'rbac.authorization.k8s.io/v1/roles';
 
 /** Every operation that needs a right, and what a user without any right gets of it. */
@@ -35,6 +36,10 @@ const guarded = [
   { method: 'PATCH', path: `/auth/v1/users/${jane}`, body: {}, stranger: 403 },
   { method: 'DELETE', path: `/auth/v1/users/${jane}?dryRun=All`, stranger: 403 },
   { method: 'DELETE', path: `/auth/v1/users/${jane}/subjects?dryRun=All`, stranger: 403 },
+  { method: 'GET', path: `/auth/v1/users/${jane}/factors`, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/users/${jane}/factors`, stranger: 403 },
+  { method: 'PATCH', path: `/auth/v1/users/${jane}/factors/${factor}`, body: { name: 'phone' }, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/users/${jane}/factors/${factor}`, stranger: 403 },
   { method: 'DELETE', path: '/auth/v1/users?dryRun=All', body: { names: [jane] }, stranger: 403 },
   { method: 'PUT', path: '/auth/v1/users/sync', body: {}, stranger: 403 },
   { method: 'GET', path: '/auth/v1/users/sync', stranger: 403 },
@@ -96,13 +101,16 @@ const guarded = [
 /** What is passed on to the API server refuses headers of impersonation instead of dropping them. */
 const isPassedOn = (path: string) => path.startsWith('/api/kubernetes/');
 
-/** There was no synchronisation, the user has no account at an issuer, and the administrator no record for a token to act for. */
+/**
+ * There was no synchronisation, the user has no account at an issuer, and the administrator no record for a token to act for, and no login
+ * that a change of factors wants.
+ */
 const answersToAdmin = (path: string) => [
   200,
   201,
   204,
   ...(/\/(sync|me|\{path\}|a-token|s-0+|subjects\?dryRun=All)$/.test(path) ? [404] : []),
-  ...(/accesstoken\?/.test(path) ? [403] : []),
+  ...(/accesstoken\?|\/factors/.test(path) ? [403] : []),
   ...(isPassedOn(path) ? [400] : []),
 ];
 

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+export const factorID = z
+  .string()
+  .regex(/^[prt]-[0-9a-f]{64}$/)
+  .describe('Name of the Factor.');
+
+const factorSchema = z
+  .object({
+    id: z.string(),
+    type: z.enum(['Passkey', 'TOTP', 'RecoveryCodes']),
+    name: z.string().describe('What its owner calls it; may be empty.'),
+    created: z.iso.datetime(),
+    lastUsed: z.iso.datetime().exactOptional(),
+    left: z.int().exactOptional().describe('Recovery codes that were not used yet.'),
+  })
+  .meta({ id: 'Factor' });
+
+export type ShownFactor = z.output<typeof factorSchema>;
+
+const phone: ShownFactor = {
+  id: 't-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  type: 'TOTP',
+  name: 'phone',
+  created: '2026-03-01T11:00:00Z',
+  lastUsed: '2026-03-02T08:30:00Z',
+};
+
+export const factorExample = factorSchema.meta({ examples: [phone] });
+
+export const factorListSchema = z
+  .object({
+    rule: z.enum(['required', 'optional', 'off']).describe('What the rules say of the user (`login.factors`).'),
+    isTOTPSuspended: z.boolean().describe('Too many codes were wrong: those of an app count no longer.'),
+    items: z.array(factorSchema),
+  })
+  .meta({ id: 'FactorList', examples: [{ rule: 'optional', isTOTPSuspended: false, items: [phone] }] });
+
+export type ShownFactors = z.output<typeof factorListSchema>;
+
+export const renameBody = z
+  .strictObject({ name: z.string().trim().max(64).describe('What its owner calls it.') })
+  .meta({ id: 'FactorName', examples: [{ name: 'phone' }] });

@@ -1,0 +1,123 @@
+import { conflict, forbidden, notFound } from '../api/status.ts';
+import type { Caller } from '../http/operation.ts';
+import { requireStepUp } from '../http/step-up.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
+import type { Services } from '../services.ts';
+import type { PasswordChange } from '../users/passwords/change.ts';
+import type { Account } from '../users/record/account.ts';
+import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { userResource } from '../users/record/resource.ts';
+import type { SubjectRights } from '../users/subject-rights.ts';
+import { recoveryCodeCount } from './recovery-codes.ts';
+import { type Factor, factorKind } from './resource.ts';
+import { ruleOf } from './rule.ts';
+import type { ShownFactor, ShownFactors } from './schema.ts';
+import type { FactorStore } from './store.ts';
+
+export interface FactorServiceNeeds {
+  store: FactorStore;
+  accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
+  rights: SubjectRights;
+  passwordChange: Pick<PasswordChange, 'endAccess'>;
+}
+
+/** Shows factors, and takes them from users. None is set up here: that is for the issuer's own page alone. */
+export class FactorService {
+  readonly #services: Services;
+  readonly #needs: FactorServiceNeeds;
+
+  constructor(services: Services, needs: FactorServiceNeeds) {
+    this.#services = services;
+    this.#needs = needs;
+  }
+
+  /** Of the caller, or of a user whose factors they may get. @throws StatusError 403 whether or not there is such a user, 404, 503, 504 */
+  async list(name: string, caller: Caller, signal: AbortSignal): Promise<ShownFactors> {
+    const account = this.#find(name);
+    if (!isSelf(account, caller)) await this.#require(caller, 'get', name, signal);
+    if (account === undefined) throw notFound(userResource, name);
+    const items = (await this.#needs.store.list(account, signal)).map(shown);
+    const rule = ruleOf(account, this.#needs.localGroups, this.#services.config.login);
+    return { rule, isTOTPSuspended: account.isTOTPSuspended, items };
+  }
+
+  /** One's own. @throws StatusError 401, 403, 404, 409, 503, 504 */
+  async rename(of: { user: string; id: string }, name: string, caller: Caller, signal: AbortSignal): Promise<ShownFactor> {
+    const { factor } = await this.#own(of, caller, signal);
+    const renamed = await this.#needs.store.rename(factor, name, signal);
+    if (renamed === undefined) throw conflict(factorKind.type, of.id, 'another request changes it at the same time');
+    return shown(renamed);
+  }
+
+  /** One's own; with the last one go the codes that were the way back from it. @throws StatusError 401, 403, 404, 409, 503, 504 */
+  async remove(of: { user: string; id: string }, caller: Caller, signal: AbortSignal): Promise<{ account: Account; factor: Factor }> {
+    const { account, factor, others } = await this.#own(of, caller, signal);
+    const isLast = factor.type !== 'RecoveryCodes' && others.every(({ type }) => type === 'RecoveryCodes');
+    if (isLast && ruleOf(account, this.#needs.localGroups, this.#services.config.login) === 'required')
+      throw conflict(factorKind.type, of.id, 'it is the last second factor, and one is required of this user');
+    await this.#needs.store.remove(factor, signal);
+    if (isLast) for (const codes of others) await this.#needs.store.remove(codes, signal);
+    return { account, factor };
+  }
+
+  /** All of another user, who then gets the time of grace again. Ends the sessions. @throws StatusError 401, 403, 404, 409, 503, 504 */
+  async reset(name: string, caller: Caller, signal: AbortSignal): Promise<Account> {
+    const { accounts, store, rights, passwordChange } = this.#needs;
+    const account = this.#find(name);
+    await this.#require(caller, 'delete', name, signal);
+    if (account === undefined) throw notFound(userResource, name);
+    if (isSelf(account, caller))
+      throw forbidden({ ...userResource, subresource: 'factors', verb: 'delete', name, user: caller.identity.name }, [ownFactors]);
+    await rights.requireForPassword(caller, account, signal);
+    this.#requireStepUp(caller);
+    for (const factor of await store.list(account, signal)) await store.remove(factor, signal);
+    const { metadata } = await passwordChange.endAccess(account, {
+      secondFactorFailures: null,
+      isTOTPSuspended: null,
+      factorsDueTime: null,
+    });
+    await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+    return account;
+  }
+
+  async #own({ user, id }: { user: string; id: string }, caller: Caller, signal: AbortSignal) {
+    const account = this.#find(user);
+    if (account === undefined || !isSelf(account, caller))
+      throw forbidden({ ...userResource, subresource: 'factors', verb: 'update', name: user, user: caller.identity.name });
+    this.#requireStepUp(caller);
+    const factors = await this.#needs.store.list(account, signal);
+    const factor = factors.find((one) => one.id === id);
+    if (factor === undefined) throw notFound(factorKind.type, id);
+    return { account, factor, others: factors.filter((one) => one !== factor) };
+  }
+
+  #find(name: string): Account | undefined {
+    requireAccounts(this.#needs.accounts);
+    return this.#needs.accounts.get(name);
+  }
+
+  async #require(caller: Caller, verb: 'get' | 'delete', name: string, signal: AbortSignal): Promise<void> {
+    await this.#services.access.require(caller, { ...userResource, subresource: 'factors', verb, name }, signal);
+  }
+
+  #requireStepUp(caller: Caller): void {
+    requireStepUp(caller, this.#services.config.login.stepUp, this.#services.now());
+  }
+}
+
+const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one by one' };
+
+const isSelf = (account: Account | undefined, { identity }: Caller): boolean =>
+  account !== undefined && account.subjectName !== '' && account.subjectName === identity.name;
+
+/** Without what is sealed. */
+const shown = ({ id, type, name, created, status }: Factor): ShownFactor => ({
+  id,
+  type,
+  name,
+  created,
+  ...(status.lastUsedTime !== undefined && { lastUsed: status.lastUsedTime }),
+  ...(type === 'RecoveryCodes' && { left: recoveryCodeCount - (status.used?.length ?? 0) }),
+});

@@ -1,0 +1,47 @@
+import { type StatusCause, StatusError } from '../api/status.ts';
+import type { Caller } from './operation.ts';
+
+/** How fresh and how strong a login has to be. */
+export interface StepUpPolicy {
+  /** Milliseconds. */
+  readonly maxAge: number;
+  /** Values of `acr` of which the login has one. Empty: any. */
+  readonly acr: readonly string[];
+}
+
+/** Clocks of issuers differ. */
+const leewaySeconds = 60;
+
+/** A passkey whose owner was verified is worth no less than two factors. */
+const includedIn: Readonly<Record<string, string>> = { phr: 'urn:atrium:acr:2' };
+
+/** Whether a login with that `acr` has one of the values. */
+export const hasAcr = (acr: string | undefined, values: readonly string[]): boolean =>
+  acr !== undefined && (values.includes(acr) || values.includes(includedIn[acr] ?? ''));
+
+/**
+ * Refuses what is worth stealing to a caller who has not just logged in (RFC 9470): a session or token that was stolen is not enough.
+ * Service accounts have no login and are let through.
+ *
+ * @throws StatusError 401, cause `StepUpRequired`; 403, cause `StepUpNotPossible`, for a credential that no login can renew
+ */
+export function requireStepUp({ identity, accessToken, login }: Caller, { maxAge, acr }: StepUpPolicy, now: Date): void {
+  if (accessToken === undefined && identity.name.startsWith('system:serviceaccount:')) return;
+  if (accessToken !== undefined || login === undefined) throw notPossible();
+  const age = now.getTime() / 1000 - login.authTime;
+  const isFresh = age <= maxAge / 1000 && age >= -leewaySeconds;
+  if (!isFresh || (acr.length > 0 && !hasAcr(login.acr, acr))) throw stepUpRequired({ maxAge, acr });
+}
+
+function stepUpRequired({ maxAge, acr }: StepUpPolicy): StatusError {
+  const message = 'log in once more: this operation wants a fresh login';
+  const cause: StatusCause = { reason: 'StepUpRequired', message };
+  const values = acr.length > 0 ? `, acr_values="${acr.join(' ')}"` : '';
+  const challenge = `Bearer realm="atrium", error="insufficient_user_authentication", max_age="${Math.floor(maxAge / 1000)}"${values}`;
+  return new StatusError(401, 'Unauthorized', message, { details: { causes: [cause] }, headers: { 'WWW-Authenticate': challenge } });
+}
+
+function notPossible(): StatusError {
+  const message = 'this operation wants a fresh login, which this credential does not tell of: log in, and use that session or token';
+  return new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'StepUpNotPossible', message }] } });
+}

@@ -1,0 +1,64 @@
+/** A fresh or stronger login that was asked for (RFC 9470), held against the one that comes back: issuers may ignore what they are asked. */
+import type { Context } from 'koa';
+import { StatusError, unauthorized } from '../api/status.ts';
+import { readBearer } from '../http/bearer.ts';
+import { stateOf } from '../http/router.ts';
+import { hasAcr } from '../http/step-up.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
+import type { SessionContext } from '../sessions/context.ts';
+import { otherSubject } from './callback-errors.ts';
+import type { Flow, StepUp } from './flow.ts';
+import type { LoginQuery } from './schema.ts';
+
+/** Clocks of issuers differ. */
+const leewaySeconds = 60;
+
+/** Undefined for a login that is no step-up. @throws StatusError 503 */
+export async function stepUpOf(
+  context: SessionContext,
+  ctx: Context,
+  { max_age, acr_values }: Pick<LoginQuery, 'max_age' | 'acr_values'>,
+): Promise<StepUp | undefined> {
+  if (max_age === undefined && acr_values === undefined) return undefined;
+  const sub = await currentSub(context, ctx);
+  return {
+    ...(max_age !== undefined && { maxAge: Number(max_age) }),
+    ...(acr_values !== undefined && { acrValues: acr_values.split(' ').filter((value) => value !== '') }),
+    ...(sub !== undefined && { sub }),
+  };
+}
+
+/** @throws StatusError 401 `StepUpNotMet`, `SubjectDiffers` */
+export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, acr, sub }: VerifiedClaims, now: Date): void {
+  if (stepUp === undefined) return;
+  const { maxAge, acrValues = [] } = stepUp;
+  if (stepUp.sub !== undefined && stepUp.sub !== sub) throw otherSubject();
+  const isTooOld = maxAge !== undefined && !(typeof authTime === 'number' && authTime >= startedAt - maxAge - leewaySeconds);
+  const isAhead = typeof authTime === 'number' && authTime > now.getTime() / 1000 + leewaySeconds;
+  const isTooWeak = acrValues.length > 0 && !(typeof acr === 'string' && hasAcr(acr, acrValues));
+  if (isTooOld || isAhead || isTooWeak) throw notMet();
+}
+
+function notMet() {
+  const message = 'the identity provider gave another login than was asked for: too old, or too weak';
+  return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'StepUpNotMet', message }] });
+}
+
+/** A caller whose token has ended begins a login like any other. */
+function unlessRefused(error: unknown): undefined {
+  if (error instanceof StatusError && error.status.code === 401) return undefined;
+  throw error;
+}
+
+/** `sub` of the session or token that comes with the request, if it counts. @throws StatusError 503 */
+async function currentSub({ cookie, sessions, issuers }: SessionContext, ctx: Context): Promise<string | undefined> {
+  const { source, signal } = stateOf(ctx);
+  const bearer = readBearer(ctx.req);
+  if (bearer !== undefined) {
+    const verified = await issuers.bearer(bearer.token).catch(unlessRefused);
+    return verified === undefined || verified === 'not ours' ? undefined : verified.claims.sub;
+  }
+  const secret = cookie.read(ctx);
+  const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, false);
+  return session?.secrets.tokens.claims.sub;
+}

@@ -1,0 +1,243 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import { serviceNamespace } from '../../support/cluster-admin.ts';
+import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import type { Browser } from '../identity/browser.ts';
+import { nameOf } from '../users/a-user.ts';
+import { codeOf, codesIn, secretIn } from './person.ts';
+
+const password = 'correct horse';
+const list = z.object({
+  rule: z.string(),
+  isTOTPSuspended: z.boolean(),
+  items: z.array(z.looseObject({ id: z.string(), type: z.string(), name: z.string(), left: z.number().optional() })),
+});
+const failure = z.object({ code: z.number(), details: z.object({ causes: z.array(z.object({ reason: z.string() })) }) });
+const pathOf = (email: string) => `/auth/v1/users/${nameOf(email)}/factors`;
+
+/** A browser of a user, with a session of the service. */
+class Desk {
+  readonly #service: EmbeddedLogin;
+  readonly email: string;
+  browser: Browser;
+  secret = '';
+  codes: string[] = [];
+
+  constructor(service: EmbeddedLogin, email: string, browser: Browser) {
+    this.#service = service;
+    this.email = email;
+    this.browser = browser;
+  }
+
+  static async of(service: EmbeddedLogin, email: string): Promise<Desk> {
+    const { browser, status } = await service.logIn(email, password);
+    expect(status).to.equal(200);
+    return new Desk(service, email, browser);
+  }
+
+  /** With the cookies of the browser, as a page of the console sends them. */
+  async call(method: 'GET' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
+    const headers = {
+      cookie: this.browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; '),
+      'sec-fetch-site': 'same-origin',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
+    const response = await this.#service.request(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+  }
+
+  /** As the console does: at the issuer's page, and back with a new session. @returns the status of the callback */
+  async enrol(): Promise<number> {
+    const { url } = this.#service;
+    const { auth_url } = JSON.parse(
+      (await this.browser.get(`${url}/api/v2/token/login?token_storage=cookie&prompt=enrol&factor=totp`)).body,
+    );
+    const page = await this.browser.submit(await this.browser.get(auth_url), { email: this.email, password });
+    this.secret = secretIn(page);
+    const codes = await this.browser.submit(page, { code: codeOf(this.secret) });
+    this.codes = codesIn(codes);
+    const { url: back } = await this.browser.submit(codes, {});
+    return (await this.browser.get(`${url}/api/v2/token/callback${back.search}`)).response.status;
+  }
+
+  async factors() {
+    const { status, body } = await this.call('GET', pathOf(this.email));
+    expect(status).to.equal(200);
+    return list.parse(body);
+  }
+}
+
+describe('operations on second factors', () => {
+  const emails = ['jane@example.com', 'joe@example.com', 'manager@example.com', 'chief@example.com'];
+  const service = forSuite(() => startEmbeddedLogin({ emails, password }));
+  const [jane = '', joe = '', manager = '', chief = ''] = emails;
+  const stored = async () =>
+    z
+      .object({ items: z.array(z.object({ spec: z.object({ user: z.string(), type: z.string() }) })) })
+      .parse((await service.admin.call('GET', `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/factors`)).body)
+      .items.map(({ spec }) => `${spec.user} ${spec.type}`);
+
+  before(async () => {
+    await service.admin.apply(
+      clusterRoleBinding('manages', 'atrium-users-admin', { kind: 'User', name: manager }),
+      clusterRoleBinding('chief-views', 'view', { kind: 'User', name: chief }),
+    );
+  });
+
+  it('show, name and remove one’s own, which the issuer’s page has set up', async () => {
+    const desk = await Desk.of(service, jane);
+    expect(await desk.factors()).to.deep.equal({ rule: 'optional', isTOTPSuspended: false, items: [] });
+    expect(await desk.enrol()).to.equal(200);
+
+    const { items } = await desk.factors();
+    expect(items.map(({ type, left }) => [type, left])).to.have.deep.members([
+      ['TOTP', undefined],
+      ['RecoveryCodes', 10],
+    ]);
+    expect(JSON.stringify(items)).not.to.contain('sealed');
+    const { id } = items.find(({ type }) => type === 'TOTP') ?? { id: '' };
+    const renamed = await desk.call('PATCH', `${pathOf(jane)}/${id}`, { name: ' phone ' });
+    expect(renamed.status).to.equal(200);
+    expect(renamed.body).to.include({ id, name: 'phone' });
+    expect((await desk.call('PATCH', `${pathOf(jane)}/${id}`, { name: 'x'.repeat(65) })).status).to.equal(400);
+
+    expect((await desk.call('DELETE', `${pathOf(jane)}/${id}`)).status).to.equal(204);
+    expect((await desk.factors()).items).to.deep.equal([]);
+    expect((await desk.call('DELETE', `${pathOf(jane)}/${id}`)).status).to.equal(404);
+    expect(service.lines.some((line) => line.includes('"FactorRemoved"'))).to.equal(true);
+    expect((await service.logIn(jane, password)).status).to.equal(200);
+  });
+
+  it('are of no use for those of others, but with the right to see and reset them', async () => {
+    const desk = await Desk.of(service, joe);
+    await desk.enrol();
+    const [{ id } = { id: '' }] = (await desk.factors()).items;
+    const other = await Desk.of(service, jane);
+    for (const [method, path, body] of [
+      ['GET', pathOf(joe), undefined],
+      ['PATCH', `${pathOf(joe)}/${id}`, { name: 'mine' }],
+      ['DELETE', `${pathOf(joe)}/${id}`, undefined],
+      ['DELETE', pathOf(joe), undefined],
+      ['GET', pathOf('nobody@example.com'), undefined],
+    ] as const)
+      expect((await other.call(method, path, body)).status, `${method} ${path}`).to.equal(403);
+    const helper = await Desk.of(service, manager);
+
+    expect(list.parse((await helper.call('GET', pathOf(joe))).body).items).to.have.length(2);
+    expect((await helper.call('DELETE', `${pathOf(joe)}/${id}`)).status).to.equal(403);
+    expect((await helper.call('DELETE', pathOf(manager))).status).to.equal(403);
+    expect((await helper.call('GET', pathOf('nobody@example.com'))).status).to.equal(404);
+    expect((await helper.call('DELETE', pathOf(joe))).status).to.equal(204);
+
+    expect(await stored())
+      .not.to.include(`${nameOf(joe)} TOTP`)
+      .and.not.to.include(`${nameOf(joe)} RecoveryCodes`);
+    expect((await desk.call('GET', '/auth/v1/me')).status).to.equal(401);
+    expect((await service.logIn(joe, password)).status).to.equal(200);
+    expect(service.lines.some((line) => line.includes('"FactorsReset"'))).to.equal(true);
+  });
+
+  it('MFA-10 let a manager of users reset nobody who has rights, without the right to act as them', async () => {
+    const desk = await Desk.of(service, chief);
+    await desk.enrol();
+    const helper = await Desk.of(service, manager);
+
+    const { status } = await helper.call('DELETE', pathOf(chief));
+
+    expect(status).to.equal(403);
+    expect(await stored()).to.include(`${nameOf(chief)} TOTP`);
+    expect((await desk.call('GET', '/auth/v1/me')).status).to.equal(200);
+  });
+
+  it('MFA-13 refuse a step-up from which another person comes back', async () => {
+    const desk = await Desk.of(service, jane);
+    const { auth_url } = JSON.parse((await desk.browser.get(`${service.url}/api/v2/token/login?token_storage=cookie&max_age=0`)).body);
+    expect(new URL(auth_url).searchParams.get('max_age')).to.equal('0');
+    const page = await desk.browser.get(auth_url);
+    const { body } = await desk.browser.submit(page, { email: manager, password });
+    const question = { url: page.url, response: page.response, body };
+    const { url: back } = await desk.browser.submit(question, { logout: 'yes' });
+    const { response, body: answer } = await desk.browser.get(`${service.url}/api/v2/token/callback${back.search}`);
+
+    expect(response.status, answer).to.equal(401);
+    expect(failure.parse(JSON.parse(answer)).details.causes[0]?.reason).to.equal('SubjectDiffers');
+  });
+
+  it('take no odd parameters of a step-up', async () => {
+    for (const query of ['max_age=-1', 'max_age=86401', 'max_age=x', `acr_values=${'x'.repeat(257)}`, 'prompt=enrol&factor=sms'])
+      expect((await service.request(`/api/v2/token/login?${query}`)).status, query).to.equal(400);
+  });
+});
+
+describe('operations on second factors, some time after the login', () => {
+  const jane = 'jane@example.com';
+  const plain = 'plain@example.com';
+  const service = forSuite(() =>
+    startEmbeddedLogin({ emails: [jane, plain], password, credentials: 'impersonate', login: { stepUp: { maxAge: '3s' } } }),
+  );
+  const later = () => new Promise((resolve) => setTimeout(resolve, 4_100));
+  const tokens = z.object({ access_token: z.string(), refresh_token: z.string() });
+
+  it('MFA-08 want a fresh login, which a session is not, nor an access token', async () => {
+    const desk = await Desk.of(service, jane);
+    await desk.enrol();
+    const { items } = await desk.factors();
+    const [{ id } = { id: '' }] = items;
+    const made = await service.request('/auth/v1/accesstoken', {
+      method: 'POST',
+      headers: {
+        cookie: desk.browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; '),
+        'sec-fetch-site': 'same-origin',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ description: 'stolen' }),
+    });
+    const { token } = z.object({ token: z.string() }).parse(await made.json());
+    await later();
+    for (const [method, body] of [
+      ['PATCH', { name: 'mine' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const answer = await desk.call(method, `${pathOf(jane)}/${id}`, body);
+      expect(answer.status).to.equal(401);
+      expect(failure.parse(answer.body).details.causes[0]?.reason).to.equal('StepUpRequired');
+      expect(answer.headers.get('www-authenticate')).to.equal(
+        'Bearer realm="atrium", error="insufficient_user_authentication", max_age="3"',
+      );
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const byToken = await service.request(`${pathOf(jane)}/${id}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      expect(byToken.status).to.equal(403);
+      expect(failure.parse(await byToken.json()).details.causes[0]?.reason).to.equal('StepUpNotPossible');
+    }
+    expect((await desk.factors()).items).to.deep.equal(items);
+    expect((await desk.call('GET', '/auth/v1/me')).status).to.equal(200);
+  });
+
+  it('MFA-13 take a refresh for no fresh login', async () => {
+    const { body } = await service.logIn(plain, password, '?token_storage=local');
+    const { ext } = z.object({ ext: z.object({ token: tokens }) }).parse(JSON.parse(body));
+    const rename = async (bearer: string) => {
+      const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
+      const path = `${pathOf(plain)}/t-${'0'.repeat(64)}`;
+      return service.request(path, { method: 'PATCH', headers, body: JSON.stringify({ name: 'mine' }) });
+    };
+    await later();
+    const query = new URLSearchParams({ refresh_token: ext.token.refresh_token });
+    const renewed = await service.request(`/api/v2/token/refresh?${query}`);
+    expect(renewed.status).to.equal(200);
+    const { access_token } = tokens.parse(await renewed.json());
+    expect(access_token).not.to.equal(ext.token.access_token);
+
+    const answer = await rename(access_token);
+
+    expect(answer.status).to.equal(401);
+    expect(failure.parse(await answer.json()).details.causes[0]?.reason).to.equal('StepUpRequired');
+    // What is fresh gets as far as the question whether there is such a factor.
+    const again = await service.logIn(plain, password, '?token_storage=local');
+    const fresh = z.object({ ext: z.object({ token: tokens }) }).parse(JSON.parse(again.body)).ext.token.access_token;
+    expect((await rename(fresh)).status).to.equal(404);
+  });
+});
