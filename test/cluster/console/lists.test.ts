@@ -83,6 +83,22 @@ describe('lists of the cluster on the console', () => {
     await page.getByText('501 objects').waitFor();
   });
 
+  it('leads from a workload to the pods that it selects', async () => {
+    const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/web');
+    await page.getByRole('link', { name: 'The pods that it selects' }).click();
+    await page.getByRole('link', { name: 'web-0' }).waitFor();
+
+    expect(new URL(page.url()).search).to.equal('?selector=app%3Dweb');
+    const { admin } = suite.login;
+    const spec = { containers: [{ name: 'main', image: 'none' }] };
+    await admin.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'other', namespace: 'shop', labels: { app: 'cart' } }, spec });
+    await page.reload();
+    await page.getByRole('link', { name: 'web-0' }).waitFor();
+    expect(await names(page)).not.to.include('other');
+    await press(page, 'Show all');
+    await page.getByRole('link', { name: 'other' }).waitFor();
+  });
+
   it('leads a person without rights in the whole cluster to their namespaces', async () => {
     const page = await suite.open('viewer', '/r/core/v1/pods');
     await page.getByText('You may not list Pods in the whole cluster.').waitFor();

@@ -68,7 +68,8 @@ function List({ kind, namespace }: ListProps) {
 }
 
 function Rows({ kind, namespace, rights }: ListProps & { rights: ReturnType<typeof rightsOf> }) {
-  const list = useMemo(() => new TableList(kind, namespace), [kind, namespace]);
+  const selector = query.value.get('selector') ?? '';
+  const list = useMemo(() => new TableList(kind, namespace, selector), [kind, namespace, selector]);
   const selected = useSignal<ReadonlyMap<string, Row>>(new Map());
   const isDeleting = useSignal(false);
   const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
@@ -150,6 +151,14 @@ function Rows({ kind, namespace, rights }: ListProps & { rights: ReturnType<type
             </div>
           )}
         </search>
+      )}
+      {selector && (
+        <Notice kind="info">
+          {t('cluster.selector')} <code>{selector}</code>{' '}
+          <Button kind="quiet" onClick={() => setQuery({ selector: '' })}>
+            {t('cluster.showAll')}
+          </Button>
+        </Notice>
       )}
       {selected.value.size > 0 && (
         <section class="selection" aria-label={t('cluster.selected', { count: selected.value.size })}>

@@ -32,6 +32,7 @@ export function Summary({ kinds, object }: SummaryProps) {
           [t('cluster.created'), <Age key="created" since={metadata.creationTimestamp} />],
           [t('cluster.deleting'), metadata.deletionTimestamp && dateTime(metadata.deletionTimestamp)],
           [t('cluster.owners'), owners()],
+          [t('cluster.owned'), pods()],
           [t('cluster.labels'), chips(metadata.labels)],
           [t('cluster.annotations'), annotations()],
           [t('cluster.finalizers'), metadata.finalizers?.join(', ')],
@@ -74,6 +75,18 @@ export function Summary({ kinds, object }: SummaryProps) {
     );
   }
 
+  /** What it runs, or leads to: the pods that it selects by their labels. */
+  function pods() {
+    const labels = selectedLabels(object);
+    const kind = kinds.find(({ group, resource }) => group === '' && resource === 'pods');
+    if (labels === '' || kind === undefined || metadata.namespace === undefined) return undefined;
+    return (
+      <a href={href(`${pageOf(kind, { namespace: metadata.namespace })}?${new URLSearchParams({ selector: labels })}`)}>
+        {t('cluster.itsPods')}
+      </a>
+    );
+  }
+
   function annotations() {
     const entries = Object.entries(metadata.annotations ?? {}).filter(
       ([name]) => name !== 'kubectl.kubernetes.io/last-applied-configuration',
@@ -108,4 +121,13 @@ function chips(labels: Record<string, string> = {}) {
 function stateOf({ metadata, status }: ClusterObject): string {
   if (metadata.deletionTimestamp) return 'Terminating';
   return typeof status?.phase === 'string' ? status.phase : '';
+}
+
+/** As a label selector in text: of a workload, or of a Service. Those with expressions are left out. */
+function selectedLabels({ spec }: ClusterObject): string {
+  const selector = spec?.selector as { matchLabels?: unknown; matchExpressions?: unknown } | undefined;
+  if (typeof selector !== 'object' || selector === null || selector.matchExpressions !== undefined) return '';
+  const entries = Object.entries(selector.matchLabels ?? selector);
+  if (entries.some(([, value]) => typeof value !== 'string')) return '';
+  return entries.map(([name, value]) => `${name}=${value}`).join(',');
 }

@@ -27,6 +27,7 @@ export class TableList {
   readonly remaining: Signal<boolean> = signal(false);
   readonly #revision = signal(0);
   readonly #path: string;
+  readonly #selection: Record<string, string>;
   #rows: Map<string, Row> | undefined;
   readonly #come = new Map<string, Row>();
   readonly #gone = new Set<string>();
@@ -36,8 +37,9 @@ export class TableList {
   #following: AbortController | undefined;
   #mayFollow = false;
 
-  constructor(kind: Kind, namespace: string | undefined) {
+  constructor(kind: Kind, namespace: string | undefined, labelSelector: string) {
     this.#path = apiPath(kind, { namespace });
+    this.#selection = labelSelector === '' ? {} : { labelSelector };
   }
 
   get isRead(): boolean {
@@ -94,7 +96,7 @@ export class TableList {
     this.#reading = mine;
     this.isBusy.value = true;
     try {
-      const query = new URLSearchParams({ limit: String(pageSize), ...(from && { continue: from }) });
+      const query = new URLSearchParams({ ...this.#selection, limit: String(pageSize), ...(from && { continue: from }) });
       const table = await getJson<ServerTable>(`${this.#path}?${query}`, mine.signal, tableAccept);
       if (mine.signal.aborted) return;
       if (table.columnDefinitions && from === '') this.columns.value = table.columnDefinitions;
@@ -135,7 +137,7 @@ export class TableList {
     const mine = new AbortController();
     this.#following = mine;
     try {
-      const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion: this.#version });
+      const query = new URLSearchParams({ ...this.#selection, watch: 'true', allowWatchBookmarks: 'true', resourceVersion: this.#version });
       const response = await call(`${this.#path}?${query}`, { headers: { Accept: tableAccept }, signal: mine.signal });
       for await (const line of linesOf(response)) if (!this.#take(JSON.parse(line) as WatchEvent)) return void (await this.refresh());
     } catch (error) {

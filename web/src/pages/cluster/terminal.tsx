@@ -115,7 +115,7 @@ function Shell({ kind, pod }: TerminalProps) {
         </div>
         <p class="muted shell-hint">{t('cluster.leaveHint')}</p>
       </div>
-      <div ref={place} class="terminal" />
+      <div ref={place} class="terminal-host" />
       <p class="muted" role="status">
         {ending.value}
       </p>
