@@ -54,6 +54,15 @@ const response = ({ description, content, headers }: AnswerDescription): ZodOpen
 /** Whether an answer can be that nothing has changed (RFC 9110, section 15.4.5). */
 const isRevalidated = ({ method, answers }: Operation) => method === 'GET' && answers[200]?.headers?.ETag !== undefined;
 
+/** The statuses that the document names for an operation; undefined if it answers with those of another server. */
+export const statusesOf = (operation: Operation): ReadonlySet<string> | undefined =>
+  operation.passedOn === undefined
+    ? new Set([
+        ...Object.keys({ ...sharedFailures(operation.credential), ...operation.answers }),
+        ...(isRevalidated(operation) ? ['304'] : []),
+      ])
+    : undefined;
+
 function describe(operation: Operation, path: string): ZodOpenApiOperationObject {
   const own = Object.entries(operation.answers).map(([code, answer]) => [
     code,

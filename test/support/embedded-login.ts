@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
-import { App } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
 import { Passwords } from '../../src/users/passwords/passwords.ts';
@@ -13,6 +12,7 @@ import { apiServer, type OwnApiServer } from './api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace as namespace } from './cluster-admin.ts';
 import { freePort } from './free-port.ts';
 import { addLocalUser } from './local-user.ts';
+import { TestApp } from './test-app.ts';
 
 export interface EmbeddedLogin {
   /** https */
@@ -89,7 +89,7 @@ export async function startEmbeddedLogin({
       (report) => !report.includes('[-]'),
     );
   const startReplica = async (listenOn: number) => {
-    const app = new App({
+    const app = new TestApp({
       config: parseConfig({
         yaml: stringify({
           server: { host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls },

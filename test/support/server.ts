@@ -1,11 +1,11 @@
 import { stringify } from 'yaml';
-import { App } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
 import type { PluginSurroundings } from '../../src/plugins/plugins.ts';
 import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';
 import { TcpProxy } from './tcp-proxy.ts';
+import { TestApp } from './test-app.ts';
 
 interface RequestOptions extends Omit<RequestInit, 'body'> {
   /** Sent as bearer token of that person, or of a token made elsewhere. */
@@ -83,7 +83,7 @@ export async function startServer({
   const token = await kubernetes.serviceToken();
   const logLines: string[] = [];
   const auditLines: string[] = [];
-  const apps = new Set<App>();
+  const apps = new Set<TestApp>();
   const startApp = async () => {
     const app = newApp();
     apps.add(app);
@@ -99,7 +99,7 @@ export async function startServer({
     return { port, url: `http://127.0.0.1:${port}`, metricsURL, stop };
   };
   const newApp = () =>
-    new App({
+    new TestApp({
       config: parseConfig({ yaml: stringify(merge(baseline, config)) }),
       connection: {
         server: relay.url,

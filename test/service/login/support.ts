@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import type { PluginSurroundings } from '../../../src/plugins/plugins.ts';
@@ -11,6 +10,7 @@ import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import type { KubectlTarget } from '../../support/kubectl.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { TestApp } from '../../support/test-app.ts';
 import type { TestProvider } from './provider/provider.ts';
 
 type Section = Record<string, unknown>;
@@ -119,7 +119,7 @@ export class LoginCluster {
     const logLines: string[] = [];
     const auditLines: string[] = [];
     const { clientSecret, certificateAuthority } = provider;
-    const app = new App({
+    const app = new TestApp({
       config: parseConfig({
         yaml: stringify({
           console: { static: { directory: 'web/dist' } },
