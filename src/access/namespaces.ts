@@ -9,6 +9,7 @@ import type { Scope } from '../collection/query.ts';
 import { listAnswer } from '../collection/schema.ts';
 import type { Check } from '../http/health.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import { AllowedNamespaces, namesKey } from './allowed-namespaces.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './namespace-row.ts';
@@ -60,7 +61,7 @@ const listNamespaces = (list: (query: NamespacesQuery, caller: Caller, signal: A
     description:
       'Needs no right to list namespaces, and tells of no other. Of a namespace its name, labels and times are shown. An answer may be as old as `kubernetes.accessCache`.',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     query: namespacesQuery,
     answers: {
       200: { ...listAnswer(namespaceList), description: 'The list, or one page of it; `total` is how many the caller may know of.' },

@@ -5,6 +5,7 @@
 import type { Context } from 'koa';
 import type { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import { explainQuery, reviewAnswer, reviewBody, reviewQuery, rulesReviewAnswer, rulesReviewBody } from './schema.ts';
 import { AccessService } from './service.ts';
@@ -49,7 +50,7 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     description:
       '"No" is an answer: 201 with `allowed: false`. Both paths are one operation. An answer may be as old as `kubernetes.accessCache`.',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     query: reviewing,
     body: reviewBody,
     answers: answers('The review with its answer, or a list of them in the order asked.', reviewAnswer),
@@ -72,7 +73,7 @@ function rulesReview(service: AccessService): Operation {
     summary: 'Asks what the caller may do in a namespace',
     description: 'As complete as the authorizers of the cluster make it; to decide something, ask an access review.',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     query: reviewQuery,
     body: rulesReviewBody,
     answers: answers('The review with the rules.', rulesReviewAnswer),

@@ -13,6 +13,7 @@ import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import { stateOf } from '../http/router.ts';
 import type { Services } from '../services.ts';
 import { newBindingBody } from './binding-body.ts';
@@ -46,7 +47,7 @@ const listOperation = ({ access }: Services, { lister }: Bindings) =>
     tag,
     summary: 'Lists UserBindings, filtered, sorted and in pages',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     query: listQuery(bindingProperties),
     answers: {
       200: listAnswer(listSchema(userBindingSchema, { apiVersion: userBindingApiVersion, kind: 'UserBindingList' })),
@@ -92,7 +93,7 @@ const createOperation = (services: Services, { cache }: Bindings) =>
     credential: 'required',
     query: writeQuery,
     body: z.unknown(),
-    describedBody: { [json]: newBindingBody },
+    described: { body: { [json]: newBindingBody } },
     answers: {
       201: {
         description: 'The UserBinding.',
@@ -154,7 +155,7 @@ function deleteManyOperation(services: Services, bindings: Bindings): Operation 
     description:
       'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each. Those that its time did not reach are 504 in the answer.',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     query: bulkQuery,
     body: bulkBody,
     answers: {

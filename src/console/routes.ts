@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type JsonText, sendJsonText } from '../api/json.ts';
 import { unknownPath } from '../api/status.ts';
 import { type AnswerDescription, bytes, type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import type { ConfigMapImages } from './images.ts';
 import { envVarsSchema, languagesSchema, modulesSchema, pluginFilesSchema } from './schema.ts';
 import { sendStaticFile } from './static-answer.ts';
@@ -86,7 +87,7 @@ const handleConsolePlugins = (service: ConsoleService): Operation =>
     tag,
     summary: 'Path and contents of the console plugin files that the caller may see',
     credential: 'optional',
-    isCompressed: true,
+    before: [compressed],
     answers: { 200: { description: 'the files', content: json(pluginFilesSchema), headers: etag }, ...refused },
     async handle({ ctx, caller, signal }) {
       sendPrepared(ctx, caller, await service.pluginFiles(caller, signal));
@@ -101,7 +102,7 @@ const handleEnvVars = (service: ConsoleService): Operation =>
     tag,
     summary: 'Variables for the console',
     credential: 'optional',
-    isCompressed: true,
+    before: [compressed],
     answers: { 200: { description: 'names and values', content: json(envVarsSchema), headers: etag }, ...refused },
     async handle({ ctx, caller, signal }) {
       sendPrepared(ctx, caller, await service.environment(caller, signal));
@@ -116,7 +117,7 @@ const handleModules = (service: ConsoleService): Operation =>
     tag,
     summary: 'What the console needs to know of its backend',
     credential: 'optional',
-    isCompressed: true,
+    before: [compressed],
     answers: { 200: { description: 'the module information', content: json(modulesSchema), headers: etag }, ...refused },
     async handle({ ctx, caller, signal }) {
       sendPrepared(ctx, caller, await service.modules(caller, signal));
@@ -131,7 +132,7 @@ const handleLanguages = (service: ConsoleService): Operation =>
     tag,
     summary: 'Languages of the console',
     credential: 'none',
-    isCompressed: true,
+    before: [compressed],
     answers: { 200: { description: 'the languages, in order', content: json(languagesSchema), headers: etag } },
     handle({ ctx }) {
       ctx.set('Cache-Control', 'public, max-age=3600');
@@ -148,9 +149,11 @@ const handleStaticFiles = (service: ConsoleService): Operation =>
     summary: 'A file of the console',
     description: 'A missing path without extension gets the index, if the request names `text/html` among what it accepts.',
     credential: 'none',
-    describedHeaders: {
-      Range: 'One range of bytes (RFC 9110, section 14.2).',
-      'If-Range': 'ETag or date of the file that the caller has the rest of.',
+    described: {
+      headers: {
+        Range: 'One range of bytes (RFC 9110, section 14.2).',
+        'If-Range': 'ETag or date of the file that the caller has the rest of.',
+      },
     },
     answers: {
       200: { description: 'the file', content: { '*/*': bytes }, headers: etag },

@@ -4,6 +4,7 @@
  */
 import { auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed, lasting } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -47,10 +48,9 @@ const syncUsers = (sync: UserSync, { access }: Services) =>
     description:
       'Who is new there becomes a user, who is gone becomes invalid. A directory that cannot be read to its end changes nothing.',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed, lasting(() => true)],
     query: syncQuery,
     body: syncBody,
-    isLongRunning: () => true,
     answers: {
       200: { description: 'What became of it, per directory.', content },
       202: { description: 'It takes longer, and goes on.', content },
@@ -77,7 +77,7 @@ const lastSync = (sync: UserSync, { access }: Services) =>
     tag: 'users',
     summary: 'Shows the synchronisation that runs, or the last one',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     answers: {
       200: { description: 'What became of it, as far as it is.', content },
       403: forbidden,

@@ -9,6 +9,7 @@ import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 import { groupProperties } from './list-properties.ts';
 import { GroupMembers } from './members.ts';
@@ -47,7 +48,7 @@ const listOperation = (context: GroupsContext) =>
     tag,
     summary: 'Lists groups, filtered, sorted and in pages',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     query: listQuery(groupProperties),
     answers: {
       200: listAnswer(listSchema(groupSchema, { apiVersion: groupApiVersion, kind: 'GroupList' })),
@@ -89,7 +90,7 @@ const createOperation = (context: GroupsContext) =>
     credential: 'required',
     query: writeQuery,
     body: z.unknown(),
-    describedBody: { [json]: newGroupBody },
+    described: { body: { [json]: newGroupBody } },
     answers: {
       201: { ...group, headers: { Location: 'Where the group is.', ...etag } },
       403: { description: 'The API server says no.' },
@@ -118,10 +119,12 @@ const patchOperation = (context: GroupsContext) =>
     credential: 'required',
     params,
     query: writeQuery,
-    describedHeaders: { 'If-Match': 'An ETag: the change is made to that version or not at all.' },
     bodyTypes: patchTypes,
     body: z.unknown(),
-    describedBody: describedPatch(groupPatchBody, [{ op: 'replace', path: '/spec/displayName', value: 'On call' }]),
+    described: {
+      headers: { 'If-Match': 'An ETag: the change is made to that version or not at all.' },
+      body: describedPatch(groupPatchBody, [{ op: 'replace', path: '/spec/displayName', value: 'On call' }]),
+    },
     answers: {
       200: group,
       403: forbidden,

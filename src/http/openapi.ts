@@ -56,7 +56,7 @@ const isRevalidated = ({ method, answers }: Operation) => method === 'GET' && an
 
 /** The statuses that the document names for an operation; undefined if it answers with those of another server. */
 export const statusesOf = (operation: Operation): ReadonlySet<string> | undefined =>
-  operation.passedOn === undefined
+  operation.described?.passedOn === undefined
     ? new Set([
         ...Object.keys({ ...sharedFailures(operation.credential), ...operation.answers }),
         ...(isRevalidated(operation) ? ['304'] : []),
@@ -64,6 +64,7 @@ export const statusesOf = (operation: Operation): ReadonlySet<string> | undefine
     : undefined;
 
 function describe(operation: Operation, path: string): ZodOpenApiOperationObject {
+  const { described = {} } = operation;
   const own = Object.entries(operation.answers).map(([code, answer]) => [
     code,
     // Whatever an operation says of a failure, its body is a Status.
@@ -73,18 +74,18 @@ function describe(operation: Operation, path: string): ZodOpenApiOperationObject
     ...sharedFailures(operation.credential),
     ...(isRevalidated(operation) && { 304: { $ref: '#/components/responses/NotModified' } }),
     ...Object.fromEntries(own),
-    ...(operation.passedOn && { default: response({ description: operation.passedOn, content: { '*/*': bytes } }) }),
+    ...(described.passedOn && { default: response({ description: described.passedOn, content: { '*/*': bytes } }) }),
   };
   return {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
     ...(operation.description && { description: operation.description }),
-    ...(operation.deprecated && { deprecated: true }),
+    ...(described.deprecated && { deprecated: true }),
     security: security(operation),
     requestParams: {
       path: pathParameters(path, operation.params),
-      query: operation.describedQuery ?? operation.query,
+      query: described.query ?? operation.query,
       header: requestHeaders(operation),
     },
     ...requestBody(operation),
@@ -94,12 +95,12 @@ function describe(operation: Operation, path: string): ZodOpenApiOperationObject
 
 function requestHeaders(operation: Operation): z.ZodObject {
   const known = isRevalidated(operation) && { 'If-None-Match': 'The ETag of what the caller has: if it is still that, the answer is 304.' };
-  const described = Object.entries({ ...known, ...operation.describedHeaders });
+  const described = Object.entries({ ...known, ...operation.described?.headers });
   return z.object(Object.fromEntries(described.map(([name, text]) => [name, z.string().optional().describe(text)])));
 }
 
-function requestBody({ body, bodyTypes = ['application/json'], describedBody }: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  const schemas = describedBody ?? (body && Object.fromEntries(bodyTypes.map((type) => [type, body])));
+function requestBody({ body, bodyTypes = ['application/json'], described }: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  const schemas = described?.body ?? (body && Object.fromEntries(bodyTypes.map((type) => [type, body])));
   if (schemas === undefined) return {};
   const required = Object.values(schemas).every((schema) => !schema.safeParse(undefined).success);
   return { requestBody: { required, content: contentOf(schemas) } };

@@ -75,6 +75,29 @@ export interface AnswerDescription {
 /** In lower case, as `Upgrade` names it. */
 export type UpgradeProtocol = 'websocket' | 'spdy/3.1';
 
+/** What the OpenAPI document says of an operation beside its declaration. */
+interface Described {
+  deprecated?: true;
+  /** Of a body that the handler checks or reads, after the caller's rights; by media type. */
+  body?: Readonly<Record<string, z.ZodType>>;
+  /** Of a query that is not read here but passed on. */
+  query?: z.ZodObject;
+  /** Headers of the request that the handler itself reads, and what they do. */
+  headers?: Readonly<Record<string, string>>;
+  /** What the answers of another server are that go out with whatever status they have. */
+  passedOn?: string;
+}
+
+/** What bounds requests, as an operation may change it for one of its own. */
+export interface RequestBounds {
+  /** This request may outlive the request deadline. @throws StatusError 429 */
+  onLongRunning(ctx: Context): void;
+  /** This request may take longer than others. */
+  onSlow(ctx: Context, timeoutMs: number): void;
+}
+
+export type Preparation = (ctx: Context, bounds: RequestBounds) => void;
+
 interface OperationBase {
   /** Operation id of the contract, also the metrics label. */
   id: string;
@@ -86,36 +109,20 @@ interface OperationBase {
   description?: string;
   /** Success answers, and the 4xx that the operation's own logic gives; transport statuses are added everywhere. */
   answers: Record<number, AnswerDescription>;
-  /** What the answers of another server are that go out with whatever status they have. */
-  passedOn?: string;
-  deprecated?: boolean;
   /** Media types of the body. Default: JSON. */
   bodyTypes?: readonly [string, ...string[]];
-  /** What the OpenAPI document says of a body that the handler checks or reads, after the caller's rights; by media type. */
-  describedBody?: Readonly<Record<string, z.ZodType>>;
-  /** What the document says of a query that is not read here but passed on. */
-  describedQuery?: z.ZodObject;
-  /** Headers of the request that the handler itself reads, and what they do. */
-  describedHeaders?: Readonly<Record<string, string>>;
+  /** What the OpenAPI document alone needs. */
+  described?: Described;
   /** Answered also to a user whose password is due. Operations without a credential need not say so. */
   openToPasswordDue?: true;
   /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */
   answersHead?: false;
-  /**
-   * JSON over 1 KB goes out compressed. Never where a credential can be in the answer: its length would tell of it what a caller
-   * guesses beside it. Nor where `If-Match` takes the ETag, which names one encoding.
-   */
-  isCompressed?: true;
   /** Bytes of a body that the handler reads itself, as it comes. Default: `server.bodyLimit`. */
   bodyLimit?: number;
-  /** Milliseconds that a request may take, where that is more than `server.requestTimeout`. */
-  timeoutMs?: number;
   /** Another protocol that the connection may go on in (RFC 9110, 7.8). Without it `Upgrade` is ignored. */
   upgrade?: UpgradeProtocol;
-  /** On every answer, whether the operation or what stands before it gives it. */
-  headers?: Readonly<Record<string, string>>;
-  /** True for a request that may outlive the request deadline (a watch); it then counts apart from requests in flight. */
-  isLongRunning?: (ctx: Context) => boolean;
+  /** Done with each request before its credential is read: functions of `preparations.ts`. */
+  before?: readonly Preparation[];
 }
 
 export interface OperationDefinition<C extends CredentialRule, P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>

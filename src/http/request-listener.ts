@@ -3,7 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa';
 import type { RequestMiddleware } from './request-middleware.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 
-interface RequestListenerOptions extends Omit<RouterOptions, 'onLongRunning' | 'onSlow'> {
+interface RequestListenerOptions extends Omit<RouterOptions, 'bounds'> {
   /** Gets each request before the operations do, e.g. an app that is mounted below a path. */
   before?: Middleware;
 }
@@ -16,6 +16,6 @@ export function requestListener(frame: RequestMiddleware, { before, ...options }
   koa.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
   koa.use(frame.middleware);
   if (before) koa.use(before);
-  koa.use(routeOperations({ ...options, onLongRunning: frame.onLongRunning, onSlow: frame.onSlow }));
+  koa.use(routeOperations({ ...options, bounds: frame }));
   return koa.callback();
 }

@@ -5,7 +5,7 @@ import type { Authenticator } from './authenticator.ts';
 import { checkLength, jsonReader } from './body.ts';
 import { varyOn } from './conditional.ts';
 import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
-import type { Bearer, Caller, Operation } from './operation.ts';
+import type { Bearer, Caller, Operation, RequestBounds } from './operation.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
 
@@ -31,10 +31,7 @@ export interface RouterOptions {
   authenticator: Authenticator;
   bodyLimit: number;
   corsOrigins: readonly string[];
-  /** Tells the frame that this request may outlive the request deadline. */
-  onLongRunning: (ctx: Context) => void;
-  /** Tells the frame that this request may take longer than others. */
-  onSlow: (ctx: Context, timeoutMs: number) => void;
+  bounds: RequestBounds;
   /** Told of each 403 that the caller of an operation gets. */
   onForbidden?: ((ctx: Context, caller: Caller, error: StatusError) => void) | undefined;
 }
@@ -113,11 +110,8 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   return async (ctx, params) => {
     const state = stateOf(ctx);
     state.operationId = operation.id;
-    if (operation.headers) ctx.set(operation.headers);
-    if (operation.isCompressed) state.isCompressed = true;
+    for (const prepare of operation.before ?? []) prepare(ctx, options.bounds);
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
-    if (operation.timeoutMs !== undefined) options.onSlow(ctx, operation.timeoutMs);
-    if (operation.isLongRunning?.(ctx)) options.onLongRunning(ctx);
     const serve = async (caller: Caller | Bearer | undefined): Promise<void> => {
       const input = await readInput(ctx, params);
       await operation.handle({ ctx, caller, ...input, signal: state.signal });

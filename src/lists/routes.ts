@@ -8,6 +8,7 @@ import { isLive, type LiveParameters } from '../collection/live-lists.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed, lasting } from '../http/preparations.ts';
 import { rowsAnswer, rowsQuery } from './schema.ts';
 import type { ListsService, Target } from './service.ts';
 
@@ -52,7 +53,7 @@ export function listOperations(service: ListsService): Operation[] {
     tag: 'lists',
     description,
     credential: 'required',
-    isCompressed: true,
+    before: [compressed, lasting(isLive)],
     query: rowsQuery,
     answers,
   } as const;
@@ -63,7 +64,6 @@ export function listOperations(service: ListsService): Operation[] {
       paths: ['/api/v2/resources/:group/:version/:resource'],
       summary: 'Lists, counts or follows the objects of a resource',
       params: ofResource,
-      isLongRunning: isLive,
       handle: ({ ctx, caller, params, query, signal }) => answer(ctx, { target: params, query, caller, signal }),
     }),
     operation({
@@ -72,7 +72,6 @@ export function listOperations(service: ListsService): Operation[] {
       paths: ['/api/v2/resources/:group/:version/:resource/namespaces/:namespace'],
       summary: 'Lists, counts or follows the objects of a resource in one namespace',
       params: ofNamespace,
-      isLongRunning: isLive,
       handle: ({ ctx, caller, params, query, signal }) => answer(ctx, { target: params, query, caller, signal }),
     }),
   ];

@@ -104,7 +104,7 @@ function callbackOperations(finish: LoginHandlers['finish'], basePath: string): 
     credential: 'none',
     answersHead: false,
     query: callbackQuery,
-    describedQuery: describedCallbackQuery,
+    described: { query: describedCallbackQuery },
     answers: {
       200: { description: 'Who has logged in, with their tokens or a session.', content: { [json]: loggedIn } },
       400: { description: 'The flow is unknown, over or of another browser, or a parameter is missing.' },

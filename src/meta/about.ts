@@ -5,6 +5,7 @@ import { forbiddenPath } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 
 const versionInfo = z
   .object({
@@ -68,7 +69,7 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
     tag: 'operations',
     summary: 'This description, OpenAPI 3.1',
     credential: 'none',
-    isCompressed: true,
+    before: [compressed],
     answers: {
       200: {
         description: 'the document',

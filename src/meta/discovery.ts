@@ -6,6 +6,7 @@ import type { Context } from 'koa';
 import type { z } from 'zod';
 import { type JsonText, jsonText, sendJsonText } from '../api/json.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import { groupDiscoverySchema, groupListSchema, groupSchema, resourceListSchema } from './discovery-schema.ts';
 import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, type ServedResource } from './documents.ts';
 
@@ -52,7 +53,7 @@ export function discoveryOperations(): Operation[] {
       summary: 'The API groups that are served here',
       description: 'With the media type that Kubernetes clients ask for since 1.27, all their resources too.',
       credential: 'none',
-      isCompressed: true,
+      before: [compressed],
       answers: {
         200: {
           description: 'The groups.',

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { bytes, type Operation, operation } from '../http/operation.ts';
+import { taking } from '../http/preparations.ts';
 import { type AssetSources, answerAsset } from './assets.ts';
 import { answerThroughPlugin } from './proxy.ts';
 import { restOfPath } from './rest-of-path.ts';
@@ -65,6 +66,7 @@ export function proxyOperations(sources: AssetSources, basePath: string, timeout
       description:
         'Passed on as it is, up to 10 MiB in either direction and 60 seconds: status and body are those of the Service, of the headers a list of harmless ones. The token of the caller goes along only with `authorization: UserToken`.',
       credential: 'required',
+      before: [taking(timeoutMs + spareMs)],
       params: z.object({
         plugin: pluginName,
         alias: z
@@ -72,14 +74,12 @@ export function proxyOperations(sources: AssetSources, basePath: string, timeout
           .regex(/^[A-Za-z0-9_-]{1,63}$/)
           .describe('Alias of the Service.'),
       }),
-      ...(method !== 'GET' && { describedBody: { '*/*': z.unknown() } }),
+      described: { passedOn: 'What the Service answers.', ...(method !== 'GET' && { body: { '*/*': z.unknown() } }) },
       bodyLimit: maxBytes,
-      timeoutMs: timeoutMs + spareMs,
       answers: {
         403: { description: 'an access token, where the token of the caller would go along; or a session, from another site' },
         404: { description: 'no such plugin or alias' },
       },
-      passedOn: 'What the Service answers.',
       handle: ({ ctx, caller, params, signal }) =>
         answerThroughPlugin(sources, {
           ctx,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Authenticator } from '../http/authenticator.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import { answeringWith, lasting, taking } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import { safeHeaders } from './answer.ts';
 import { KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
@@ -31,17 +32,17 @@ export function createProxy(services: Services, authenticator: Authenticator): {
       summary: `${method} at the Kubernetes API`,
       description,
       credential: 'required',
-      ...(!['GET', 'OPTIONS'].includes(method) && { describedBody: { '*/*': z.unknown() } }),
-      headers: safeHeaders,
+      before: [answeringWith(safeHeaders), taking(longestMs), lasting((ctx) => proxy.isLong(ctx))],
+      described: {
+        passedOn: 'What the API server answers.',
+        ...(!['GET', 'OPTIONS'].includes(method) && { body: { '*/*': z.unknown() } }),
+      },
       bodyLimit: maxBodyBytes,
-      timeoutMs: longestMs,
-      isLongRunning: (ctx) => proxy.isLong(ctx),
       answers: {
         400: { description: 'a path that is not plain, or an `Impersonate-*` header' },
         403: { description: 'from another site, `readOnly`, or the subresource `proxy`; or the API server says no' },
         404: { description: 'outside of `kubernetes.proxy.paths`; or the API server knows no such thing' },
       },
-      passedOn: 'What the API server answers.',
       handle: ({ ctx, caller, signal }) => proxy.answer(ctx, caller, signal),
     }),
   );

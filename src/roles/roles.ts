@@ -3,6 +3,7 @@
  * the roles allow, the API server says to an access review.
  */
 import { type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import { rolesQuery, userRoleList } from './schema.ts';
 import { listRoles, type RolesContext } from './service.ts';
 
@@ -16,7 +17,7 @@ export function createRoles(context: RolesContext): { operations: Operation[] } 
     summary: 'Lists the roles that are bound to a user: oneself, or one whose roles the caller may get',
     description: 'Directly and through groups. Roles of all logged-in users are left out.',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     query: rolesQuery,
     answers: {
       200: { description: 'One page.', content: { 'application/json': userRoleList } },

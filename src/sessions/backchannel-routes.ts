@@ -23,7 +23,7 @@ export const backchannelOperation = (receive: ReceiveLogout): Operation =>
     description:
       'For the issuer: the sessions and tokens of one of its sessions (`sid`), or else of all of a user (`sub`), end on every replica. A logout token counts once.',
     credential: 'none',
-    describedBody: { 'application/x-www-form-urlencoded': form },
+    described: { body: { 'application/x-www-form-urlencoded': form } },
     answers: {
       200: { description: 'Nothing of it counts any more, if anything did.' },
       400: { description: 'No logout token of the issuer for this client, or one that was used before.' },

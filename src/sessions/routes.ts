@@ -99,7 +99,7 @@ const post = ({ path, handle, ...rest }: Route): Operation =>
     tag,
     description: 'As GET, with the token as field `refresh_token` of a form, which keeps it out of addresses.',
     credential: 'none',
-    describedBody: { 'application/x-www-form-urlencoded': input },
+    described: { body: { 'application/x-www-form-urlencoded': input } },
     async handle({ ctx }) {
       const { refresh_token: refreshToken } = input.parse(parseQuery(input, new Set(), await readForm(ctx)));
       ctx.body = await handle(ctx, refreshToken);

@@ -125,7 +125,7 @@ const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['r
     // The caller is verified here: a question about the very credential of its caller must not be.
     credential: 'forwarded',
     body: z.unknown(),
-    describedBody: { [json]: tokenReviewBody },
+    described: { body: { [json]: tokenReviewBody } },
     answers: {
       201: { description: 'The answer, in the version asked in.', content: { [json]: tokenReview } },
       403: { description: 'The caller may not `create tokenreviews` in `authentication.k8s.io`.' },

@@ -5,6 +5,7 @@ import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-request.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import { stateOf } from '../http/router.ts';
 import type { UsersContext } from './context.ts';
 import { UserDeleter } from './delete.ts';
@@ -65,7 +66,7 @@ function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserD
     description:
       'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each. Those that its time did not reach are 504 in the answer.',
     credential: 'required',
-    isCompressed: true,
+    before: [compressed],
     query: bulkQuery,
     body: bulkBody,
     answers: {

@@ -5,6 +5,7 @@ import { parseFieldSelector } from '../api/selectors.ts';
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
+import { compressed, lasting } from '../http/preparations.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';
@@ -61,8 +62,8 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       summary: 'Lists or watches users as the API server does',
       description,
       credential: 'forwarded',
-      isCompressed: true,
-      describedQuery: nativeQuery,
+      before: [compressed, lasting(isWatch)],
+      described: { query: nativeQuery },
       answers: {
         200: { description: 'What the API server answers.', content: { 'application/json': nativeList } },
         403: { description: 'The API server says no.' },
@@ -70,7 +71,6 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
         410: { description: '`continue` or `resourceVersion` is too old.' },
         422: { description: 'Parameters that the API server does not take together.' },
       },
-      isLongRunning: isWatch,
       handle({ ctx, caller, signal }) {
         if (!isWatch(ctx)) return asCaller(caller).forward(ctx, { call: 'forward users', signal });
         const lasting = whileAllowed(ctx, { check: rightCheck(access, watchAccess(ctx), caller.user ?? ''), signal }, guard);

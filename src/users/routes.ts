@@ -10,6 +10,7 @@ import { listAnswer, listQuery } from '../collection/schema.ts';
 import { rightCheck, type WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
+import { compressed, lasting } from '../http/preparations.ts';
 import type { UsersContext } from './context.ts';
 import { deleteOperations } from './delete-routes.ts';
 import { userProperties } from './list-properties.ts';
@@ -93,10 +94,9 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       summary: 'Lists users, filtered, sorted and in pages; or tells of them as they change',
       ...(live && { description: liveDescription }),
       credential: 'required',
-      isCompressed: true,
+      before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
       query: live ? liveQuery : query,
       answers: live ? { ...answers, 200: liveAnswer } : answers,
-      isLongRunning: (ctx) => live !== undefined && isLive(ctx),
       async handle({ ctx, caller, query, signal }) {
         if (live && isLive(ctx))
           return live.answer(ctx, query, {
@@ -116,9 +116,9 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       summary: 'Lists users, filtered, sorted and in pages',
       description:
         'Use `/auth/v2/users`. Its own errors carry the deprecation headers too; those given before it is reached (401, 400 for a parameter) do not.',
-      deprecated: true,
+      described: { deprecated: true },
       credential: 'required',
-      isCompressed: true,
+      before: [compressed],
       query,
       answers: {
         ...answers,

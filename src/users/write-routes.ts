@@ -39,7 +39,7 @@ function createOperation(context: UsersContext): Operation {
     credential: 'required',
     query: writeQuery,
     body: z.unknown(),
-    describedBody: { 'application/json': newUserBody },
+    described: { body: { 'application/json': newUserBody } },
     answers: {
       201: {
         description: 'The user.',
@@ -77,10 +77,12 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
     openToPasswordDue: true,
     params: z.object({ name: userName }),
     query: writeQuery,
-    describedHeaders: { 'If-Match': 'An ETag: the change is made to that version or not at all.' },
     bodyTypes: patchTypes,
     body: z.unknown(),
-    describedBody: describedPatch(userPatchBody, [{ op: 'replace', path: '/spec/username', value: 'Jane Roe' }]),
+    described: {
+      headers: { 'If-Match': 'An ETag: the change is made to that version or not at all.' },
+      body: describedPatch(userPatchBody, [{ op: 'replace', path: '/spec/username', value: 'Jane Roe' }]),
+    },
     answers: {
       200: { description: 'The user.', content: { 'application/json': userSchema }, headers: { ETag: 'The resource version.' } },
       403: forbidden,

@@ -8,6 +8,7 @@ import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { operation } from '../../../src/http/operation.ts';
+import { compressed } from '../../../src/http/preparations.ts';
 import { startBareService } from '../../support/bare-service.ts';
 import { forSuite } from '../../support/for-suite.ts';
 
@@ -18,12 +19,18 @@ const text = JSON.stringify({ items });
 const prepared = preparedJson(text);
 
 const operations = [
-  operation({ ...common, id: 'Prepared', paths: ['/api/prepared'], isCompressed: true, handle: ({ ctx }) => sendJsonText(ctx, prepared) }),
+  operation({
+    ...common,
+    id: 'Prepared',
+    paths: ['/api/prepared'],
+    before: [compressed],
+    handle: ({ ctx }) => sendJsonText(ctx, prepared),
+  }),
   operation({
     ...common,
     id: 'Object',
     paths: ['/api/object'],
-    isCompressed: true,
+    before: [compressed],
     handle({ ctx }) {
       ctx.body = { items };
     },
@@ -32,7 +39,7 @@ const operations = [
     ...common,
     id: 'Stream',
     paths: ['/api/stream'],
-    isCompressed: true,
+    before: [compressed],
     handle({ ctx }) {
       ctx.type = 'json';
       ctx.body = Readable.from([text.slice(0, 100), text.slice(100)]);
@@ -42,7 +49,7 @@ const operations = [
     ...common,
     id: 'Broken',
     paths: ['/api/broken'],
-    isCompressed: true,
+    before: [compressed],
     handle({ ctx }) {
       ctx.type = 'json';
       ctx.body = Readable.from(
@@ -57,7 +64,7 @@ const operations = [
     ...common,
     id: 'Small',
     paths: ['/api/small'],
-    isCompressed: true,
+    before: [compressed],
     handle({ ctx }) {
       ctx.body = { a: 1 };
     },
@@ -66,7 +73,7 @@ const operations = [
     ...common,
     id: 'Picture',
     paths: ['/api/picture'],
-    isCompressed: true,
+    before: [compressed],
     handle({ ctx }) {
       ctx.type = 'image/png';
       ctx.body = Buffer.alloc(4096);
@@ -76,7 +83,7 @@ const operations = [
     ...common,
     id: 'Refused',
     paths: ['/api/refused'],
-    isCompressed: true,
+    before: [compressed],
     handle() {
       throw badRequest('x'.repeat(4096));
     },
@@ -196,19 +203,19 @@ describe('the operations whose answers are compressed', () => {
     environment: {},
     log: createLog({ level: 'silent', format: 'json' }),
   });
-  const compressed = all.filter(({ isCompressed }) => isCompressed);
+  const shrinking = all.filter(({ before }) => before?.includes(compressed));
 
   it('are none of section 4, and none that answers with a credential', () => {
-    const ids = compressed.map(({ id }) => id);
+    const ids = shrinking.map(({ id }) => id);
     expect(ids).to.include.members(['OpenApi', 'ListUsers', 'ListUsersV1', 'ListUsersNative', 'HandleEnvVars', 'HandleModules']);
-    for (const { id, tag } of compressed) expect(tag, id).to.not.be.oneOf(['login', 'access tokens']);
-    for (const { id, paths } of compressed)
+    for (const { id, tag } of shrinking) expect(tag, id).to.not.be.oneOf(['login', 'access tokens']);
+    for (const { id, paths } of shrinking)
       for (const path of paths) expect(path, id).to.not.match(/token|authorize|kubeconfig|pubkey|session|metrics|plugin\//);
   });
 
   it('are none whose ETag is good for If-Match', () => {
-    const conditional = all.filter(({ describedHeaders = {} }) => 'If-Match' in describedHeaders).flatMap(({ paths }) => paths);
+    const conditional = all.filter(({ described }) => 'If-Match' in (described?.headers ?? {})).flatMap(({ paths }) => paths);
     expect(conditional).to.have.length.above(0);
-    for (const { id, paths } of compressed) expect(conditional, id).to.not.include.members([...paths]);
+    for (const { id, paths } of shrinking) expect(conditional, id).to.not.include.members([...paths]);
   });
 });

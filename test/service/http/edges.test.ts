@@ -29,7 +29,7 @@ const operations = [
     method: 'POST',
     paths: ['/api/forbidden'],
     credential: 'required',
-    describedBody: { 'application/json': z.unknown() },
+    described: { body: { 'application/json': z.unknown() } },
     handle() {
       throw forbiddenPath({ user: 'jane', verb: 'post', path: '/api/forbidden' });
     },

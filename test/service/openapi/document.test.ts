@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('has no example of a body that the service itself would refuse', () => {
-    const bodiesOf = ({ body, describedBody }: Operation): z.ZodType[] => Object.values(describedBody ?? (body ? { body } : {}));
+    const bodiesOf = ({ body, described: only }: Operation): z.ZodType[] => Object.values(only?.body ?? (body ? { body } : {}));
     const wrong = app.operations.flatMap((operation) =>
       bodiesOf(operation).flatMap((schema) =>
         (schema.meta()?.examples ?? []).flatMap((example) => {
