@@ -2,26 +2,23 @@
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseConfig } from './config/load.ts';
-import { basePathOf, type Config } from './config/schema.ts';
-import { createFeatures, type Features, type FeaturesOptions } from './features.ts';
+import type { Config } from './config/schema.ts';
+import { createFeatures, type Features, type Surroundings } from './features.ts';
 import { auditForbidden } from './http/access-denied.ts';
 import { Health } from './http/health.ts';
 import { Listener } from './http/listener.ts';
 import { createLog } from './http/log.ts';
-import { Metrics } from './http/metrics.ts';
 import { openApiDocument } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
 import { requestListener } from './http/request-listener.ts';
 import { RequestMiddleware } from './http/request-middleware.ts';
 import { shadowedPaths } from './http/shadowed-paths.ts';
 import { upgradeOffers } from './http/upgrade.ts';
-import type { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './meta/about.ts';
 import { discoveryOperations } from './meta/discovery.ts';
 import { docsPageOperations } from './meta/docs-page.ts';
-
-export type AppOptions = Omit<FeaturesOptions, 'metrics'>;
+import type { Services } from './services.ts';
 
 const { version } = packageJson;
 
@@ -40,27 +37,22 @@ export class App {
   /** Everything that the public port answers. */
   readonly operations: readonly Operation[];
 
-  constructor(options: AppOptions) {
-    const { config, log } = options;
+  constructor(surroundings: Surroundings) {
+    const { config, log } = surroundings;
     const { server } = config;
     this.#config = config;
     this.#log = log;
-    this.#health = new Health(options);
-    const metrics = new Metrics();
-    this.#features = createFeatures({ ...options, metrics });
-    const { apiServer, access, audit, authenticator, before } = this.#features;
+    this.#health = new Health(surroundings);
+    this.#features = createFeatures(surroundings);
+    const { services, authenticator, before } = this.#features;
+    const { apiServer, audit, basePath, metrics } = services;
     for (const check of this.#features.checks) this.#health.add(check);
     this.#health.add({ name: 'trustedProxies', critical: false, failure: () => this.#frame.untrustedProxy() });
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
-    const basePath = basePathOf(config);
     const about = { version, serverURL: server.publicURL ?? '/' };
-    const described = [
-      ...this.#health.operations(),
-      ...aboutOperations({ config, basePath, metrics, access }),
-      ...this.#features.operations,
-    ];
+    const described = [...this.#health.operations(), ...aboutOperations(services), ...this.#features.operations];
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
 
     const frame = {
@@ -162,16 +154,9 @@ export class App {
 }
 
 /** What the service tells of itself, but for its health and the description that is made of all operations. */
-const aboutOperations = ({ config: { features }, basePath, metrics, access }: AboutParts): Operation[] => [
+const aboutOperations = ({ config: { features }, basePath, metrics, access }: Services): Operation[] => [
   ...(features.version ? [versionOperation(version)] : []),
   ...(features.discovery ? discoveryOperations() : []),
   ...(features.docs && features.openapi ? docsPageOperations(basePath) : []),
   ...(features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),
 ];
-
-interface AboutParts {
-  config: Config;
-  basePath: string;
-  metrics: Metrics;
-  access: AccessReviews;
-}

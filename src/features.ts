@@ -16,7 +16,7 @@ import { createGroups, watchGroups } from './groups/groups.ts';
 import { Audit } from './http/audit.ts';
 import { type Authenticator, withAccessTokens } from './http/authenticator.ts';
 import type { Check } from './http/health.ts';
-import type { Metrics } from './http/metrics.ts';
+import { Metrics } from './http/metrics.ts';
 import type { Operation } from './http/operation.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
@@ -46,14 +46,14 @@ import { noLocalGroups } from './users/record/local-groups.ts';
 import { SubjectRights } from './users/subject-rights.ts';
 import { createUsers, watchUsers } from './users/users.ts';
 
-export interface FeaturesOptions {
+/** What a process gives the service. */
+export interface Surroundings {
   config: Config;
   /** The API server and our own account there. */
   connection: Connection;
   /** Process variables, for `console.envsFilter`. */
   environment: Readonly<Record<string, string | undefined>>;
   log: Logger;
-  metrics: Metrics;
   /** Takes the lines of the audit trail. Default: they are dropped. */
   writeAudit?: (line: string) => unknown;
   /** Where tests have the Services of plugins. */
@@ -72,9 +72,8 @@ interface Feature {
 
 /** All features, as they are mounted. */
 export interface Features {
-  apiServer: KubernetesClient;
-  access: AccessReviews;
-  audit: Audit;
+  /** What they share. */
+  services: Services;
   authenticator: Authenticator;
   /** What answers before any operation: the embedded OpenID provider. */
   before: Middleware | undefined;
@@ -89,22 +88,23 @@ export interface Features {
   stop(): Promise<void>;
 }
 
-export function createFeatures(options: FeaturesOptions): Features {
-  const base = createBase(options);
-  const { config, apiServer, access, audit, rbac, events } = base;
+export function createFeatures(surroundings: Surroundings): Features {
+  const base = createBase(surroundings);
+  const { services, connection, accounts, localGroups, events } = base;
+  const { config, rbac } = services;
   const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore } = createLogins(base);
-  const users = createUsers(base.services, base.watched, {
+  const users = createUsers(services, base.watched, {
     naming: base.naming,
-    localGroups: base.localGroups,
+    localGroups,
     userBindings: base.userBindings,
     ...passwords,
     keepSession: sessions.keepSession,
     again: (ctx) => authenticator.revalidate(ctx),
     endAccessTokens: accessTokens?.endAll,
   });
-  const { console, plugins } = createConsoles(base, options);
-  const namespaces = followsNamespaces(config) ? createNamespaces(base.services) : undefined;
-  const lists = createLists(base.services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
+  const { console, plugins } = createConsoles(base, surroundings);
+  const namespaces = followsNamespaces(config) ? createNamespaces(services) : undefined;
+  const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
@@ -114,23 +114,21 @@ export function createFeatures(options: FeaturesOptions): Features {
     users,
     ...(factorStore ? [factorsFeature(base, factorStore, passwords.passwordChange)] : []),
     ...createTeams(base),
-    createRoles({ services: base.services, accounts: base.accounts, localGroups: base.localGroups }),
-    createCertificates({ services: base.services, accounts: base.accounts, connection: base.connection }),
+    createRoles({ services, accounts, localGroups }),
+    createCertificates({ services, accounts, connection }),
     accessTokens ?? {},
-    createKubeconfig({ config, connection: base.connection, issuerURL: issuerOf(config) }),
-    createAccess(base.services),
+    createKubeconfig({ config, connection, issuerURL: issuerOf(config) }),
+    createAccess(services),
     namespaces ?? {},
     lists,
     identity ?? {},
-    config.features.kubernetesProxy ? createProxy(base.services, authenticator) : {},
+    config.features.kubernetesProxy ? createProxy(services, authenticator) : {},
     plugins,
     console,
     events ?? {},
   ];
   return {
-    apiServer,
-    access,
-    audit,
+    services,
     authenticator,
     before: identity?.middleware,
     operations: features.flatMap(({ operations = [] }) => operations),
@@ -141,14 +139,15 @@ export function createFeatures(options: FeaturesOptions): Features {
     },
     async stop() {
       for (const feature of features) await feature.stop?.();
-      await apiServer.close();
+      await services.apiServer.close();
     },
   };
 }
 
 /** What every feature is given, made once. */
-function createServices({ connection, writeAudit = () => undefined, ...options }: FeaturesOptions) {
-  const { config, metrics, log, now = () => new Date(), clock = () => performance.now() } = options;
+function createServices(surroundings: Surroundings) {
+  const { config, connection, log, writeAudit = () => undefined, now = () => new Date(), clock = () => performance.now() } = surroundings;
+  const metrics = new Metrics();
   const apiServer = new KubernetesClient({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
   const client = apiServer.asService;
   const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
@@ -161,7 +160,7 @@ function createServices({ connection, writeAudit = () => undefined, ...options }
     namespace,
     log,
     metrics,
-    audit: new Audit({ ...options, write: writeAudit, events }),
+    audit: new Audit({ log, write: writeAudit, events, now }),
     now,
     clock,
     apiServer,
@@ -174,20 +173,17 @@ function createServices({ connection, writeAudit = () => undefined, ...options }
 }
 
 /** What the features share: the services, and who there is. */
-function createBase(options: FeaturesOptions) {
-  const { services, events } = createServices(options);
+function createBase(surroundings: Surroundings) {
+  const { services, events } = createServices(surroundings);
+  const { connection } = surroundings;
   const { config } = services;
   const watched = watchUsers(services);
   const watchedGroups = config.features.groups ? watchGroups(services) : undefined;
-  const shared = {
-    ...services,
+  return {
     services,
-    connection: options.connection,
+    connection,
     accounts: watched.accounts,
     naming: { claims: config.login.claims, embeddedIssuer: embeddedIssuerOf(config) },
-  };
-  return {
-    ...shared,
     events,
     watched,
     watchedGroups,
@@ -201,7 +197,8 @@ type Base = ReturnType<typeof createBase>;
 
 /** Who is calling: the issuer, sessions and login, the embedded OpenID provider, access tokens. */
 function createLogins(base: Base) {
-  const { services, config, apiServer, metrics, directory, keyRing, now, accounts } = base;
+  const { services, directory, accounts } = base;
+  const { config, apiServer, metrics, keyRing, now } = services;
   const identities = new IdentityCache({ apiServer, metrics });
   const passwords = new Passwords();
   const identityURL = identityURLOf(config);
@@ -273,7 +270,7 @@ function createTeams(base: Base): Feature[] {
 }
 
 /** What browsers are given. */
-function createConsoles(base: Base, { environment, pluginSurroundings }: FeaturesOptions) {
+function createConsoles(base: Base, { environment, pluginSurroundings }: Surroundings) {
   const consolePlugins = watchConsolePlugins(base.services);
   const console = createConsole(base.services, { consolePlugins, environment });
   const plugins = createPlugins(base.services, {

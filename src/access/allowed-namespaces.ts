@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import { tooManyRequests } from '../api/status.ts';
 import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
-import type { Caller } from '../http/operation.ts';
+import { type Caller, callerKey } from '../http/operation.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
-import { callerKey } from '../kubernetes/caller-key.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { Services } from '../services.ts';

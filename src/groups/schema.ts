@@ -1,7 +1,6 @@
 /** The bodies that make and change a Group, and what is answered. A field that is named here and may not be set is refused. */
 import { z } from 'zod';
-import { conditions, objectMeta } from '../api/object-schemas.ts';
-import { shownText } from '../api/shown-text.ts';
+import { conditions, objectMeta, shownText } from '../api/object-schemas.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 
 /** Bound of the custom resource definition. */

@@ -39,6 +39,12 @@ export interface Caller extends Bearer {
   readonly identity: Identity;
 }
 
+/** Tells callers apart. The name, where it is known: many tokens of one person are one caller. */
+export function callerKey(caller: Bearer & { identity?: Identity }): string {
+  const { name } = caller.identity ?? caller.actAs ?? {};
+  return name === undefined ? `token ${caller.hash}` : `name ${name}`;
+}
+
 /**
  * What an operation does with credentials (docs/contract/conventions.md):
  * - `none`: never looks at them;

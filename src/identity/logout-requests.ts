@@ -1,6 +1,6 @@
 import type { Configuration } from 'oidc-provider';
 import { Agent, fetch } from 'undici';
-import { certificateAuthorities } from '../http/certificate-authorities.ts';
+import { certificateAuthorities } from '../issuer/fetch.ts';
 
 /** The user who logs out waits for all of them, which run at a time. */
 const timeoutMs = 2_500;

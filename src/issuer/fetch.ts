@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { getCACertificates } from 'node:tls';
 import type { CustomFetch } from 'openid-client';
 import { Agent, fetch } from 'undici';
-import { certificateAuthorities } from '../http/certificate-authorities.ts';
 import { IssuerFault } from './errors.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for our own answer. */
@@ -78,3 +79,8 @@ export const customFetch =
 
 /** Only an issuer that is itself without TLS may have such places. */
 export const isInsecure = (url: string): boolean => url.startsWith('http:');
+
+/** PEM of the system's authorities and of those in the file; undefined for those of the system alone. @throws Error if it cannot be read */
+export async function certificateAuthorities(caFile: string | undefined): Promise<string[] | undefined> {
+  return caFile === undefined ? undefined : [...getCACertificates('default'), await readFile(caFile, 'utf8')];
+}

@@ -68,7 +68,7 @@ export class KeyRing {
 
   constructor(options: KeyRingOptions) {
     this.#options = options;
-    this.#secret = new KeySecret({ ...options, name: options.secretName });
+    this.#secret = new KeySecret(options.client, options.namespace, options.secretName);
   }
 
   /** Reads or makes the Secret, and tries again until that has worked. */

@@ -15,19 +15,13 @@ export interface SecretContent {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-interface KeySecretOptions {
-  client: ServiceClient;
-  namespace: string;
-  name: string;
-}
-
 /** One Secret that replicas make and complete together: the first wins, and the others take what they find. */
 export class KeySecret {
   readonly #client: ServiceClient;
   readonly #namespace: string;
   readonly #name: string;
 
-  constructor({ client, namespace, name }: KeySecretOptions) {
+  constructor(client: ServiceClient, namespace: string, name: string) {
     this.#client = client;
     this.#namespace = namespace;
     this.#name = name;

@@ -28,14 +28,11 @@ export interface BoundSubject {
   readonly name: string;
 }
 
-export interface RoleBindingOptions {
-  kind: RoleBinding['kind'];
-  hasServiceAccounts: boolean;
-}
-
+/** @param hasServiceAccounts whether service accounts are kept, too */
 export function roleBindingOf(
   { metadata, roleRef, subjects }: KubernetesObject,
-  { kind, hasServiceAccounts }: RoleBindingOptions,
+  kind: RoleBinding['kind'],
+  hasServiceAccounts: boolean,
 ): RoleBinding {
   const role = isRecord(roleRef) ? roleRef : {};
   const namespace = metadata.namespace ?? '';

@@ -40,7 +40,7 @@ export class RbacWatch {
   constructor(parts: WatchCacheParts, { onChange, keepsRules = false }: RbacWatchOptions) {
     const bindings = (resource: string, kind: RoleBinding['kind']) => {
       const type = { group, version, resource };
-      const keep = (object: KubernetesObject) => roleBindingOf(object, { kind, hasServiceAccounts: keepsRules });
+      const keep = (object: KubernetesObject) => roleBindingOf(object, kind, keepsRules);
       const cache = new WatchCache<RoleBinding>(parts, { name: resource, type, keep });
       cache.onChange((change) => {
         this.#index.record(change);

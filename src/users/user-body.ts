@@ -1,6 +1,6 @@
 /** The bodies that make and change a User. A field that is named here and may not be set is refused, one that is not is unknown. */
 import { z } from 'zod';
-import { shownText } from '../api/shown-text.ts';
+import { shownText } from '../api/object-schemas.ts';
 import { userApiVersion } from './record/resource.ts';
 
 const maxExtraBytes = 16 * 1024;

@@ -73,7 +73,7 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
       `the password will not do: it ${problems.map((problem) => problemText(problem, passwordPolicy)).join(', it ')}`,
     );
   const { signal } = new AbortController();
-  const told = new KeySecret({ client, namespace, name: secretName });
+  const told = new KeySecret(client, namespace, secretName);
   const work = { ...options, name, records: new UserRecords(client), hashes: new PasswordSecrets(options), told, signal };
   try {
     const outcome = await untilUncontested(() => attempt(work), signal);

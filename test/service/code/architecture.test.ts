@@ -10,7 +10,7 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   'main.ts': { values: ['app.ts', 'create-admin.ts', 'demo', 'signals.ts', 'kubectl-atrium', 'config', 'http', 'kubernetes'] },
   'create-admin.ts': { values: ['config', 'http', 'kubernetes', 'users'] },
   demo: { values: ['app.ts', 'config', 'http', 'users', 'embedded-cluster'] },
-  'app.ts': { values: ['features.ts', 'config', 'http', 'meta'], types: ['kubernetes'] },
+  'app.ts': { values: ['features.ts', 'config', 'http', 'meta'], types: ['services.ts', 'kubernetes'] },
   'features.ts': {
     values: [
       ...['lists', 'access', 'meta', 'console', 'plugins', 'proxy', 'tokens', 'identity', 'factors', 'login', 'sessions', 'issuer'],
