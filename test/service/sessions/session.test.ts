@@ -68,6 +68,22 @@ describe('a session', () => {
     });
   }
 
+  it('ends with the issuer that it began at: no other one is asked about it', async () => {
+    const next = await TestProvider.start({ now: cluster.clock.now, tls: true });
+    try {
+      const moved = await cluster.service({ provider: next });
+      const { browser } = await session(service);
+      const there = new Browser(moved.url);
+      for (const [name, value] of browser.cookies) there.cookies.set(name, value);
+
+      expect(await statusOf(there)).to.equal(401);
+      expect(await statusOf(browser)).to.equal(200);
+      expect(next.hits('token') + next.hits('revocation') + next.hits('userinfo')).to.equal(0);
+    } finally {
+      await next.stop();
+    }
+  });
+
   it('COO-02 keeps large tokens out of the cookie', async () => {
     provider.misbehave({ idToken: { claims: { groups: Array.from({ length: 300 }, (_, n) => `group-with-a-rather-long-name-${n}`) } } });
     const { browser } = await session(service);
