@@ -14,7 +14,11 @@ export class TestApp extends App {
   override async stop(options?: { drain?: boolean }): Promise<void> {
     const undeclared = this.#metricsURL === '' ? [] : await this.#undeclared();
     await super.stop(options);
-    if (undeclared.length > 0) throw new Error(`answered, and not declared: ${undeclared.join(', ')}`);
+    if (undeclared.length === 0) return;
+    // Beside the stop, so that what else the suite has started is stopped.
+    queueMicrotask(() => {
+      throw new Error(`answered, and not declared: ${undeclared.join(', ')}`);
+    });
   }
 
   /** By what the metrics have counted; 499 is for a client that was gone. */
