@@ -44,7 +44,7 @@ const unreservedPath = /^\/(?!(?:api|apis|auth|openapi|plugins)(?:\/|$)).*$/;
 
 const jsonTypes = ['application/json'] as const;
 
-export const stateOf = (ctx: Context): RequestState => ctx.state as RequestState;
+export const stateOf = (ctx: Context): RequestState => ctx.state;
 
 /** Routes requests to operations: method and path, credential, input, handler, in this order. */
 export function routeOperations(options: RouterOptions): Middleware {
