@@ -124,8 +124,13 @@ describe('the queue of a controller', () => {
     let running = 0;
     let most = 0;
     const at = Date.now() + 100;
-    const queue = start(async () => {
-      if (Date.now() < at) return { requeueAt: at };
+    const seen = new Set<string>();
+    const queue = start(async (key) => {
+      // On a slow machine some are looked at for the first time when they are due.
+      if (!seen.has(key)) {
+        seen.add(key);
+        return { requeueAt: at };
+      }
       running += 1;
       most = Math.max(most, running);
       await turn();

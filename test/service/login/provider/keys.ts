@@ -1,4 +1,5 @@
-import { createHmac, createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
+import { createHmac, createPrivateKey, createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 export type Algorithm = 'RS256' | 'ES256';
@@ -12,13 +13,27 @@ export interface SigningKey {
 }
 
 const generate = promisify(generateKeyPair);
+const kept = new URL('../../../../node_modules/.cache/test-keys/', import.meta.url);
 let made = 0;
+
+/** Kept from run to run, since a new one takes a good part of a second. No two of a process are the same. */
+async function rsaKey(index: number): Promise<KeyObject> {
+  const file = new URL(`rsa-${index}.pem`, kept);
+  const pem = await readFile(file, 'utf8').catch(() => undefined);
+  if (pem !== undefined) return createPrivateKey(pem);
+  const { privateKey } = await generate('rsa', { modulusLength: 2048 });
+  await mkdir(kept, { recursive: true });
+  const written = new URL(`${file.href}.${process.pid}`);
+  await writeFile(written, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  await rename(written, file);
+  return privateKey;
+}
 
 /** Under a key id that no other key of this process has. */
 export async function createSigningKey(alg: Algorithm): Promise<SigningKey> {
-  const { privateKey } = alg === 'RS256' ? await generate('rsa', { modulusLength: 2048 }) : await generate('ec', { namedCurve: 'P-256' });
   made += 1;
   const kid = `key-${made}`;
+  const privateKey = alg === 'RS256' ? await rsaKey(made) : (await generate('ec', { namedCurve: 'P-256' })).privateKey;
   return { alg, kid, privateKey, jwk: { ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg, use: 'sig' } };
 }
 

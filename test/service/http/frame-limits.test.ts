@@ -1,0 +1,203 @@
+import { expect } from 'chai';
+import { startBareService } from '../../support/bare-service.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { rawGet, sendRaw } from '../../support/raw-http.ts';
+
+import { operations, post, slow, startFrame, statusOf } from './frame-operations.ts';
+
+describe('the limits of the frame around every request', () => {
+  const service = forSuite(startFrame);
+  beforeEach(() => slow.aborted.splice(0));
+
+  it('LIM-02 refuses what is not strict JSON with 400, and nothing is polluted', async () => {
+    const bad: Record<string, string> = {
+      'half an object': '{"name":',
+      'a comment': '{"name":"a"/*x*/}',
+      'a trailing comma': '{"name":"a",}',
+      'a key twice': '{"name":"a","name":"b"}',
+      'a key twice, once escaped': '{"name":"a","\\u006eame":"b"}',
+      'too deep': `${'['.repeat(100_000)}${']'.repeat(100_000)}`.slice(0, 1000),
+      'a number out of range': '{"name":"a","count":1e999}',
+      'a lone surrogate': '{"name":"\\ud800"}',
+      'a prototype': '{"name":"a","__proto__":{"polluted":true}}',
+      'a constructor': '{"name":"a","constructor":{"prototype":{"polluted":true}}}',
+      'no UTF-8': Buffer.from([0x22, 0xff, 0x22]).toString('latin1'),
+      'two values': '{"name":"a"} {}',
+    };
+    for (const [what, body] of Object.entries(bad)) {
+      expect((await statusOf(await post(service, body))).reason, what).to.equal('BadRequest');
+    }
+    expect(({} as Record<string, unknown>).polluted).to.equal(undefined);
+    expect((await post(service, '{"name":"a"}')).status).to.equal(200);
+  });
+
+  it('LIM-01 refuses a large body unread: by its length, and where there is none at the limit; also on paths that take none', async () => {
+    const announced = await sendRaw(
+      service.port,
+      'POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 104857600\r\n\r\n{',
+    );
+    const onGet = await sendRaw(service.port, 'GET /api/tagged HTTP/1.1\r\nHost: x\r\nContent-Length: 104857600\r\n\r\n');
+    const chunked = await sendRaw(
+      service.port,
+      `POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n800\r\n${' '.repeat(0x800)}\r\n`,
+    );
+
+    expect([announced.status, onGet.status, chunked.status]).to.deep.equal([413, 413, 413]);
+    expect(announced.headers.connection).to.equal('close');
+    expect(JSON.parse(announced.body)).to.include({ kind: 'Status', reason: 'RequestEntityTooLarge' });
+  });
+
+  it('LIM-01 refuses large and many headers with 431', async () => {
+    const large = await rawGet(service.port, '/api/tagged', 'GET', `X-Large: ${'x'.repeat(20_000)}\r\n`);
+    const many = await rawGet(service.port, '/api/tagged', 'GET', Array.from({ length: 500 }, (_, index) => `x${index}: 1\r\n`).join(''));
+    const longURL = await rawGet(service.port, `/api/tagged?x=${'x'.repeat(20_000)}`);
+
+    expect([large.status, many.status, longURL.status]).to.deep.equal([431, 431, 431]);
+    for (const { body } of [large, many, longURL]) expect(JSON.parse(body)).to.include({ kind: 'Status', code: 431 });
+  });
+
+  it('LIM-05 ends the connection where the end of a message could be read in two ways', async () => {
+    const forms = [
+      'POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'POST /api/echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n',
+      'POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{"a"}',
+      'GET /api/tagged HTTP/1.1\nHost: x\n\n',
+      'GET /api/tagged HTTP/1.1\r\nHost: x\r\nX-Folded: a\r\n b\r\n\r\n',
+    ];
+    for (const form of forms) {
+      const answer = await sendRaw(service.port, form);
+      expect(answer.status, form).to.equal(400);
+      expect(answer.headers.connection, form).to.equal('close');
+    }
+  });
+
+  it('answers 504 at the deadline, and tells the handler to stop', async () => {
+    const response = await fetch(`${service.url}/api/slow`);
+
+    expect(await statusOf(response)).to.include({ code: 504, reason: 'Timeout' });
+    expect(response.headers.get('retry-after')).to.equal('1');
+    expect(slow.aborted).to.have.length(1);
+  });
+
+  it('tells the handler to stop when the caller goes away', async () => {
+    const controller = new AbortController();
+    const request = fetch(`${service.url}/api/slow`, { signal: controller.signal }).catch((error: unknown) => error);
+    await eventually(
+      async () => (await service.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === 'short')?.value,
+      (count) => count === 1,
+    );
+    controller.abort();
+    await request;
+
+    await eventually(
+      () => slow.aborted.length,
+      (count) => count === 1,
+    );
+  });
+
+  it('answers 429 with Retry-After when too many are in flight, and probes all the same', async () => {
+    const held = Array.from({ length: 3 }, () => fetch(`${service.url}/api/slow`));
+    await eventually(
+      async () => (await service.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === 'short')?.value,
+      (count) => count === 3,
+    );
+    const refused = await fetch(`${service.url}/api/tagged`);
+    const probe = await fetch(`${service.url}/healthz`);
+
+    expect(await statusOf(refused)).to.include({ code: 429, reason: 'TooManyRequests' });
+    expect(refused.headers.get('retry-after')).to.equal('1');
+    expect(probe.status).to.equal(200);
+    expect((await Promise.all(held)).map(({ status }) => status)).to.deep.equal([504, 504, 504]);
+    expect((await fetch(`${service.url}/api/tagged`)).status).to.equal(200);
+  });
+
+  it('LIM-04 cuts a sender that is slower than the deadline', async () => {
+    const answer = await sendRaw(
+      service.port,
+      'POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+
+    expect(answer.status).to.be.oneOf([408, 504]);
+    expect(JSON.parse(answer.body)).to.include({ kind: 'Status' });
+  });
+
+  it('LIM-04 goes on answering while many connections send nothing', async () => {
+    const { connect } = await import('node:net');
+    const idle = Array.from({ length: 500 }, () =>
+      connect(service.port, '127.0.0.1')
+        .on('error', () => undefined)
+        .resume(),
+    );
+    for (const socket of idle) socket.write('GET /api/tagged HTTP/1.1\r\nX: ');
+
+    expect((await fetch(`${service.url}/api/tagged`)).status).to.equal(200);
+    await eventually(
+      () => idle.filter((socket) => !socket.destroyed && !socket.readableEnded).length,
+      (open) => open === 0,
+    );
+    for (const socket of idle) socket.destroy();
+  });
+
+  it('LIM-06 asks about no more than 600 refused tokens a minute from one address, and goes on serving accepted ones', async () => {
+    const guarded = await startBareService(operations);
+    const codes: Record<number, number> = {};
+    const ask = async (token: string) => {
+      const response = await fetch(`${guarded.url}/api/echo`, { headers: { authorization: `Bearer ${token}` } });
+      await response.arrayBuffer();
+      return response;
+    };
+    try {
+      expect((await ask('good')).status).to.equal(200);
+      for (let batch = 0; batch < 140; batch++) {
+        for (const { status } of await Promise.all([0, 1, 2, 3, 4].map((index) => ask(`bad-${batch}-${index}`))))
+          codes[status] = (codes[status] ?? 0) + 1;
+      }
+      const refused = await ask('bad-again');
+
+      // Requests under way together with the 600th are counted once they are refused.
+      expect(codes[401]).to.be.within(600, 604);
+      expect((codes[401] ?? 0) + (codes[429] ?? 0)).to.equal(700);
+      expect(guarded.judged).to.equal(1 + (codes[401] ?? 0));
+      expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
+      expect((await ask('good')).status).to.equal(200);
+    } finally {
+      await guarded.stop();
+    }
+  });
+
+  it('LIM-10 counts refused tokens of an IPv6 /64 together', async () => {
+    const guarded = await startBareService(operations, { trustedProxies: ['127.0.0.1'] });
+    const ask = async (address: string, token: string) => {
+      const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': address };
+      const response = await fetch(`${guarded.url}/api/echo`, { headers });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    try {
+      for (let index = 0; index < 600; index += 50)
+        await Promise.all(Array.from({ length: 50 }, (_, more) => ask(`2001:db8::${(index + more).toString(16)}`, `bad-${index + more}`)));
+      expect(await ask('2001:db8:0:0:ffff::1', 'bad-more')).to.equal(429);
+      expect(guarded.judged).to.equal(600);
+      expect(await ask('2001:db8:0:1::1', 'bad-more')).to.equal(401);
+    } finally {
+      await guarded.stop();
+    }
+  });
+
+  it('lets a request in flight finish when it stops, and takes no new one', async () => {
+    const stopping = await startBareService(operations);
+    const held = fetch(`${stopping.url}/api/slow`);
+    await eventually(
+      async () => (await stopping.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === 'short')?.value,
+      (count) => count === 1,
+    );
+    const stopped = stopping.stop(5_000);
+    const refused = await fetch(`${stopping.url}/api/tagged`).catch((error: unknown) => error);
+    slow.release();
+
+    expect(refused).to.be.instanceOf(Error);
+    expect(await (await held).json()).to.deep.equal({ released: true });
+    await stopped;
+  });
+});

@@ -1,0 +1,108 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import { operation } from '../../../src/http/operation.ts';
+import { startBareService } from '../../support/bare-service.ts';
+
+const answers = { 200: { description: 'done' } };
+const common = { tag: 'test', summary: 'test', answers };
+
+/** What the slow operation saw, for tests that end a request early, and what lets it answer. */
+export const slow = { aborted: [] as unknown[], release: (): void => undefined };
+
+export const operations = [
+  operation({
+    ...common,
+    id: 'Echo',
+    method: 'POST',
+    paths: ['/api/echo'],
+    credential: 'none',
+    query: z.object({ limit: z.coerce.number().int().min(1).optional(), tag: z.array(z.string()).optional() }),
+    body: z.object({ name: z.string(), count: z.number().optional() }),
+    handle({ ctx, query, body }) {
+      ctx.body = { query, body };
+    },
+  }),
+  operation({
+    ...common,
+    id: 'Read',
+    method: 'GET',
+    paths: ['/api/echo'],
+    credential: 'optional',
+    handle({ ctx, caller }) {
+      ctx.body = { name: caller?.identity.name ?? 'anonymous' };
+    },
+  }),
+  operation({
+    ...common,
+    id: 'Tagged',
+    method: 'GET',
+    paths: ['/api/tagged'],
+    credential: 'none',
+    handle({ ctx }) {
+      ctx.set('ETag', '"1"');
+      ctx.body = { a: 1 };
+    },
+  }),
+  operation({
+    ...common,
+    id: 'Broken',
+    method: 'GET',
+    paths: ['/api/broken'],
+    credential: 'none',
+    handle() {
+      throw new Error('password=hunter2 at /srv/secret/path');
+    },
+  }),
+  operation({
+    ...common,
+    id: 'Slow',
+    method: 'GET',
+    paths: ['/api/slow'],
+    credential: 'none',
+    handle: ({ ctx, signal }) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => slow.aborted.push(signal.reason));
+        slow.release = () => {
+          ctx.body = { released: true };
+          resolve();
+        };
+      }),
+  }),
+  operation({
+    ...common,
+    id: 'Page',
+    method: 'GET',
+    paths: ['/{*subpath}'],
+    credential: 'none',
+    handle({ ctx }) {
+      ctx.body = 'page';
+    },
+  }),
+];
+
+export async function statusOf(response: Response) {
+  expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
+  const body = z
+    .looseObject({ kind: z.literal('Status'), status: z.literal('Failure'), code: z.number(), reason: z.string(), message: z.string() })
+    .parse(await response.json());
+  expect(body.code).to.equal(response.status);
+  return body;
+}
+
+/** The frame with operations of the tests. */
+export function startFrame(): ReturnType<typeof startBareService> {
+  return startBareService(operations, {
+    requestTimeoutMs: 1_500,
+    maxInFlight: 3,
+    corsOrigins: ['https://console.example.com'],
+    trustedProxies: ['127.0.0.1'],
+  });
+}
+
+/** To the operation that tells what it was sent. */
+export const post = (
+  { url }: { url: string },
+  body: string | null,
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+  query = '',
+): Promise<Response> => fetch(`${url}/api/echo${query}`, { method: 'POST', headers, body });
