@@ -1,57 +1,13 @@
-import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
 import { Browser } from '../identity/browser.ts';
-
-const packageRoot = new URL('../../../', import.meta.url);
-
-const infoFile = z.object({
-  url: z.string(),
-  issuer: z.string(),
-  kubeconfig: z.string(),
-  people: z.array(
-    z.object({
-      email: z.string(),
-      role: z.enum(['admin', 'manager', 'viewer', 'nobody']),
-      password: z.string().min(12),
-      token: z.string(),
-    }),
-  ),
-  images: z.array(z.object({ name: z.string(), key: z.string() })),
-  accessToken: z.string(),
-  directory: z.object({ url: z.string(), caFile: z.string(), password: z.string() }),
-});
-const condition = z.looseObject({ type: z.string(), status: z.string() });
-const objects = z.looseObject({
-  items: z.array(z.looseObject({ status: z.looseObject({ conditions: z.array(condition).optional(), phase: z.string().optional() }) })),
-});
-
-const loginInfo = z.looseObject({ auth_url: z.string() });
-const userInfo = z.looseObject({
-  name: z.string(),
-  ext: z.looseObject({
-    token_storage: z.string(),
-    token: z.looseObject({ access_token: z.string().optional(), id_token: z.string().optional() }),
-  }),
-});
-
-const has = (program: string) => {
-  const isHere = (process.env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, program)));
-  if (!isHere) console.log(`test/service/cli/demo.test.ts: ${program} is not on this machine, its lines are shown by HTTP elsewhere`);
-  return isHere;
-};
-const hasKubectl = has('kubectl');
-const hasCurl = has('curl');
-const run = promisify(execFile);
-const kubectl = async (info: z.infer<typeof infoFile>, ...args: string[]) =>
-  (await run('kubectl', ['--kubeconfig', info.kubeconfig, ...args])).stdout;
+import { hasCurl, hasKubectl, infoFile, kubectl, loginInfo, objects, run, userInfo } from './demo-screen.ts';
 
 describe('atrium sandbox, the demo', () => {
   let directory: string;
@@ -339,51 +295,5 @@ describe('atrium sandbox, the demo', () => {
 
   it('leaves nothing behind that holds a secret', () => {
     expect([existsSync(info.kubeconfig), existsSync(join(directory, 'info.json'))]).to.deep.equal([false, false]);
-  });
-
-  it('serves another page, and tells what cannot be', async () => {
-    await writeFile(join(directory, 'index.html'), '<p>another page</p>');
-    const other = new Command(['sandbox', '--port', '0', '--users', '0', '--static', directory]);
-    await eventually(
-      () => other.process.exitCode !== null || other.stdout.includes('Ctrl-C'),
-      (isReady) => isReady,
-    );
-    const url = /http:\/\/\S+/.exec(other.stdout)?.[0] ?? '';
-    const page = await fetch(url, { headers: { accept: 'text/html' } });
-    const kubeconfig = /--kubeconfig (\S+)/.exec(other.stdout)?.[1] ?? '';
-    expect(await page.text()).to.equal('<p>another page</p>');
-    expect(existsSync(kubeconfig)).to.equal(true);
-    other.signal('SIGINT');
-    expect((await other.finished).code).to.equal(0);
-    expect(existsSync(dirname(kubeconfig))).to.equal(false);
-
-    const refused = await new Command(['sandbox', '--port', '0', '--origin', 'localhost:5173']).finished;
-    expect(refused.code).to.equal(2);
-    expect(refused.stderr).to.contain('server.corsOrigins[0]: must be an origin');
-  });
-
-  it('ends with the npm that runs it, and leaves nothing behind', async () => {
-    const npm = spawn('npm', ['run', 'demo', '--', '--port', '0', '--users', '0'], {
-      cwd: packageRoot,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    let stdout = '';
-    npm.stdout.on('data', (chunk: Buffer) => {
-      stdout += chunk.toString();
-    });
-    await eventually(
-      () => npm.exitCode !== null || stdout.includes('Ctrl-C'),
-      (isReady) => isReady,
-      60_000,
-    );
-    const kubeconfig = /--kubeconfig (\S+)/.exec(stdout)?.[1] ?? '';
-    expect(existsSync(kubeconfig)).to.equal(true);
-
-    npm.kill('SIGTERM');
-
-    await eventually(
-      () => existsSync(dirname(kubeconfig)),
-      (isThere) => !isThere,
-    );
   });
 });

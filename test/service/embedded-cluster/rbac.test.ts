@@ -1,57 +1,6 @@
 import { expect } from 'chai';
-import { aggregateClusterRoles } from '../../../packages/embedded-cluster/src/aggregation.ts';
-import type { KubernetesObject, StoredObject } from '../../../packages/embedded-cluster/src/objects.ts';
-import { type AccessAttributes, Rbac, type RbacObjects } from '../../../packages/embedded-cluster/src/rbac.ts';
-import { Store } from '../../../packages/embedded-cluster/src/store.ts';
-
-type Kind = Parameters<RbacObjects['list']>[0];
-
-/** Objects as a store would hold them; counts how often they are read. */
-class Objects implements RbacObjects {
-  readonly #objects: Record<Kind, unknown[]> = { roles: [], clusterroles: [], rolebindings: [], clusterrolebindings: [] };
-  #revision = 0;
-  reads = 0;
-
-  add(kind: Kind, ...objects: unknown[]) {
-    this.#objects[kind].push(...objects);
-    this.#revision += 1;
-  }
-
-  remove(kind: Kind) {
-    this.#objects[kind] = [];
-    this.#revision += 1;
-  }
-
-  list(kind: Kind) {
-    this.reads += 1;
-    return this.#objects[kind];
-  }
-
-  revision() {
-    return this.#revision;
-  }
-}
-
-const user = (username: string, ...groups: string[]) => ({ username, uid: '', groups: [...groups, 'system:authenticated'] });
-const ada = user('ada', 'staff');
-const rule = (verbs: string[], apiGroups: string[], resources: string[], resourceNames?: string[]) => ({
-  verbs,
-  apiGroups,
-  resources,
-  ...(resourceNames && { resourceNames }),
-});
-const clusterRole = (name: string, rules: unknown[], more: object = {}) => ({ metadata: { name }, rules, ...more });
-const toUser = (name: string) => ({ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' });
-const clusterBinding = (name: string, role: string, ...subjects: unknown[]) => ({
-  metadata: { name },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-  subjects,
-});
-const binding = (name: string, namespace: string, kind: 'Role' | 'ClusterRole', role: string, ...subjects: unknown[]) => ({
-  metadata: { name, namespace },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
-  subjects,
-});
+import { type AccessAttributes, Rbac } from '../../../packages/embedded-cluster/src/rbac.ts';
+import { ada, binding, clusterBinding, clusterRole, Objects, rule, toUser, user } from './rbac-objects.ts';
 
 describe('RBAC', () => {
   let objects: Objects;
@@ -240,78 +189,6 @@ describe('RBAC', () => {
       for (let at = 0; at < 100; at += 1) may(user(`user-${at}`), { verb: 'get', resource: 'pods', namespace: 'shop' });
 
       expect(objects.reads).to.equal(reads);
-    });
-  });
-
-  describe('aggregation', () => {
-    const collection = 'rbac.authorization.k8s.io/clusterroles';
-    /** As the cluster does, which writes the rules into the roles, until nothing changes. */
-    const settle = () => {
-      const store = new Store();
-      const roles = objects.list('clusterroles') as KubernetesObject[];
-      for (const role of roles)
-        store.put(collection, { ...role, metadata: { ...role.metadata, uid: '', creationTimestamp: '' } } as StoredObject);
-      for (let before = 0; before !== store.revision; aggregateClusterRoles(store)) before = store.revision;
-      objects.remove('clusterroles');
-      objects.add('clusterroles', ...(store.list(collection) ?? []));
-    };
-    const aggregated = (name: string, ...clusterRoleSelectors: unknown[]) =>
-      clusterRole(name, [], { aggregationRule: { clusterRoleSelectors } });
-    const labelled = (name: string, labels: Record<string, string>, resource: string) => ({
-      metadata: { name, labels },
-      rules: [rule(['get'], [''], [resource])],
-    });
-
-    it('gives the rules of every role that a selector matches', () => {
-      objects.add('clusterroles', labelled('a', { to: 'view' }, 'pods'), labelled('b', { to: 'edit', tier: 'x' }, 'secrets'));
-      objects.add('clusterroles', labelled('c', {}, 'nodes'));
-      objects.add(
-        'clusterroles',
-        aggregated(
-          'all',
-          { matchLabels: { to: 'view' } },
-          {
-            matchExpressions: [
-              { key: 'to', operator: 'In', values: ['edit'] },
-              { key: 'tier', operator: 'Exists' },
-            ],
-          },
-        ),
-      );
-      objects.add('clusterrolebindings', clusterBinding('all', 'all', toUser('ada')));
-      settle();
-
-      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(true);
-      expect(may(ada, { verb: 'get', resource: 'secrets' })).to.equal(true);
-      expect(may(ada, { verb: 'get', resource: 'nodes' })).to.equal(false);
-      objects.add('clusterroles', labelled('d', { to: 'view' }, 'nodes'));
-      settle();
-      expect(may(ada, { verb: 'get', resource: 'nodes' })).to.equal(true);
-    });
-
-    it('follows roles that are aggregated themselves, and gets out of a circle', () => {
-      objects.add('clusterroles', {
-        ...aggregated('upper', { matchLabels: { to: 'upper' } }),
-        metadata: { name: 'upper', labels: { to: 'lower' } },
-      });
-      objects.add('clusterroles', {
-        ...aggregated('lower', { matchLabels: { to: 'lower' } }),
-        metadata: { name: 'lower', labels: { to: 'upper' } },
-      });
-      objects.add('clusterroles', labelled('leaf', { to: 'lower' }, 'pods'));
-      objects.add('clusterrolebindings', clusterBinding('upper', 'upper', toUser('ada')));
-      settle();
-
-      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(true);
-    });
-
-    it('without a selector gives nothing, not even rules of its own', () => {
-      const rules = [rule(['*'], ['*'], ['*'])];
-      objects.add('clusterroles', clusterRole('none', rules, { aggregationRule: {} }), clusterRole('other', rules));
-      objects.add('clusterrolebindings', clusterBinding('none', 'none', toUser('ada')));
-      settle();
-
-      expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(false);
     });
   });
 

@@ -1,0 +1,19 @@
+import { StatusError } from '../../../src/api/status.ts';
+import type { ApiCall } from '../../../src/kubernetes/kubernetes-client.ts';
+import { type Answer, forever, json } from './fake-api-server.ts';
+
+export const get = (overrides: Partial<ApiCall> = {}): ApiCall => ({
+  call: 'get configmaps',
+  method: 'GET',
+  path: '/api/v1/namespaces/shop/configmaps/logo',
+  signal: forever(),
+  ...overrides,
+});
+export const post = (overrides: Partial<ApiCall> = {}) => get({ method: 'POST', call: 'create configmaps', body: { a: 1 }, ...overrides });
+export const ok: Answer = (_request, response) => json(response, 200, { fine: true });
+export const reset: Answer = (_request, response) => response.destroy();
+
+export function statusOf(error: unknown) {
+  if (!(error instanceof StatusError)) throw error;
+  return { code: error.status.code, reason: error.status.reason, headers: error.headers };
+}
