@@ -21,7 +21,7 @@ export const infoFile = z.object({
   accessToken: z.string(),
   directory: z.object({ url: z.string(), caFile: z.string(), password: z.string() }),
 });
-export const condition = z.looseObject({ type: z.string(), status: z.string() });
+const condition = z.looseObject({ type: z.string(), status: z.string() });
 export const objects = z.looseObject({
   items: z.array(z.looseObject({ status: z.looseObject({ conditions: z.array(condition).optional(), phase: z.string().optional() }) })),
 });
