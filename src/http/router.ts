@@ -30,6 +30,8 @@ export interface RouterOptions {
   operations: readonly Operation[];
   authenticator: Authenticator;
   bodyLimit: number;
+  /** Milliseconds that only ever grow. */
+  clock?: (() => number) | undefined;
   corsOrigins: readonly string[];
   bounds: RequestBounds;
   /** Told of each 403 that the caller of an operation gets. */
@@ -48,7 +50,7 @@ export const stateOf = (ctx: Context): RequestState => ctx.state;
 
 /** Routes requests to operations: method and path, credential, input, handler, in this order. */
 export function routeOperations(options: RouterOptions): Middleware {
-  const guard = new TokenGuard();
+  const guard = new TokenGuard(options.clock);
   const table = new RouteTable<Serve>(unreservedPath);
   for (const operation of options.operations) {
     const serve = runner(operation, options, guard);

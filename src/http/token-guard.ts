@@ -14,9 +14,14 @@ const maxAccepted = 20_000;
  * refused here: others share the network with the guesser.
  */
 export class TokenGuard {
-  readonly #refusals = new RateLimit({ limit: refusalsPerMinute, what: 'refused tokens' });
+  readonly #refusals: RateLimit;
   /** Hashes of tokens that were accepted: their owners share a network with the guesser, not his lot. */
   readonly #accepted = new LRUCache<string, true>({ ...atMost(maxAccepted), ttl: acceptedMs, ttlResolution: 0 });
+
+  /** @param clock milliseconds that only ever grow */
+  constructor(clock?: () => number) {
+    this.#refusals = new RateLimit({ limit: refusalsPerMinute, what: 'refused tokens', ...(clock && { clock }) });
+  }
 
   /**
    * Asks the API server about a token.

@@ -62,6 +62,9 @@ const baseline = {
   log: { level: 'info' },
 };
 
+/** For tests of many requests at once: on a machine with other work, the last of them wait for long. */
+export const patient = { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout: '120s' } };
+
 /** Starts the service as `atrium serve` does, with one or two settings changed, and waits until it is ready. */
 export async function startServer({
   config = {},

@@ -45,8 +45,11 @@ export const authorize = (server: TestServer, as: Person, spec: Record<string, u
   server.request('/auth/v1/authorize', { method: 'POST', as, body: { spec } });
 
 /** The certificate that was issued. */
-export async function issued(server: TestServer, as: Person, spec?: Record<string, unknown>): Promise<UserCertificate> {
-  const response = await authorize(server, as, spec);
+export const issued = async (server: TestServer, as: Person, spec?: Record<string, unknown>): Promise<UserCertificate> =>
+  issuedBy(await authorize(server, as, spec));
+
+/** The certificate that the service answers. */
+export async function issuedBy(response: Response): Promise<UserCertificate> {
   const text = await response.text();
   expect(response.status, text).to.equal(201);
   expect(response.headers.get('cache-control')).to.equal('no-store');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
-import { authorize, decide, issued, mayHaveCertificates, refusal, requestsLeft } from './authorize.ts';
+import { authorize, decide, issuedBy, mayHaveCertificates, refusal, requestsLeft } from './authorize.ts';
 
 const nobodysSigner = 'example.com/nobody-signs-here';
 
@@ -49,11 +49,11 @@ describe('the signer of certificates', () => {
     };
     for (let attempt = 1; ; attempt += 1) {
       // What the caller is and may is then known, mostly, so that the service asks for the certificate next.
-      expect(await ask()).to.equal('issued');
+      await eventually(ask, (told) => told === 'issued');
       server.relay.holdAnswers();
       const answer = ask(signal && { signal }).catch((error: unknown) => error);
       try {
-        await made(3_000);
+        await made(8_000);
         return { answer };
       } catch (error) {
         server.relay.releaseAnswers();
@@ -84,9 +84,26 @@ describe('the signer of certificates', () => {
     });
 
     it('CRT-05 serves many at once, and nothing is left', async () => {
-      const certificates = await Promise.all(Array.from({ length: 50 }, () => issued(server, 'alice')));
+      let isSlow = false;
+      const one = async () => {
+        // On a machine with other work the last ones are told to come again.
+        const response = await eventually(
+          () => authorize(server, 'alice'),
+          ({ status }) => {
+            isSlow ||= status === 504;
+            return status !== 504;
+          },
+        );
+        return issuedBy(response);
+      };
+      const certificates = await Promise.all(Array.from({ length: 50 }, one));
 
       expect(new Set(certificates.map(({ status }) => status.serialNumber))).to.have.property('size', 50);
+      if (isSlow)
+        await eventually(
+          () => requestsLeft(server),
+          ({ length }) => length === 0,
+        );
       expect(await requestsLeft(server)).to.deep.equal([]);
     });
 
