@@ -44,7 +44,8 @@ export class ClusterAdmin {
     this.#url = url;
     this.#isInstalled = isInstalled;
     this.#token = token;
-    this.#agent = new Agent({ connect: { ca: certificateAuthority } });
+    // Idle connections end here first, also on a machine so slow that the server would end them while a request is on its way.
+    this.#agent = new Agent({ connect: { ca: certificateAuthority }, keepAliveTimeout: 1_000, keepAliveMaxTimeout: 1_000 });
   }
 
   /** A server that is not ready for that kind yet is asked again, as kubectl does. */
