@@ -62,7 +62,7 @@ export class App {
       metrics,
       isStopping: () => this.#health.isStopping,
     };
-    const routing = { authenticator, bodyLimit: server.bodyLimit, clock: options.clock };
+    const routing = { authenticator, bodyLimit: server.bodyLimit, clock: services.clock };
     this.#frame = new RequestMiddleware({
       ...frame,
       basePath,
