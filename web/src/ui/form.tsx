@@ -6,6 +6,7 @@ import { useContext, useId } from 'preact/hooks';
 import { asProblem, type Problem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from './button';
+import { Combobox, type Suggestion } from './combobox';
 import { Causes, Notice } from './state';
 
 interface FormState {
@@ -74,7 +75,8 @@ interface FieldProps {
   hint?: ComponentChildren;
   isRequired?: boolean;
   autocomplete?: string;
-  suggestions?: readonly string[];
+  /** Then it is a combobox; other texts may be typed. */
+  suggestions?: readonly (Suggestion | string)[];
   children?: ComponentChildren;
   isCode?: boolean;
 }
@@ -96,28 +98,16 @@ export function Field(props: FieldProps) {
       value.value = currentTarget.value;
     },
   };
+  function input() {
+    if (children !== undefined) return <select {...shared}>{children}</select>;
+    const attributes = { ...shared, type, autocomplete, spellcheck: false, class: isCode ? 'code' : '' };
+    if (suggestions) return <Combobox id={id} label={label} value={value} suggestions={suggestions} attributes={attributes} />;
+    return h('input', attributes as Record<string, unknown>);
+  }
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children === undefined ? (
-        h('input', {
-          ...shared,
-          type,
-          autocomplete,
-          spellcheck: false,
-          class: isCode ? 'code' : '',
-          ...(suggestions && { list: `${id}list` }),
-        } as Record<string, unknown>)
-      ) : (
-        <select {...shared}>{children}</select>
-      )}
-      {suggestions && (
-        <datalist id={`${id}list`}>
-          {suggestions.map((suggestion) => (
-            <option key={suggestion} value={suggestion} />
-          ))}
-        </datalist>
-      )}
+      {input()}
       {wrong.map((message) => (
         <p key={message} id={`${id}wrong`} class="wrong">
           {message}

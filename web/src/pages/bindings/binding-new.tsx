@@ -5,6 +5,7 @@ import { Guarded } from '../../app/guarded';
 import { useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
 import { t } from '../../text/text';
+import type { Suggestion } from '../../ui/combobox';
 import { CheckField, Field, Form } from '../../ui/form';
 import { bindingBody, NamespaceChoice, roleNames } from '../../ui/role-choice';
 import { RulesOf } from '../../ui/rules';
@@ -80,14 +81,17 @@ function NewBinding() {
   );
 }
 
-async function suggestionsFor(kind: 'User' | 'Group', text: string, signal: AbortSignal): Promise<string[]> {
+async function suggestionsFor(kind: 'User' | 'Group', search: string, signal: AbortSignal): Promise<Suggestion[]> {
   if (kind === 'Group') {
-    const { items } = await bodyOf(api.GET('/auth/v1/groups', { params: { query: { limit: 200 } }, signal }));
-    return items.map(({ metadata, spec }) => (spec.refConnector ? metadata.name : `local:${metadata.name}`));
+    const asked = { search: search.replace(/^local:/, ''), limit: 20 };
+    const { items } = await bodyOf(api.GET('/auth/v1/groups', { params: { query: asked }, signal }));
+    return items.map(({ metadata, spec }) => ({
+      value: spec.refConnector ? metadata.name : `local:${metadata.name}`,
+      label: spec.displayName,
+    }));
   }
-  if (text.length < 2) return [];
-  const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: text, limit: 10 } }, signal }));
-  return items.map(({ spec }) => spec.email);
+  const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search, limit: 10 } }, signal }));
+  return items.map(({ spec }) => ({ value: spec.email, label: spec.username }));
 }
 
 /** A user of ours by the record, so that the binding goes with it; any other name as Kubernetes sees it. */

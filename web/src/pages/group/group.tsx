@@ -157,9 +157,7 @@ function RemoveMember({ group, member, onClose }: { group: string; member: { nam
 function AddMember({ group, onClose }: { group: string; onClose: () => void }) {
   const email = useSignal('');
   const found = useLoad(`users/find/${email.value}`, (signal) =>
-    email.value.length < 2
-      ? Promise.resolve([])
-      : bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } }, signal })).then(({ items }) => items),
+    bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } }, signal })).then(({ items }) => items),
   );
   async function add(): Promise<void> {
     const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } } }));
@@ -179,7 +177,7 @@ function AddMember({ group, onClose }: { group: string; onClose: () => void }) {
           name="names[0]"
           value={email}
           isRequired
-          suggestions={found.data.value?.map(({ spec }) => spec.email) ?? []}
+          suggestions={found.data.value?.map(({ spec }) => ({ value: spec.email, label: spec.username })) ?? []}
         />
       </Form>
     </Dialog>

@@ -1,0 +1,157 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { ChevronDown } from 'lucide';
+import { useEffect, useRef } from 'preact/hooks';
+import { t } from '../text/text';
+import { Icon } from './icon';
+
+/** What may be chosen: the text that is put into the field, and what explains it. */
+export interface Suggestion {
+  value: string;
+  label?: string | undefined;
+}
+
+interface ComboboxProps {
+  id: string;
+  /** That of the field: its list is named after it. */
+  label: string;
+  value: Signal<string>;
+  suggestions: readonly (Suggestion | string)[];
+  /** Of the input. */
+  attributes: Readonly<Record<string, unknown>>;
+}
+
+const shownAtOnce = 50;
+
+/** A text with suggestions below it, moved through by arrows (APG: editable combobox with list autocomplete). Other texts may be typed. */
+export function Combobox({ id, label, value, suggestions, attributes }: ComboboxProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const isOpen = useSignal(false);
+  /** All are shown until something is typed. */
+  const isTyped = useSignal(false);
+  const active = useSignal(-1);
+  const all = suggestions.map((one) => (typeof one === 'string' ? { value: one } : one));
+  const words = isTyped.value ? value.value.trim().toLowerCase() : '';
+  const fitting = all.filter((one) => `${one.value} ${one.label ?? ''}`.toLowerCase().includes(words)).slice(0, shownAtOnce);
+  const isWhole = isTyped.value && fitting.some((one) => one.value.toLowerCase() === words);
+  const isShown = isOpen.value && fitting.length > 0 && !isWhole;
+
+  useEffect(() => {
+    const [field, popup] = [input.current, list.current];
+    if (!isShown || !field || !popup) return;
+    popup.showPopover();
+    place(field, popup);
+    const close = (event: Event) => {
+      if (event.target !== popup) hide();
+    };
+    addEventListener('scroll', close, true);
+    addEventListener('resize', close);
+    return () => {
+      removeEventListener('scroll', close, true);
+      removeEventListener('resize', close);
+      popup.hidePopover();
+    };
+  }, [isShown, fitting.length]);
+  useEffect(() => list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' }), [active.value]);
+
+  function hide(): void {
+    isOpen.value = false;
+    active.value = -1;
+  }
+  function show(at: number): void {
+    isTyped.value = isShown && isTyped.value;
+    isOpen.value = true;
+    active.value = at;
+  }
+  function choose(chosen: Suggestion): void {
+    value.value = chosen.value;
+    isTyped.value = false;
+    hide();
+  }
+  /** The next one in a direction, round and round; from none to the first or the last. */
+  function move(step: 1 | -1): void {
+    const count = Math.max(1, isShown ? fitting.length : all.length);
+    show(active.value < 0 ? (step > 0 ? 0 : count - 1) : (active.value + step + count) % count);
+  }
+  /** @returns whether the key was for the list */
+  function act({ key, altKey }: KeyboardEvent): boolean {
+    const chosen = isShown ? fitting[active.value] : undefined;
+    if (key === 'ArrowDown' && altKey) show(-1);
+    else if (key === 'ArrowDown') move(1);
+    else if (key === 'ArrowUp') move(-1);
+    else if (key === 'Enter' && chosen) choose(chosen);
+    else if (key === 'Escape' && isShown) hide();
+    else return false;
+    return true;
+  }
+  function onKeyDown(event: KeyboardEvent): void {
+    if (!act(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  return (
+    <div class="combobox">
+      <input
+        {...attributes}
+        ref={input}
+        id={id}
+        role="combobox"
+        value={value.value}
+        spellcheck={false}
+        aria-expanded={isShown}
+        aria-controls={`${id}list`}
+        aria-autocomplete="list"
+        aria-activedescendant={isShown && active.value >= 0 ? `${id}option${active.value}` : undefined}
+        onInput={({ currentTarget }) => {
+          value.value = currentTarget.value;
+          isTyped.value = true;
+          isOpen.value = true;
+          active.value = -1;
+        }}
+        onKeyDown={onKeyDown}
+        onBlur={hide}
+      />
+      <button
+        type="button"
+        tabIndex={-1}
+        aria-label={t('combobox.show', { label })}
+        onMouseDown={(event) => event.preventDefault()}
+        onClick={() => {
+          input.current?.focus();
+          if (isShown) hide();
+          else show(-1);
+        }}
+      >
+        <Icon of={ChevronDown} />
+      </button>
+      <div ref={list} id={`${id}list`} popover="manual" role="listbox" class="menu options" aria-label={t('combobox.list', { label })}>
+        {fitting.map((one, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: its keys are those of the input, which keeps the focus
+          <div
+            key={one.value}
+            id={`${id}option${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === active.value}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => choose(one)}
+          >
+            {one.value}
+            {one.label && <span class="muted small"> {one.label}</span>}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Below the field, or above it where there is more room. */
+function place(field: HTMLElement, popup: HTMLElement): void {
+  const { left, right, top, bottom } = field.getBoundingClientRect();
+  const { height } = popup.getBoundingClientRect();
+  const isBelow = bottom + 4 + height <= innerHeight || top < height;
+  popup.style.left = `${left}px`;
+  popup.style.width = `${right - left}px`;
+  popup.style.top = `${isBelow ? bottom + 4 : top - height - 4}px`;
+}
