@@ -15,6 +15,7 @@ import { SessionList } from '../sessions/session-list';
 import { TokenList } from '../tokens/token-list';
 import { refOfUser } from '../users/query';
 import { UserActions } from './actions';
+import { History, historyRight } from './history';
 import { Profile } from './profile';
 import { Roles } from './roles';
 
@@ -27,7 +28,7 @@ const rightsOf = (name: string) => [
 ];
 
 export function Page({ params: { name = '', tab = 'profile' } }: PageProps) {
-  useRights([...rightsOf(name), ...Object.values(sessionRights), ...Object.values(tokenRights)]);
+  useRights([...rightsOf(name), ...Object.values(sessionRights), ...Object.values(tokenRights), historyRight]);
   return (
     <Guarded right={{ verb: 'get', resource: 'users', name }} isSelf={isSelf(name)} title={t('users.title')}>
       <OneUser name={name} tab={tab} />
@@ -58,6 +59,7 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
     { id: 'roles', label: t('user.roles') },
     { id: 'sessions', label: t('sessions.title') },
     { id: 'tokens', label: t('tokens.title') },
+    { id: 'history', label: t('user.history') },
     ...pluginTabs('auth.platform.io', 'users').map(({ id, label }) => ({ id, label: label() })),
   ];
   return (
@@ -92,6 +94,11 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
       {tab === 'roles' && (
         <Guarded right={{ verb: 'get', resource: 'users', subresource: 'roles', name }} isSelf={isSelf(name)}>
           <Roles user={user} />
+        </Guarded>
+      )}
+      {tab === 'history' && (
+        <Guarded right={historyRight}>
+          <History user={user} />
         </Guarded>
       )}
     </section>

@@ -1,0 +1,85 @@
+import { CircleAlert, CircleCheck } from 'lucide';
+import type { Schemas } from '../../api/client';
+import { useLoad } from '../../api/load';
+import { getJson } from '../../api/objects';
+import { dateTime, relative, t, tOf } from '../../text/text';
+import { Icon } from '../../ui/icon';
+import { Loaded } from '../../ui/loaded';
+import { PlainTable } from '../../ui/plain-table';
+import { Empty } from '../../ui/state';
+
+/** Events about objects of no namespace are kept here. */
+const namespace = 'default';
+export const historyRight = { verb: 'list', group: '', resource: 'events', namespace };
+const most = 500;
+
+interface ClusterEvent {
+  metadata: { uid: string; creationTimestamp: string };
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+  lastTimestamp?: string | null;
+}
+
+const timeOf = ({ lastTimestamp, metadata }: ClusterEvent): string => lastTimestamp ?? metadata.creationTimestamp;
+
+/** As the service words it: `LoginFailed (BadPassword) by ann from 10.0.0.1`. */
+function partsOf({ reason, message }: ClusterEvent) {
+  const [, why, by, from] = /^\w+(?: \(([^)]*)\))?(?: by (\S+))?(?: from (\S+))?$/.exec(message) ?? [];
+  return { what: tOf('history', reason), why: why ?? (by || from || message === reason ? '' : message), by, from };
+}
+
+/** What happened to a user, from the Events of the cluster. */
+export function History({ user: { metadata } }: { user: Schemas['User'] }) {
+  const selector = `involvedObject.kind=User,involvedObject.uid=${metadata.uid}`;
+  const query = new URLSearchParams({ fieldSelector: selector, limit: String(most) });
+  const load = useLoad(`history/${metadata.uid}`, async (signal) => {
+    const { items } = await getJson<{ items: ClusterEvent[] }>(`api/kubernetes/api/v1/namespaces/${namespace}/events?${query}`, signal);
+    return items.sort((a, b) => timeOf(b).localeCompare(timeOf(a)));
+  });
+  return (
+    <Loaded load={load}>
+      {(events) => (
+        <>
+          <p class="muted">{t('history.kept')}</p>
+          {events.length === 0 ? (
+            <Empty text={t('history.none')} />
+          ) : (
+            <PlainTable
+              label={t('user.history')}
+              rows={events}
+              idOf={(event) => event.metadata.uid}
+              columns={[
+                {
+                  title: t('history.when'),
+                  cell: (event: ClusterEvent) => (
+                    <time dateTime={timeOf(event)} title={dateTime(timeOf(event))}>
+                      {relative(timeOf(event))}
+                    </time>
+                  ),
+                },
+                { title: t('history.what'), cell: (event) => <What event={event} /> },
+                { title: t('history.by'), cell: (event) => partsOf(event).by ?? '' },
+                { title: t('history.from'), cell: (event) => <code>{partsOf(event).from ?? ''}</code> },
+              ]}
+            />
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function What({ event }: { event: ClusterEvent }) {
+  const { what, why } = partsOf(event);
+  const isBad = event.type === 'Warning';
+  return (
+    <>
+      <span class={`phase ${isBad ? 'bad' : 'ok'}`}>
+        <Icon of={isBad ? CircleAlert : CircleCheck} />
+        <span>{what}</span>
+      </span>
+      {why && <div class="muted small">{tOf('reason', why)}</div>}
+    </>
+  );
+}
