@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals';
-import type { Schemas } from '../../api/client';
+import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
+import { asProblem } from '../../api/problem';
 import { may } from '../../app/rights';
 import { t } from '../../text/text';
+import { Conflict } from '../../ui/conflict';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { toast } from '../../ui/toast';
@@ -15,31 +17,48 @@ interface EditProps {
   onClose: () => void;
 }
 
-/** A change of the spec since it was read is refused, and nothing of it is lost. */
+type User = Schemas['User'];
+
+/** A change of the spec since it was read is refused, and nothing of it is lost: both are shown, and either can be kept. */
 export function EditUser({ user, onClose }: EditProps) {
-  const { metadata, spec } = user;
-  const name = useSignal(spec.username);
-  const mail = useSignal(spec.mail ?? '');
-  const mobile = useSignal(spec.mobile ?? '');
-  const end = useSignal(dayOf(spec.expired?.end));
-  const mayAll = may({ verb: 'patch', resource: 'users', name: metadata.name }) === true;
+  const read = useSignal(user);
+  const isConflict = useSignal(false);
+  const [name, mail, mobile, end] = [
+    useSignal(user.spec.username),
+    useSignal(user.spec.mail ?? ''),
+    useSignal(user.spec.mobile ?? ''),
+    useSignal(dayOf(user.spec.expired?.end)),
+  ];
+  const mayAll = may({ verb: 'patch', resource: 'users', name: user.metadata.name }) === true;
+  const { spec } = read.value;
+  const fields = [
+    { label: t('users.name'), theirs: spec.username, yours: name },
+    ...(mayAll
+      ? [
+          { label: t('user.notices'), theirs: spec.mail ?? '', yours: mail },
+          { label: t('user.mobile'), theirs: spec.mobile ?? '', yours: mobile },
+          { label: t('user.validUntil'), theirs: dayOf(spec.expired?.end), yours: end },
+        ]
+      : []),
+  ];
   async function save(): Promise<void> {
-    const expired =
-      end.value === dayOf(spec.expired?.end) ? {} : { expired: end.value ? { ...spec.expired, end: `${end.value}T23:59:59Z` } : null };
-    const changes = {
-      ...(name.value !== spec.username && { username: name.value }),
-      ...(mayAll && mail.value !== (spec.mail ?? '') && { mail: mail.value || null }),
-      ...(mayAll && mobile.value !== (spec.mobile ?? '') && { mobile: mobile.value || null }),
-      ...(mayAll && expired),
-    };
-    await patchSpec(user, changes);
-    await refetch(`user/${metadata.name}`);
+    const typed = { username: name.value, ...(mayAll && { mail: mail.value, mobile: mobile.value, end: end.value }) };
+    try {
+      await patchSpec(read.value, changesOf(read.value, typed));
+    } catch (error) {
+      const now = asProblem(error).status === 409 ? await current(read.value) : undefined;
+      if (now === undefined) throw error;
+      read.value = now;
+      isConflict.value = true;
+      return;
+    }
+    await refetch(`user/${user.metadata.name}`);
     onClose();
     toast('ok', t('action.saved'));
   }
   return (
     <Dialog title={t('user.edit')} onClose={onClose}>
-      <Form action={t('action.save')} onSubmit={save} onCancel={onClose}>
+      <Form action={t(isConflict.value ? 'conflict.save' : 'action.save')} onSubmit={save} onCancel={onClose}>
         <Field label={t('users.name')} name="spec.username" value={name} />
         {mayAll && (
           <>
@@ -48,7 +67,34 @@ export function EditUser({ user, onClose }: EditProps) {
             <Field label={t('user.validUntil')} name="spec.expired.end" type="date" value={end} hint={t('user.validUntilHint')} />
           </>
         )}
+        {isConflict.value && <Conflict fields={fields} />}
       </Form>
     </Dialog>
   );
+}
+
+interface Typed {
+  username: string;
+  mail?: string;
+  mobile?: string;
+  end?: string;
+}
+
+/** What of the form differs from what was read; empty means taken away. */
+function changesOf({ spec }: User, { username, mail, mobile, end }: Typed) {
+  const text = (name: 'mail' | 'mobile', value: string | undefined) =>
+    value !== undefined && value !== (spec[name] ?? '') && { [name]: value || null };
+  const isEndChanged = end !== undefined && end !== dayOf(spec.expired?.end);
+  return {
+    ...(username !== spec.username && { username }),
+    ...text('mail', mail),
+    ...text('mobile', mobile),
+    ...(isEndChanged && { expired: end ? { ...spec.expired, end: `${end}T23:59:59Z` } : null }),
+  };
+}
+
+/** The user as it is now; undefined if another one has the name by now. */
+async function current({ metadata: { name, uid } }: User): Promise<User | undefined> {
+  const user = await bodyOf(api.GET('/auth/v1/users/{name}', { params: { path: { name } } }));
+  return user.metadata.uid === uid ? user : undefined;
 }
