@@ -35,17 +35,25 @@ export async function refetch(...prefixes: string[]): Promise<void> {
   await Promise.all(reloads.map((reload) => reload()));
 }
 
+/** What is shown below a key in another way than by `useLoad` is told to be asked again, too. @returns what ends that */
+export function onRefetch(key: string, reload: () => Promise<void>): () => void {
+  const loads = shown.get(key) ?? new Set();
+  shown.set(key, loads.add(reload));
+  return () => {
+    loads.delete(reload);
+    if (loads.size === 0) shown.delete(key);
+  };
+}
+
 /** Loads by a key while the component stands; another key is another load. */
 export function useLoad<T>(key: string | undefined, fetch: Fetch<T>): Load<T> {
   const load = useMemo(() => makeLoad(key, fetch), [key]);
   useEffect(() => {
     if (key === undefined) return;
-    const loads = shown.get(key) ?? new Set();
-    shown.set(key, loads.add(load.reload));
+    const forget = onRefetch(key, load.reload);
     void load.reload();
     return () => {
-      loads.delete(load.reload);
-      if (loads.size === 0) shown.delete(key);
+      forget();
       load.stop();
     };
   }, [load, resumed.value]);

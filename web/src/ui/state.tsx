@@ -112,3 +112,14 @@ export function Causes({ of: { causes, message } }: { of: Problem }) {
     </ul>
   );
 }
+
+/** Rows that have come or gone stay out of a list until they are asked for: nothing jumps. */
+export const Waiting = ({ count, onShow }: { count: number; onShow: () => void }) =>
+  count > 0 && (
+    <Notice kind="info">
+      {t('list.changes', { count })}{' '}
+      <Button kind="quiet" onClick={onShow}>
+        {t('list.show')}
+      </Button>
+    </Notice>
+  );

@@ -1,21 +1,26 @@
 import { Plus } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { useLoad } from '../../api/load';
+import { useWindows } from '../../api/use-windows';
+import { watchObjects } from '../../api/watch-objects';
+import { windowSize } from '../../api/windows';
 import { Guarded } from '../../app/guarded';
 import { may, useRights } from '../../app/rights';
-import { href } from '../../app/router';
+import { href, query } from '../../app/router';
 import { t } from '../../text/text';
 import { LinkButton } from '../../ui/button';
-import { Loaded } from '../../ui/loaded';
-import { PlainTable } from '../../ui/plain-table';
-import { Empty } from '../../ui/state';
+import { sortBy, sortIn } from '../../ui/sort';
+import type { Column } from '../../ui/table';
+import { WindowList } from '../../ui/window-list';
 import { StateOf, subjectsOf, whereOf } from './binding-words';
 
 const listRight = { verb: 'list', resource: 'userbindings' };
 const createRight = { verb: 'create', resource: 'userbindings' };
+const watchRight = { verb: 'watch', resource: 'userbindings' };
+
+type Binding = Schemas['UserBinding'];
 
 export function Page() {
-  useRights([listRight, createRight]);
+  useRights([listRight, createRight, watchRight]);
   return (
     <Guarded right={listRight} title={t('bindings.title')}>
       <Bindings />
@@ -23,45 +28,49 @@ export function Page() {
   );
 }
 
+const sortable = ['subject', 'roleRef', 'namespace', 'phase', 'creationTimestamp'];
+
 function Bindings() {
-  const load = useLoad('bindings', (signal) => bodyOf(api.GET('/auth/v2/userbindings', { params: { query: { limit: 1000 } }, signal })));
-  const newButton = may(createRight) && (
-    <LinkButton to="/bindings/new" kind="main" icon={Plus}>
-      {t('bindings.new')}
-    </LinkButton>
-  );
+  const asked = { search: query.value.get('q') ?? '', sortBy: sortBy(sortIn(query.value, sortable)) };
+  const windows = useWindows<Binding>({
+    key: `bindings?${JSON.stringify(asked)}`,
+    fetch: (page, signal) => bodyOf(api.GET('/auth/v2/userbindings', { params: { query: { ...asked, page, limit: windowSize } }, signal })),
+    follow: may(watchRight)
+      ? (following) => watchObjects<Binding>({ path: 'api/kubernetes/apis/auth.platform.io/v1/userbindings', ...following })
+      : undefined,
+  });
   return (
-    <section class="page">
-      <header class="page-head">
-        <h1 tabIndex={-1}>{t('bindings.title')}</h1>
-        <div class="buttons">{newButton}</div>
-      </header>
-      <Loaded load={load}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty text={t('bindings.none')} />
-          ) : (
-            <PlainTable
-              label={t('bindings.title')}
-              rows={items}
-              idOf={({ metadata }) => metadata.name}
-              columns={[
-                {
-                  title: t('bindings.who'),
-                  cell: (binding: Schemas['UserBinding']) => (
-                    <a class="strong" href={href(`/bindings/${binding.metadata.name}`)}>
-                      {subjectsOf(binding)}
-                    </a>
-                  ),
-                },
-                { title: t('roles.role'), cell: ({ spec }) => <code>{spec.roleRef}</code> },
-                { title: t('roles.where'), cell: whereOf },
-                { title: t('users.phase'), cell: (binding) => <StateOf binding={binding} /> },
-              ]}
-            />
-          )
-        }
-      </Loaded>
-    </section>
+    <WindowList
+      label={t('bindings.title')}
+      search={t('bindings.search')}
+      none={t('bindings.none')}
+      windows={windows}
+      columns={columns()}
+      sortable={sortable}
+      nameOf={subjectsOf}
+      buttons={
+        may(createRight) && (
+          <LinkButton to="/bindings/new" kind="main" icon={Plus}>
+            {t('bindings.new')}
+          </LinkButton>
+        )
+      }
+    />
   );
 }
+
+const columns = (): readonly Column<Binding>[] => [
+  {
+    id: 'name',
+    title: t('bindings.who'),
+    sortBy: 'subject',
+    cell: (binding) => (
+      <a class="strong" href={href(`/bindings/${binding.metadata.name}`)}>
+        {subjectsOf(binding)}
+      </a>
+    ),
+  },
+  { id: 'role', title: t('roles.role'), sortBy: 'roleRef', cell: ({ spec }) => <code>{spec.roleRef}</code> },
+  { id: 'where', title: t('roles.where'), sortBy: 'namespace', isMinor: true, cell: whereOf },
+  { id: 'phase', title: t('users.phase'), sortBy: 'phase', cell: (binding) => <StateOf binding={binding} /> },
+];

@@ -1,23 +1,28 @@
 import { useSignal } from '@preact/signals';
 import { Plus } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { useLoad } from '../../api/load';
+import { useWindows } from '../../api/use-windows';
+import { watchObjects } from '../../api/watch-objects';
+import { windowSize } from '../../api/windows';
 import { Guarded } from '../../app/guarded';
 import { may, useRights } from '../../app/rights';
-import { href, navigate } from '../../app/router';
+import { href, navigate, query } from '../../app/router';
 import { count, dateOnly, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
-import { Loaded } from '../../ui/loaded';
-import { PlainTable } from '../../ui/plain-table';
-import { Empty } from '../../ui/state';
+import { sortBy, sortIn } from '../../ui/sort';
+import type { Column } from '../../ui/table';
+import { WindowList } from '../../ui/window-list';
 
 const listRight = { verb: 'list', resource: 'groups' };
 const createRight = { verb: 'create', resource: 'groups' };
+const watchRight = { verb: 'watch', resource: 'groups' };
+
+type Group = Schemas['Group'];
 
 export function Page() {
-  useRights([listRight, createRight]);
+  useRights([listRight, createRight, watchRight]);
   return (
     <Guarded right={listRight} title={t('groups.title')}>
       <Groups />
@@ -25,15 +30,30 @@ export function Page() {
   );
 }
 
+const sortable = ['name', 'displayName', 'memberCount', 'creationTimestamp'];
+
 function Groups() {
   const isOpen = useSignal(false);
-  const load = useLoad('groups', (signal) => bodyOf(api.GET('/auth/v1/groups', { params: { query: { limit: 1000 } }, signal })));
+  const asked = { search: query.value.get('q') ?? '', sortBy: sortBy(sortIn(query.value, sortable)) };
+  const windows = useWindows<Group>({
+    key: `groups?${JSON.stringify(asked)}`,
+    fetch: (page, signal) => bodyOf(api.GET('/auth/v1/groups', { params: { query: { ...asked, page, limit: windowSize } }, signal })),
+    follow: may(watchRight)
+      ? (following) => watchObjects<Group>({ path: 'api/kubernetes/apis/auth.platform.io/v1/groups', ...following })
+      : undefined,
+  });
   return (
-    <section class="page">
-      <header class="page-head">
-        <h1 tabIndex={-1}>{t('groups.title')}</h1>
-        <div class="buttons">
-          {may(createRight) && (
+    <>
+      <WindowList
+        label={t('groups.title')}
+        search={t('groups.search')}
+        none={t('groups.none')}
+        windows={windows}
+        columns={columns()}
+        sortable={sortable}
+        nameOf={({ metadata, spec }) => spec.displayName || metadata.name}
+        buttons={
+          may(createRight) && (
             <Button
               kind="main"
               icon={Plus}
@@ -43,35 +63,9 @@ function Groups() {
             >
               {t('groups.new')}
             </Button>
-          )}
-        </div>
-      </header>
-      <Loaded load={load}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty text={t('groups.none')} />
-          ) : (
-            <PlainTable
-              label={t('groups.title')}
-              rows={items}
-              idOf={({ metadata }) => metadata.name}
-              columns={[
-                {
-                  title: t('users.name'),
-                  cell: ({ metadata, spec }: Schemas['Group']) => (
-                    <a class="strong" href={href(`/groups/${metadata.name}`)}>
-                      {spec.displayName || metadata.name}
-                    </a>
-                  ),
-                },
-                { title: t('groups.inKubernetes'), cell: ({ metadata, spec }) => <code>{kubernetesName(metadata.name, spec)}</code> },
-                { title: t('groups.members'), cell: ({ status }) => count(status?.memberCount ?? 0) },
-                { title: t('user.created'), cell: ({ metadata }) => dateOnly(metadata.creationTimestamp) },
-              ]}
-            />
           )
         }
-      </Loaded>
+      />
       {isOpen.value && (
         <NewGroup
           onClose={() => {
@@ -79,9 +73,41 @@ function Groups() {
           }}
         />
       )}
-    </section>
+    </>
   );
 }
+
+const columns = (): readonly Column<Group>[] => [
+  {
+    id: 'name',
+    title: t('users.name'),
+    sortBy: 'displayName',
+    cell: ({ metadata, spec }) => (
+      <a class="strong" href={href(`/groups/${metadata.name}`)}>
+        {spec.displayName || metadata.name}
+      </a>
+    ),
+  },
+  {
+    id: 'kubernetes',
+    title: t('groups.inKubernetes'),
+    sortBy: 'name',
+    cell: ({ metadata, spec }) => <code>{kubernetesName(metadata.name, spec)}</code>,
+  },
+  {
+    id: 'phase',
+    title: t('groups.members'),
+    sortBy: 'memberCount',
+    cell: ({ status }) => t('groups.memberCount', { count: status?.memberCount ?? 0, shown: count(status?.memberCount ?? 0) }),
+  },
+  {
+    id: 'created',
+    title: t('user.created'),
+    sortBy: 'creationTimestamp',
+    isMinor: true,
+    cell: ({ metadata }) => dateOnly(metadata.creationTimestamp),
+  },
+];
 
 /** Members of a local group have it in Kubernetes under a name that no issuer can give. */
 const kubernetesName = (name: string, { refConnector }: Schemas['Group']['spec']) => (refConnector ? name : `local:${name}`);

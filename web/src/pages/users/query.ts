@@ -2,6 +2,7 @@
 import type { Ref } from '../../../template/atrium-console';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { type FetchSlice, windowSize } from '../../api/windows';
+import { sortBy, sortIn } from '../../ui/sort';
 import type { Sort } from '../../ui/table';
 
 export type User = Schemas['User'];
@@ -16,7 +17,7 @@ export const refOfUser = ({ metadata: { name, uid } }: User): Ref => ({
 });
 
 export const phases = ['Normal', 'Locked', 'Disabled', 'Invalid'] as const;
-const sortable = ['username', 'email', 'phase', 'last_login_time', 'connector_name', 'creationTimestamp'];
+export const sortable = ['username', 'email', 'phase', 'last_login_time', 'connector_name', 'creationTimestamp'];
 
 export interface UsersQuery {
   search: string;
@@ -26,16 +27,13 @@ export interface UsersQuery {
 }
 
 export function usersQuery(query: URLSearchParams): UsersQuery {
-  const [, descending, by = ''] = /^(-?)(.*)$/.exec(query.get('sort') ?? '') ?? [];
   return {
     search: query.get('q') ?? '',
     phase: query.get('phase') ?? '',
     source: query.get('source') ?? '',
-    sort: { by: sortable.includes(by) ? by : 'username', isDescending: descending === '-' },
+    sort: sortIn(query, sortable),
   };
 }
-
-export const sortText = ({ by, isDescending }: Sort): string => (isDescending ? '-' : '') + (by === 'username' && !isDescending ? '' : by);
 
 const escaped = (value: string) => value.replaceAll(',', '\\,');
 
@@ -45,7 +43,7 @@ function listParameters({ search, phase, source, sort }: UsersQuery) {
   return {
     ...(search && { search: search.slice(0, 128) }),
     ...(filterBy.length > 0 && { filterBy }),
-    sortBy: `${sort.isDescending ? 'd' : 'a'},${sort.by}`,
+    sortBy: sortBy(sort),
   };
 }
 

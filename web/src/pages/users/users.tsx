@@ -1,19 +1,18 @@
 import { useSignal } from '@preact/signals';
 import { UserPlus } from 'lucide';
-import { useEffect, useMemo } from 'preact/hooks';
-import { resumed } from '../../api/client';
 import { follow } from '../../api/live';
-import { Windows } from '../../api/windows';
+import { useWindows } from '../../api/use-windows';
 import { Guarded } from '../../app/guarded';
 import { may, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
-import { Empty, Failure, Notice, Skeleton } from '../../ui/state';
+import { sortText } from '../../ui/sort';
+import { Empty, Failure, Skeleton, Waiting } from '../../ui/state';
 import { Table } from '../../ui/table';
 import { userColumns } from './columns';
 import { Filters } from './filters';
-import { fetchUsers, liveAddress, sortText, type User, usersQuery } from './query';
+import { fetchUsers, liveAddress, sortable, type User, usersQuery } from './query';
 import { Selection } from './selection';
 import { Sync } from './sync';
 
@@ -36,41 +35,17 @@ export function Page() {
 function Users() {
   const asked = usersQuery(query.value);
   const key = JSON.stringify(asked);
-  const list = useMemo(() => new Windows<User>(fetchUsers(asked)), [key]);
-  const waiting = useSignal(0);
-  const generation = useSignal(0);
+  const { list, waiting, refresh } = useWindows<User>({
+    key: `users?${key}`,
+    fetch: fetchUsers(asked),
+    follow:
+      may(watchRight) === true
+        ? ({ resourceVersion, ...following }) => follow<User>({ address: liveAddress(asked, resourceVersion), ...following })
+        : undefined,
+  });
   const selected = useSignal<ReadonlyMap<string, User>>(new Map());
 
-  useEffect(() => {
-    list.want(0, 0);
-    return () => list.stop();
-  }, [list]);
-
-  useEffect(() => {
-    if (resumed.value > 0) void refresh();
-  }, [resumed.value]);
-
   const total = list.total.value;
-  const isLive = may(watchRight) === true && total !== undefined;
-  // A live list begins where the list was read; one that is read again begins again.
-  useEffect(() => {
-    if (!isLive || list.resourceVersion === undefined) return;
-    waiting.value = 0;
-    return follow<User>({
-      address: liveAddress(asked, list.resourceVersion),
-      onEvent({ type, object }) {
-        // What is not fetched yet comes as it is by then.
-        if (type === 'MODIFIED') list.replace(object);
-        else waiting.value += 1;
-      },
-      onEnd: () => void refresh(),
-    });
-  }, [list, isLive, generation.value]);
-
-  async function refresh(): Promise<void> {
-    await list.refresh();
-    generation.value += 1;
-  }
 
   function select(users: readonly User[], isSelected: boolean): void {
     const next = new Map(selected.value);
@@ -110,14 +85,7 @@ function Users() {
           onDone={() => void refresh()}
         />
       )}
-      {waiting.value > 0 && (
-        <Notice kind="info">
-          {t('list.changes', { count: waiting.value })}{' '}
-          <Button kind="quiet" onClick={() => void refresh()}>
-            {t('list.show')}
-          </Button>
-        </Notice>
-      )}
+      <Waiting count={waiting.value} onShow={() => void refresh()} />
       {body()}
     </section>
   );
@@ -141,7 +109,7 @@ function Users() {
         nameOf={({ spec }) => spec.username || spec.email}
         onRange={(first, last) => list.want(first, last)}
         sort={asked.sort}
-        onSort={(sort) => setQuery({ sort: sortText(sort) })}
+        onSort={(sort) => setQuery({ sort: sortText(sort, sortable) })}
         {...((may(patchRight) || may(deleteRight)) && { selected: new Set(selected.value.keys()), onSelect: select })}
       />
     );
