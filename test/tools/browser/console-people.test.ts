@@ -1,0 +1,189 @@
+/** The pages about users and access, as each person of the demo, and what they do that needs two hands on one record. */
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
+import { eventually } from '../../support/cluster-admin.ts';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { Demo, press } from './demo.ts';
+
+const paths = ['/', '/users', '/users/new', '/users/JANE', '/users/JANE/roles', '/users/JANE/sessions', '/users/JANE/tokens'];
+const more = ['/users/JANE/history', '/groups', '/groups/dev', '/bindings', '/bindings/new', '/bindings/oncall-view', '/access'];
+const own = ['/users/SELF', '/users/SELF/sessions', '/sessions', '/tokens', '/kubeconfig', '/about'];
+const people = ['admin', 'manager', 'viewer', 'nobody'] as const;
+
+const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
+describe('the people pages of the console', () => {
+  let browser: Browser;
+  let demo: Demo;
+  const visits = new Map<string, Promise<{ visitor: Visitor; page: Page }>>();
+
+  before(async () => {
+    browser = await startChromium();
+    demo = await Demo.start('--users', '5');
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+
+  /** One login for each person. */
+  function as(role: string) {
+    const made = visits.get(role) ?? visit(role);
+    visits.set(role, made);
+    return made;
+  }
+  async function visit(role: string) {
+    const visitor = new Visitor(await browser.newContext());
+    const page = await visitor.openTab();
+    await demo.logIn(page, role);
+    return { visitor, page };
+  }
+
+  /** Past the console, as the administrator. */
+  const send = (method: string, path: string, body?: unknown, contentType = 'application/json') =>
+    fetch(`${demo.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': contentType },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  async function recordName(email: string): Promise<string> {
+    const answer = await send('GET', `/auth/v2/users?search=${encodeURIComponent(email)}`);
+    return listed.parse(await answer.json()).items[0]?.metadata.name ?? '';
+  }
+
+  for (const role of people) {
+    for (const path of [...paths, ...more, ...own]) {
+      it(`${role} on ${path}: a page or a reason, and nothing in the way`, async () => {
+        const { page, visitor } = await as(role);
+        const names = { JANE: await recordName('jane@example.com'), SELF: await recordName(demo.person(role).email) };
+        await page.goto(`${demo.url}${path.replace(/JANE|SELF/, (name) => names[name as keyof typeof names])}`);
+        await page.locator('main h1').waitFor({ state: 'attached' });
+        await page.locator('.skeleton').waitFor({ state: 'detached' });
+
+        expect(await barriers(page)).to.deep.equal([]);
+        expect(visitor.complaints.splice(0)).to.deep.equal([]);
+      });
+    }
+  }
+
+  it('a list of groups tells of one that comes, and shows it when it is asked to', async () => {
+    const { page } = await as('admin');
+    await page.goto(`${demo.url}/groups`);
+    await page.getByRole('link', { name: 'Developers' }).waitFor();
+    const change = { spec: { displayName: 'Developers and friends' } };
+    expect((await send('PATCH', '/auth/v1/groups/dev', change, 'application/merge-patch+json')).status).to.equal(200);
+    await page.getByRole('link', { name: 'Developers and friends' }).waitFor();
+    expect((await send('POST', '/auth/v1/groups', { metadata: { name: 'night' } })).status).to.equal(201);
+    await page.getByText('One change.').waitFor();
+
+    expect(await page.getByRole('link', { name: 'night' }).count()).to.equal(0);
+    await press(page, 'Show');
+    await page.getByRole('link', { name: 'night' }).waitFor();
+  });
+
+  it('lists of groups and bindings are searched and sorted by their address', async () => {
+    const { page } = await as('admin');
+    await page.goto(`${demo.url}/groups?q=on+call`);
+    await page.getByRole('link', { name: 'On call' }).waitFor();
+    expect(await page.locator('tbody tr:not(.spacer)').count()).to.equal(1);
+    await page.getByLabel('Search by name or description').fill('no such group');
+    await page.getByText('Nothing matches the search.').waitFor();
+    await press(page, 'Clear the filter');
+    await page.getByRole('button', { name: 'Members' }).click();
+
+    expect(page.url()).to.contain('sort=memberCount');
+    await page.goto(`${demo.url}/bindings?q=oncall`);
+    await page.getByText('In force').waitFor();
+  });
+
+  it('a list of more groups than one answer holds is shown to its end', async () => {
+    for (let number = 0; number < 220; number += 20)
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          send('POST', '/auth/v1/groups', { metadata: { name: `g${String(number + index).padStart(4, '0')}` } }),
+        ),
+      );
+    const { page, visitor } = await as('admin');
+    await page.goto(`${demo.url}/groups`);
+    await page.locator('table[aria-rowcount]').waitFor();
+    expect(Number(await page.locator('table[aria-rowcount]').getAttribute('aria-rowcount'))).to.be.above(220);
+    await page.locator('section.table').evaluate((place) => place.scrollTo(0, place.scrollHeight));
+    await page.getByRole('link', { name: 'g0219' }).waitFor();
+
+    expect(visitor.complaints.splice(0)).to.deep.equal([]);
+  });
+
+  it('a user who was changed meanwhile is compared, and nothing that was typed is lost', async () => {
+    const { page, visitor } = await as('admin');
+    const name = await recordName('priya@example.com');
+    await page.goto(`${demo.url}/users/${name}`);
+    await press(page, 'Edit');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Priya of mine');
+    const change = { spec: { username: 'Priya of theirs', mobile: '+49 1' } };
+    expect((await send('PATCH', `/auth/v1/users/${name}`, change, 'application/merge-patch+json')).status).to.equal(200);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('This has been changed meanwhile.').waitFor();
+
+    expect(await dialog.getByRole('row').allTextContents()).to.deep.equal([
+      'FieldTheirsYours',
+      'NamePriya of theirsPriya of mineTake theirs',
+      'Mobile+49 1(empty)Take theirs',
+    ]);
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 409');
+    await dialog.getByRole('row', { name: 'Mobile' }).getByRole('button').click();
+    await dialog.getByRole('button', { name: 'Save over it' }).click();
+    await page.getByRole('heading', { name: 'Priya of mine' }).waitFor();
+    const stored: unknown = await (await send('GET', `/auth/v1/users/${name}`)).json();
+    expect(stored).to.have.nested.property('spec.mobile', '+49 1');
+  });
+
+  it('the history of a user tells what happened, by whom and from where', async () => {
+    const { page } = await as('admin');
+    const name = await recordName('tomas@example.com');
+    await send('PATCH', `/auth/v1/users/${name}`, { spec: { is_disabled: true } }, 'application/merge-patch+json');
+    await eventually(
+      async () => {
+        await page.goto(`${demo.url}/users/${name}/history`);
+        await page.locator('table, .state').first().waitFor();
+        return page.getByRole('cell', { name: 'Changed' }).count();
+      },
+      (count) => count > 0,
+    );
+
+    expect(await page.locator('tbody tr').first().textContent())
+      .to.contain('admin@example.com')
+      .and.to.contain('127.0.0.1');
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('a combobox is worked by its keys', async () => {
+    const { page } = await as('admin');
+    await page.goto(`${demo.url}/bindings/new`);
+    const field = page.getByRole('combobox', { name: 'Role' });
+    const list = page.getByRole('listbox', { name: 'Suggestions for Role' });
+    await field.pressSequentially('atrium-users');
+    await list.waitFor();
+    expect(await field.getAttribute('aria-expanded')).to.equal('true');
+    expect(await barriers(page)).to.deep.equal([]);
+    await field.press('ArrowUp');
+    const last = await list.getByRole('option').last().getAttribute('id');
+    expect(await field.getAttribute('aria-activedescendant')).to.equal(last);
+    await field.press('Escape');
+    await list.waitFor({ state: 'hidden' });
+    expect(await field.inputValue()).to.equal('atrium-users');
+    await field.press('ArrowDown');
+    const chosen = await list.getByRole('option', { selected: true }).textContent();
+    await field.press('Enter');
+    await list.waitFor({ state: 'hidden' });
+
+    expect(await field.inputValue()).to.equal(chosen);
+    expect(page.url()).to.match(/\/bindings\/new$/);
+    await page.getByRole('combobox', { name: 'E-mail' }).fill('jane');
+    await page.getByRole('option', { name: 'jane@example.com Jane Doe' }).click();
+    expect(await page.getByRole('combobox', { name: 'E-mail' }).inputValue()).to.equal('jane@example.com');
+  });
+});
