@@ -20,7 +20,7 @@ describe('access on the console', () => {
     await page.getByRole('heading', { name: 'Night shift' }).waitFor();
     await page.getByText('The group has no members.').waitFor();
     await press(page, 'Add a member');
-    await dialog().getByLabel('E-mail').fill('nobody@example.com');
+    await dialog().getByRole('combobox', { name: 'E-mail' }).fill('nobody@example.com');
     await dialog().getByRole('button', { name: 'Add a member' }).click();
     await page.getByRole('link', { name: 'nobody@example.com' }).waitFor();
 
@@ -34,6 +34,7 @@ describe('access on the console', () => {
     await page.getByLabel('A group').check();
     await page.getByLabel('Group', { exact: true }).fill('local:night-shift');
     await page.getByLabel('Role', { exact: true }).fill('view');
+    await page.getByLabel('Role', { exact: true }).press('Escape');
     await page.locator('.rules').waitFor();
     await page.getByLabel('default', { exact: true }).check();
     await page.getByText('local:night-shift gets view: default.').waitFor();

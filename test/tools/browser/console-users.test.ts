@@ -58,6 +58,7 @@ describe('users on the console', () => {
     await tab.getByLabel('E-mail').fill('dev.new@example.com');
     await tab.getByLabel('Developers (dev)').check();
     await tab.getByLabel('Role', { exact: true }).fill('view');
+    await tab.getByLabel('Role', { exact: true }).press('Escape');
     await press(tab, 'Create the user');
     await tab.locator('.steps', { hasText: 'Role view' }).waitFor();
     expect(await tab.locator('.steps').textContent())

@@ -33,7 +33,7 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
   const all = suggestions.map((one) => (typeof one === 'string' ? { value: one } : one));
   const words = isTyped.value ? value.value.trim().toLowerCase() : '';
   const fitting = all.filter((one) => `${one.value} ${one.label ?? ''}`.toLowerCase().includes(words)).slice(0, shownAtOnce);
-  const isWhole = isTyped.value && fitting.some((one) => one.value.toLowerCase() === words);
+  const isWhole = isTyped.value && fitting.length === 1 && fitting[0]?.value.toLowerCase() === words;
   const isShown = isOpen.value && fitting.length > 0 && !isWhole;
 
   useEffect(() => {
@@ -68,10 +68,12 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
     isTyped.value = false;
     hide();
   }
-  /** The next one in a direction, round and round; from none to the first or the last. */
+  /** The next one in a direction, round and round; from none to the first or the last, and at the opening to what is chosen. */
   function move(step: 1 | -1): void {
-    const count = Math.max(1, isShown ? fitting.length : all.length);
-    show(active.value < 0 ? (step > 0 ? 0 : count - 1) : (active.value + step + count) % count);
+    const count = Math.max(1, isShown ? fitting.length : Math.min(all.length, shownAtOnce));
+    const chosen = isShown ? -1 : all.findIndex((one) => one.value === value.value);
+    const first = chosen >= 0 && chosen < count ? chosen : step > 0 ? 0 : count - 1;
+    show(active.value < 0 ? first : (active.value + step + count) % count);
   }
   /** @returns whether the key was for the list */
   function act({ key, altKey }: KeyboardEvent): boolean {

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { href } from '../app/router';
 
 interface TabsProps {
@@ -9,8 +10,10 @@ interface TabsProps {
 
 /** Parts of a page. They are links: each has an address, and opens in a tab of the browser like any other. */
 export function Tabs({ label, tabs, current, to }: TabsProps) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => place.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={place} class="tabs" aria-label={label}>
       {tabs.map(({ id, label: text }) => (
         <a key={id} href={href(to(id))} aria-current={id === current ? 'page' : undefined}>
           {text}

@@ -61,7 +61,7 @@ function Bindings() {
 
 const columns = (): readonly Column<Binding>[] => [
   {
-    id: 'name',
+    id: 'who',
     title: t('bindings.who'),
     sortBy: 'subject',
     cell: (binding) => (
@@ -70,7 +70,17 @@ const columns = (): readonly Column<Binding>[] => [
       </a>
     ),
   },
-  { id: 'role', title: t('roles.role'), sortBy: 'roleRef', cell: ({ spec }) => <code>{spec.roleRef}</code> },
+  {
+    id: 'role',
+    title: t('roles.role'),
+    sortBy: 'roleRef',
+    cell: (binding) => (
+      <>
+        <code>{binding.spec.roleRef}</code>
+        <span class="on-phone"> · {whereOf(binding)}</span>
+      </>
+    ),
+  },
   { id: 'where', title: t('roles.where'), sortBy: 'namespace', isMinor: true, cell: whereOf },
   { id: 'phase', title: t('users.phase'), sortBy: 'phase', cell: (binding) => <StateOf binding={binding} /> },
 ];
