@@ -160,6 +160,18 @@ describe('the people pages of the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
+  it('of many namespaces some are found, and what is chosen stays in sight', async () => {
+    const names = Array.from({ length: 12 }, (_, number) => `team-${number}`);
+    await Promise.all(names.map((name) => send('POST', '/api/kubernetes/api/v1/namespaces', { metadata: { name } })));
+    const { page } = await as('admin');
+    await page.goto(`${demo.url}/bindings/new`);
+    await page.getByLabel('default', { exact: true }).check();
+    await page.getByLabel('Find a namespace').fill('team-1');
+    await page.getByLabel('team-2', { exact: true }).waitFor({ state: 'detached' });
+
+    expect(await page.locator('.choices label').allTextContents()).to.deep.equal(['default', 'team-1', 'team-10', 'team-11']);
+  });
+
   it('a combobox is worked by its keys', async () => {
     const { page } = await as('admin');
     await page.goto(`${demo.url}/bindings/new`);

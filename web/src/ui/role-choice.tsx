@@ -1,8 +1,8 @@
-import type { Signal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { api, base, bodyOf, type Schemas } from '../api/client';
 import { useLoad } from '../api/load';
 import { t } from '../text/text';
-import { CheckField } from './form';
+import { CheckField, Field } from './form';
 
 export interface ClusterRole {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -42,20 +42,27 @@ export function bindingBody(subject: { kind: 'User' | 'Group'; name: string }, r
   return { metadata: { generateName }, spec: { subjects: [subject], roleRef: role, ...where } };
 }
 
+/** Beyond these a box to find one is quicker than the eye. */
+const many = 12;
+
 /** Where a role holds: everywhere, or in chosen namespaces. */
 export function NamespaceChoice({ chosen }: { chosen: Signal<readonly string[]> }) {
   const load = useLoad('namespaces/rolebindings', (signal) =>
     bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'get', resource: 'pods', limit: 500 } }, signal })),
   );
+  const words = useSignal('');
   const names = load.data.value?.items.map(({ metadata }) => metadata.name) ?? [];
+  // What is chosen stays in sight, whatever is looked for.
+  const shown = names.filter((name) => chosen.value.includes(name) || name.includes(words.value.trim().toLowerCase()));
   return (
     <fieldset>
       <legend>{t('roles.where')}</legend>
       <p class="muted small">
         {chosen.value.length === 0 ? t('roles.everywhereNow') : t('roles.inNow', { names: chosen.value.join(', ') })}
       </p>
+      {names.length > many && <Field label={t('roles.find')} name="find" type="search" value={words} />}
       <div class="choices">
-        {names.map((name) => (
+        {shown.map((name) => (
           <CheckField
             key={name}
             label={name}
