@@ -1,60 +1,82 @@
-import { socketAt } from './watch';
+/** Watches of the Kubernetes API, read by `fetch`: the demo's cluster has no WebSockets, and each page has one such request at most. */
+import { call } from './client';
+import { asProblem, isAbort, type Problem } from './problem';
 
-interface WatchedEvent<T> {
+export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   object: T;
+}
+
+export async function* linesOf(response: Response): AsyncGenerator<string> {
+  if (response.body === null) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const lines = (rest + part.value).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.filter((line) => line !== '');
+  }
 }
 
 interface Watched<T> {
   /** Of the resource, below the base path. */
   path: string;
   resourceVersion: string;
-  onEvent: (event: WatchedEvent<T>) => void;
+  onEvent: (event: WatchEvent<T>) => void;
   /** It cannot go on: a new list is needed. */
   onEnd: () => void;
 }
 
-const againMs = 1000;
-const longestAgainMs = 60_000;
+const againMs = 2000;
 
 /** What becomes of a list of the Kubernetes API, while the page can be seen. @returns what stops it */
-export function watchObjects<T extends { metadata: { resourceVersion?: string } }>({ path, onEvent, onEnd, ...from }: Watched<T>): () => void {
+export function watchObjects<T extends { metadata: { resourceVersion?: string } }>({
+  path,
+  onEvent,
+  onEnd,
+  ...from
+}: Watched<T>): () => void {
   let { resourceVersion } = from;
-  let socket: WebSocket | undefined;
-  let again: ReturnType<typeof setTimeout> | undefined;
-  let wait = againMs;
+  let current: AbortController | undefined;
 
-  function open(): void {
-    const mine = socketAt(path, new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion }));
-    socket = mine;
-    mine.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-      const event = JSON.parse(typeof data === 'string' ? data : new TextDecoder().decode(data)) as WatchedEvent<T>;
-      if (event.type === 'ERROR') return onEnd();
+  /** @returns false if it cannot go on from here */
+  async function read(signal: AbortSignal): Promise<boolean> {
+    const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion });
+    const response = await call(`${path}?${query}`, { headers: { Accept: 'application/json' }, signal });
+    for await (const line of linesOf(response)) {
+      const event = JSON.parse(line) as WatchEvent<T>;
+      if (event.type === 'ERROR') return false;
       resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
-      wait = againMs;
       if (event.type !== 'BOOKMARK') onEvent(event);
-    };
-    // It ends by itself from time to time, and goes on where it was.
-    mine.onclose = () => {
-      if (socket !== mine) return;
-      again = setTimeout(open, wait);
-      wait = Math.min(2 * wait, longestAgainMs);
-    };
+    }
+    return true;
   }
-  function close(): void {
-    const old = socket;
-    socket = undefined;
-    clearTimeout(again);
-    old?.close();
+  async function follow(): Promise<void> {
+    current?.abort();
+    const mine = new AbortController();
+    current = mine;
+    try {
+      if (!(await read(mine.signal))) return onEnd();
+    } catch (error) {
+      if (mine.signal.aborted || isAbort(error) || isFinal(asProblem(error))) return;
+      if (asProblem(error).status === 410) return onEnd();
+    }
+    // It ends by itself from time to time, and goes on where it was.
+    setTimeout(() => {
+      if (!mine.signal.aborted) void follow();
+    }, againMs);
   }
   function onVisibility(): void {
     if (document.visibilityState === 'visible') onEnd();
-    else close();
+    else current?.abort();
   }
-  open();
+  void follow();
   document.addEventListener('visibilitychange', onVisibility);
   return () => {
     document.removeEventListener('visibilitychange', onVisibility);
-    close();
+    current?.abort();
   };
 }
+
+/** Refused, or switched off: asking again would not help. */
+const isFinal = ({ status }: Problem): boolean => status >= 400 && status < 500 && ![410, 429].includes(status);

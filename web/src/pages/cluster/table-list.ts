@@ -4,6 +4,7 @@ import { call } from '../../api/client';
 import { apiPath, type Kind } from '../../api/kinds';
 import { getJson, type Metadata, type ServerTable, type TableColumn, type TableRow, tableAccept } from '../../api/objects';
 import { asProblem, isAbort, type Problem } from '../../api/problem';
+import { linesOf, type WatchEvent } from '../../api/watch-objects';
 import type { Sort } from '../../ui/table';
 
 const pageSize = 500;
@@ -139,7 +140,8 @@ export class TableList {
     try {
       const query = new URLSearchParams({ ...this.#selection, watch: 'true', allowWatchBookmarks: 'true', resourceVersion: this.#version });
       const response = await call(`${this.#path}?${query}`, { headers: { Accept: tableAccept }, signal: mine.signal });
-      for await (const line of linesOf(response)) if (!this.#take(JSON.parse(line) as WatchEvent)) return void (await this.refresh());
+      for await (const line of linesOf(response))
+        if (!this.#take(JSON.parse(line) as WatchEvent<ServerTable>)) return void (await this.refresh());
     } catch (error) {
       if (mine.signal.aborted || isAbort(error)) return;
       this.error.value = asProblem(error);
@@ -151,7 +153,7 @@ export class TableList {
   }
 
   /** @returns false if the list has to be read again */
-  #take({ type, object }: WatchEvent): boolean {
+  #take({ type, object }: WatchEvent<ServerTable>): boolean {
     if (type === 'ERROR') return false;
     this.error.value = undefined;
     for (const given of object.rows ?? []) {
@@ -167,22 +169,6 @@ export class TableList {
     }
     this.waiting.value = this.#come.size + this.#gone.size;
     return true;
-  }
-}
-
-interface WatchEvent {
-  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  object: ServerTable;
-}
-
-async function* linesOf(response: Response): AsyncGenerator<string> {
-  if (response.body === null) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    const lines = (rest + part.value).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines.filter((line) => line !== '');
   }
 }
 
