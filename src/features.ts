@@ -1,5 +1,4 @@
 /** The wiring of the features: what each of them is given. Beside app.ts, which mounts them, the only file that knows them all. */
-import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { createNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
@@ -18,6 +17,7 @@ import { type Authenticator, withAccessTokens } from './http/authenticator.ts';
 import type { Check } from './http/health.ts';
 import { Metrics } from './http/metrics.ts';
 import type { Operation } from './http/operation.ts';
+import type { Before } from './http/request-listener.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';
@@ -76,7 +76,7 @@ export interface Features {
   services: Services;
   authenticator: Authenticator;
   /** What answers before any operation: the embedded OpenID provider. */
-  before: Middleware | undefined;
+  before: Before | undefined;
   /** The console's static files, which take every path that is left, come last. */
   operations: readonly Operation[];
   checks: readonly Check[];

@@ -6,12 +6,12 @@ import type { ConsolePlugins } from '../plugins/console-plugins.ts';
 import type { Services } from '../services.ts';
 import { ConfigMaps } from './config-maps.ts';
 import { mergePolicy } from './content-security-policy.ts';
-import { Environment, mergeVariables, publicVariables, type Variables } from './environment.ts';
+import { Environment, mergeVariables, publicVariables, type Variables, type Visible } from './environment.ts';
 import { ConfigMapImages } from './images.ts';
 import { consoleModules } from './modules.ts';
 import { PluginEvents } from './plugin-events.ts';
 import { PluginFiles } from './plugins.ts';
-import { consoleOperations } from './routes.ts';
+import { consoleOperations, type Prepared } from './routes.ts';
 import { staticPathsIn } from './static-directory.ts';
 import { StaticFiles, type Timer } from './static-files.ts';
 
@@ -55,14 +55,8 @@ export function createConsole(services: Services, { consolePlugins, environment,
   return {
     operations: consoleOperations({
       images: new ConfigMapImages(services, configMaps),
-      async environment(caller, signal) {
-        const { variables: seen, isStale } = await variables.visibleTo(caller, signal);
-        return { answer: environmentText(seen), isStale };
-      },
-      async modules(caller, signal) {
-        const { variables: seen, isStale } = await variables.visibleTo(caller, signal);
-        return { answer: modulesText()(seen), isStale };
-      },
+      environment: (caller, request) => prepared(variables.visibleTo(caller, request), environmentText),
+      modules: (caller, request) => prepared(variables.visibleTo(caller, request), modulesText()),
       pluginFiles: (caller, signal) => plugins.list(caller, signal),
       languages: jsonText({ availableLanguages: config.console.languages.map(({ id, name }) => ({ id, name })) }),
       staticFiles,
@@ -86,6 +80,12 @@ export function createConsole(services: Services, { consolePlugins, environment,
       await configMaps.stop();
     },
   };
+}
+
+/** The answer that is made of what a caller sees. */
+function prepared(visible: Visible | Promise<Visible>, textOf: (variables: Variables) => JsonText): Prepared | Promise<Prepared> {
+  if (visible instanceof Promise) return visible.then((seen) => prepared(seen, textOf));
+  return { answer: textOf(visible.variables), isStale: visible.isStale };
 }
 
 /** Written by hand: an object would put names that look like numbers first, whatever their byte order. */

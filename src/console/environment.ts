@@ -22,6 +22,12 @@ export function mergeVariables(...layers: readonly Iterable<readonly [string, st
   return [...merged].sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
 }
 
+/** What a caller sees, and whether it may be out of date. */
+export interface Visible {
+  readonly variables: Variables;
+  readonly isStale: boolean;
+}
+
 /** The variables that the console is told. */
 export class Environment {
   readonly #configMaps: ConfigMaps;
@@ -36,12 +42,18 @@ export class Environment {
     this.#envsConfigMap = envsConfigMap;
   }
 
-  /** @throws StatusError 503 if the ConfigMap was never read, or if a caller's rights cannot be asked */
-  async visibleTo(caller: Caller | undefined, signal: AbortSignal): Promise<{ variables: Variables; isStale: boolean }> {
+  /** At once where nothing has to be asked. @throws StatusError 503 if the ConfigMap was never read, or if a caller's rights cannot be asked */
+  visibleTo(caller: Caller | undefined, request: Readonly<{ signal: AbortSignal }>): Visible | Promise<Visible> {
     const { home } = this.#configMaps;
-    if (this.#envsConfigMap !== undefined) await this.#configMaps.firstList(home, signal);
+    if (this.#envsConfigMap === undefined) return { variables: this.#base, isStale: this.#configMaps.isStale(home, caller) };
+    return this.#withConfigMap(this.#envsConfigMap, caller, request.signal);
+  }
+
+  async #withConfigMap(name: string, caller: Caller | undefined, signal: AbortSignal): Promise<Visible> {
+    const { home } = this.#configMaps;
+    await this.#configMaps.firstList(home, signal);
     const isStale = this.#configMaps.isStale(home, caller);
-    const map = this.#envsConfigMap === undefined ? undefined : this.#configMaps.get(home, this.#envsConfigMap);
+    const map = this.#configMaps.get(home, name);
     if (map?.contents === undefined || !(await this.#maySee(map, caller, signal))) return { variables: this.#base, isStale };
     if (this.#merged?.map !== map) this.#merged = { map, variables: mergeVariables(this.#base, map.contents.data) };
     return { variables: this.#merged.variables, isStale };

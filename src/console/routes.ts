@@ -15,16 +15,19 @@ import type { StaticFiles } from './static-files.ts';
 import { staticPath } from './static-path.ts';
 
 /** An answer made beforehand, and whether it may be out of date. */
-interface Prepared {
+export interface Prepared {
   answer: JsonText;
   isStale: boolean;
 }
 
+/** A request as long as it lasts: its signal is made for who asks for it. */
+type Request = Readonly<{ signal: AbortSignal }>;
+
 /** What the operations are served by. */
 export interface ConsoleService {
   images: ConfigMapImages;
-  modules(caller: Caller | undefined, signal: AbortSignal): Promise<Prepared>;
-  environment(caller: Caller | undefined, signal: AbortSignal): Promise<Prepared>;
+  modules(caller: Caller | undefined, request: Request): Prepared | Promise<Prepared>;
+  environment(caller: Caller | undefined, request: Request): Prepared | Promise<Prepared>;
   pluginFiles(caller: Caller | undefined, signal: AbortSignal): Promise<Prepared>;
   languages: JsonText;
   staticFiles: StaticFiles;
@@ -104,8 +107,8 @@ const handleEnvVars = (service: ConsoleService): Operation =>
     credential: 'optional',
     before: [compressed],
     answers: { 200: { description: 'names and values', content: json(envVarsSchema), headers: etag }, ...refused },
-    async handle({ ctx, caller, signal }) {
-      sendPrepared(ctx, caller, await service.environment(caller, signal));
+    handle(request) {
+      return sendWhenPrepared(request, service.environment(request.caller, request));
     },
   });
 
@@ -119,8 +122,8 @@ const handleModules = (service: ConsoleService): Operation =>
     credential: 'optional',
     before: [compressed],
     answers: { 200: { description: 'the module information', content: json(modulesSchema), headers: etag }, ...refused },
-    async handle({ ctx, caller, signal }) {
-      sendPrepared(ctx, caller, await service.modules(caller, signal));
+    handle(request) {
+      return sendWhenPrepared(request, service.modules(request.caller, request));
     },
   });
 
@@ -162,17 +165,26 @@ const handleStaticFiles = (service: ConsoleService): Operation =>
       404: { description: 'no such file' },
       416: { description: 'the range lies outside the file' },
     },
-    async handle({ ctx }) {
+    handle({ ctx }) {
       const path = staticPath(ctx.originalUrl, service.basePath);
       const file = service.staticFiles.find(path, () => namesHtml(ctx));
       if (file === undefined) throw unknownPath();
       if (file.isHtml) ctx.vary('Accept');
-      await sendStaticFile(ctx, file, service.contentSecurityPolicy);
+      return sendStaticFile(ctx, file, service.contentSecurityPolicy);
     },
   });
 
 /** By name and not by wildcard: a script or stylesheet that is missing must not get a page instead. */
 const namesHtml = (ctx: Context): boolean => [ctx.accepts()].flat().includes('text/html');
+
+/** At once where nothing has to be awaited. */
+function sendWhenPrepared(
+  { ctx, caller }: { ctx: Context; caller: Caller | undefined },
+  prepared: Prepared | Promise<Prepared>,
+): Promise<void> | void {
+  if (prepared instanceof Promise) return prepared.then((answer) => sendPrepared(ctx, caller, answer));
+  sendPrepared(ctx, caller, prepared);
+}
 
 function sendPrepared(ctx: Context, caller: Caller | undefined, { answer, isStale }: Prepared): void {
   markStale(ctx, isStale);

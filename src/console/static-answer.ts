@@ -21,7 +21,7 @@ interface ByteRange {
  *
  * @throws StatusError 416; 404 if a file that is read from disk has changed since the start
  */
-export async function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPolicy: () => string): Promise<void> {
+export function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPolicy: () => string): Promise<void> | void {
   const { res } = ctx;
   const { range: wanted = '', 'accept-encoding': accepted = '' } = ctx.req.headers;
   const isPartWanted = ctx.method === 'GET' && wanted !== '';
@@ -48,10 +48,12 @@ export async function sendStaticFile(ctx: Context, file: StaticFile, contentSecu
     ctx.status = 206;
     ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${content.size}`);
   }
-  await sendBytes(ctx, content, range ?? { start: 0, end: content.size - 1 });
+  return sendBytes(ctx, content, range ?? { start: 0, end: content.size - 1 });
 }
 
-async function sendBytes(ctx: Context, { source, size, modified }: StaticContent, { start, end }: ByteRange): Promise<void> {
+/** At once, but for a file that is not held in memory. */
+function sendBytes(ctx: Context, content: StaticContent, { start, end }: ByteRange): Promise<void> | void {
+  const { source, size } = content;
   if (Buffer.isBuffer(source)) {
     ctx.body = end - start + 1 === size ? source : source.subarray(start, end + 1);
     return;
@@ -61,7 +63,11 @@ async function sendBytes(ctx: Context, { source, size, modified }: StaticContent
     ctx.length = size;
     return;
   }
-  const handle = await open(source.path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
+  return sendFromDisk(ctx, source.path, content, { start, end });
+}
+
+async function sendFromDisk(ctx: Context, path: string, { size, modified }: StaticContent, { start, end }: ByteRange): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   const stats = await handle?.stat();
   // Other bytes than those that the ETag stands for must not go out under it.
   if (handle === undefined || stats?.size !== size || stats.mtime.getTime() !== modified.getTime()) {

@@ -1,11 +1,13 @@
 import type { RequestListener } from 'node:http';
-import Koa, { type Context, type Middleware } from 'koa';
+import Koa, { type Context } from 'koa';
 import type { RequestMiddleware } from './request-middleware.ts';
-import { type RouterOptions, routeOperations } from './router.ts';
+import { type Answer, type RouterOptions, routeOperations } from './router.ts';
+
+/** Gets each request before the operations do, and hands on what is not for it. */
+export type Before = (ctx: Context, next: Answer) => Promise<void> | void;
 
 interface RequestListenerOptions extends Omit<RouterOptions, 'bounds'> {
-  /** Gets each request before the operations do, e.g. an app that is mounted below a path. */
-  before?: Middleware;
+  before?: Before;
 }
 
 /** The Koa app of one port: the frame around everything, the operations inside. */
@@ -14,8 +16,7 @@ export function requestListener(frame: RequestMiddleware, { before, ...options }
   koa.silent = true;
   // The frame has answered whatever could be answered; what comes here broke in the middle of a body.
   koa.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
-  koa.use(frame.middleware);
-  if (before) koa.use(before);
-  koa.use(routeOperations({ ...options, bounds: frame }));
+  const operations = routeOperations({ ...options, bounds: frame });
+  koa.use(frame.around(before ? (ctx) => before(ctx, operations) : operations));
   return koa.callback();
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Context, Middleware, Next } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { indentJson } from '../api/json.ts';
 import { headersTooLarge, methodNotAllowed, StatusError, timedOut, tooManyRequests, unknownPath } from '../api/status.ts';
@@ -8,9 +8,10 @@ import { chooseEncoding, compress } from './compression.ts';
 import { isNotModified } from './conditional.ts';
 import { answerError } from './error-answer.ts';
 import { checkHost } from './host.ts';
+import { lineWriter } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { type Kind, RequestLifetime } from './request-deadline.ts';
-import { type RequestState, stateOf } from './router.ts';
+import { type Answer, type RequestState, stateOf } from './router.ts';
 import { UnfinishedBodies, type UnfinishedBody } from './unfinished-bodies.ts';
 
 export interface RequestMiddlewareOptions {
@@ -41,39 +42,56 @@ export class RequestMiddleware {
   readonly #unfinished: UnfinishedBodies;
   #untrustedProxy: string | undefined;
   readonly #lasting = new Set<RequestLifetime>();
-  /** What its lines hold is written down here: to look for secrets in each of them would take longer than many a request. */
-  readonly #accessLog: Logger;
+  readonly #writeLine: Record<'debug' | 'info', ((members: string) => void) | undefined>;
 
   constructor(options: RequestMiddlewareOptions) {
     this.#options = options;
-    this.#accessLog = options.log.child({}, { redact: [] });
+    this.#writeLine = { debug: lineWriter(options.log, 'debug'), info: lineWriter(options.log, 'info') };
     options.metrics.countInFlight(() => this.#inFlight);
     this.#addressOf = clientAddress(options.trustedProxies, (peer) => this.#distrust(peer));
     this.#unfinished = new UnfinishedBodies(options.maxInFlight);
   }
 
-  /** The outermost middleware. */
-  readonly middleware: Middleware = async (ctx, next) => {
-    const request = new RequestLifetime(ctx, this.#options.requestTimeoutMs);
-    this.#begin(ctx, request);
+  /** What is around an answer: the only middleware of its app. */
+  around(answer: Answer): Middleware {
+    return (ctx: Context): Promise<void> | undefined => {
+      const request = new RequestLifetime(ctx, this.#options.requestTimeoutMs);
+      this.#begin(ctx, request);
+      try {
+        this.#admit(ctx);
+        if (leadsToBase(ctx, this.#options.basePath)) return undefined;
+        stripBasePath(ctx, this.#options.basePath);
+        const answering = answer(ctx);
+        const pending = answering instanceof Promise ? answering.then(() => finish(ctx)) : finish(ctx);
+        return pending && this.#await(ctx, request, pending);
+      } catch (error) {
+        this.#fail(ctx, request, error);
+        return undefined;
+      }
+    };
+  }
+
+  async #await(ctx: Context, request: RequestLifetime, pending: Promise<void>): Promise<void> {
     try {
-      this.#admit(ctx);
-      if (leadsToBase(ctx, this.#options.basePath)) return;
-      stripBasePath(ctx, this.#options.basePath);
       await new Promise<void>((resolve, reject) => {
         request.onCut = reject;
-        answer(ctx, next).then(resolve, reject);
+        if (request.cutBy !== undefined) reject(request.cutBy);
+        pending.then(resolve, reject);
       });
     } catch (error) {
-      if (request.isAbandoned) {
-        ctx.respond = false;
-        return;
-      }
-      const reason = request.cutBy ?? error;
-      answerError(ctx, reason instanceof StatusError ? reason : error, this.#options.log, isProbe.test(ctx.path) ? 'debug' : 'error');
-      indentJson(ctx);
+      this.#fail(ctx, request, error);
     }
-  };
+  }
+
+  #fail(ctx: Context, request: RequestLifetime, error: unknown): void {
+    if (request.isAbandoned) {
+      ctx.respond = false;
+      return;
+    }
+    const reason = request.cutBy ?? error;
+    answerError(ctx, reason instanceof StatusError ? reason : error, this.#options.log, isProbe.test(ctx.path) ? 'debug' : 'error');
+    indentJson(ctx);
+  }
 
   /** Which peer forwards for others and is not trusted, as a check of the service; undefined if none has. */
   untrustedProxy(): string | undefined {
@@ -129,22 +147,14 @@ export class RequestMiddleware {
     const { req, res, method } = ctx;
     const code = res.writableFinished ? res.statusCode : 499;
     this.#options.metrics.requests.add(operationId, code, seconds);
-    const level = isProbe.test(path) ? 'debug' : 'info';
-    if (!this.#accessLog.isLevelEnabled(level)) return;
-    this.#accessLog[level](
-      {
-        requestId,
-        method,
-        path: path.slice(0, 1024),
-        code,
-        seconds: Math.round(seconds * 1e4) / 1e4,
-        operation: operationId,
-        source,
-        user: userName,
-        refusal,
-        userAgent: (req.headers['user-agent'] ?? '').slice(0, 256),
-      },
-      'request',
+    const write = this.#writeLine[isProbe.test(path) ? 'debug' : 'info'];
+    if (write === undefined) return;
+    const elapsed = Math.round(seconds * 1e4) / 1e4;
+    const user = userName === undefined ? '' : `,"user":${JSON.stringify(userName)}`;
+    const why = refusal === undefined ? '' : `,"refusal":${JSON.stringify(refusal)}`;
+    const [shownPath, agent] = [path.slice(0, 1024), (req.headers['user-agent'] ?? '').slice(0, 256)].map((text) => JSON.stringify(text));
+    write(
+      `"requestId":"${requestId}","method":${JSON.stringify(method)},"path":${shownPath},"code":${code},"seconds":${elapsed},"operation":${JSON.stringify(operationId)},"source":${JSON.stringify(source)}${user}${why},"userAgent":${agent},"msg":"request"`,
     );
   }
 
@@ -242,10 +252,11 @@ function stripBasePath(ctx: Context, basePath: string): void {
   ctx.path = ctx.path.slice(basePath.length);
 }
 
-async function answer(ctx: Context, next: Next): Promise<void> {
-  await next();
+/** What is done to every answer but a failure. */
+function finish(ctx: Context): Promise<void> | undefined {
   indentJson(ctx);
   const encoding = stateOf(ctx).isCompressed && chooseEncoding(ctx);
   if (ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD') && isNotModified(ctx)) ctx.status = 304;
-  else if (encoding) await compress(ctx, encoding);
+  else if (encoding) return compress(ctx, encoding);
+  return undefined;
 }

@@ -1,4 +1,4 @@
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { validate } from '../api/violations.ts';
 import type { Authenticator } from './authenticator.ts';
@@ -8,6 +8,9 @@ import { badInput, parseParams, parseQuery, repeatableParameters } from './input
 import type { Bearer, Caller, Operation, RequestBounds } from './operation.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
+
+/** What answers a request. It gives no promise where nothing has to be awaited: many an answer is shorter than the way of a promise. */
+export type Answer = (ctx: Context) => Promise<void> | void;
 
 /** What the frame keeps of a request while it is under way. */
 export interface RequestState {
@@ -49,7 +52,7 @@ const jsonTypes = ['application/json'] as const;
 export const stateOf = (ctx: Context): RequestState => ctx.state;
 
 /** Routes requests to operations: method and path, credential, input, handler, in this order. */
-export function routeOperations(options: RouterOptions): Middleware {
+export function routeOperations(options: RouterOptions): Answer {
   const guard = new TokenGuard(options.clock);
   const table = new RouteTable<Serve>(unreservedPath);
   for (const operation of options.operations) {
@@ -64,12 +67,12 @@ export function routeOperations(options: RouterOptions): Middleware {
     answerOptions(ctx, allowed);
   };
 
-  return async (ctx) => {
+  return (ctx) => {
     allowOrigin(ctx, options.corsOrigins);
     const found = table.find(ctx.path);
     const serve = found?.routes.get(ctx.method);
-    if (serve === undefined || isPreflight(ctx)) refuse(ctx, found);
-    else await serve(ctx, found?.params ?? {});
+    if (serve === undefined || isPreflight(ctx)) return refuse(ctx, found);
+    return serve(ctx, found?.params ?? {});
   };
 }
 
@@ -104,58 +107,89 @@ function answerOptions(ctx: Context, allowed: readonly string[]): void {
   ctx.set('Access-Control-Max-Age', '600');
 }
 
-type Serve = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>;
+type Params = Readonly<Record<string, string>>;
+type Serve = (ctx: Context, params: Params) => Promise<void> | void;
 
 function runner(operation: Operation, options: RouterOptions, guard: TokenGuard): Serve {
-  const readInput = inputReader(operation, options.bodyLimit);
+  const { credential } = operation;
+  const handle = handler(operation, options.bodyLimit);
 
-  return async (ctx, params) => {
+  return (ctx, params) => {
     const state = stateOf(ctx);
     state.operationId = operation.id;
     for (const prepare of operation.before ?? []) prepare(ctx, options.bounds);
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
-    const serve = async (caller: Caller | Bearer | undefined): Promise<void> => {
-      const input = await readInput(ctx, params);
-      await operation.handle({ ctx, caller, ...input, signal: state.signal });
-    };
+    if (credential === 'none') return handle(ctx, params, undefined);
+    varyOn(ctx, 'Authorization, Cookie');
+    const { authorization, cookie } = ctx.req.headers;
+    // Without either there is none, whatever the authenticator.
+    if (credential === 'optional' && authorization === undefined && cookie === undefined) return handle(ctx, params, undefined);
+    return serveAuthenticated(ctx, params);
+  };
+
+  async function serveAuthenticated(ctx: Context, params: Params): Promise<void> {
+    const state = stateOf(ctx);
     const bearer = await readCredential(ctx, operation, options.authenticator);
-    if (bearer === undefined) return serve(undefined);
+    if (bearer === undefined) return handle(ctx, params, undefined);
     // A forwarded token is judged by the call that the operation makes with it.
-    if (operation.credential === 'forwarded') return guard.ask(state.source, bearer, () => serve(bearer));
+    if (credential === 'forwarded') return guard.ask(state.source, bearer, async () => handle(ctx, params, bearer));
     const caller = await guard.ask(state.source, bearer, () => options.authenticator.identify(bearer, state.signal));
     state.userName = caller.identity.name;
     try {
-      await serve(caller);
+      await handle(ctx, params, caller);
     } catch (error) {
       if (error instanceof StatusError && error.status.code === 403) options.onForbidden?.(ctx, caller, error);
       throw error;
     }
-  };
+  }
 }
 
 async function readCredential(ctx: Context, operation: Operation, authenticator: Authenticator): Promise<Bearer | undefined> {
   const { credential } = operation;
-  if (credential === 'none') return undefined;
-  varyOn(ctx, 'Authorization, Cookie');
-  const { authorization, cookie } = ctx.req.headers;
-  // Without either there is none, whatever the authenticator.
-  if (credential === 'optional' && authorization === undefined && cookie === undefined) return undefined;
   const bearer = await authenticator.read(ctx, credential === 'optional');
   if (bearer === undefined && credential !== 'optional') throw unauthorized({ tokenGiven: false });
   if (bearer?.mustChangePassword && credential !== 'optional' && !operation.openToPasswordDue) throw passwordDue();
   return bearer;
 }
 
-type Input = { params: unknown; query: unknown; body: unknown };
+type Handled = Parameters<Operation['handle']>[0];
 
-function inputReader(operation: Operation, bodyLimit: number) {
+/** What the handler gets. */
+class OperationCall implements Handled {
+  readonly ctx: Context;
+  readonly caller: Caller | Bearer | undefined;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+
+  constructor(call: Omit<Handled, 'signal'>) {
+    this.ctx = call.ctx;
+    this.caller = call.caller;
+    this.params = call.params;
+    this.query = call.query;
+    this.body = call.body;
+  }
+
+  /** Made for those who ask for it. */
+  get signal(): AbortSignal {
+    return stateOf(this.ctx).signal;
+  }
+}
+
+const noInput = {};
+
+/** Reads the input, then handles it. Where a schema asks for nothing, nothing is read. */
+function handler(operation: Operation, bodyLimit: number) {
   const repeatable = repeatableParameters(operation.query);
+  const hasParams = Object.keys(operation.params.shape).length > 0;
+  const hasQuery = Object.keys(operation.query.shape).length > 0;
   const readBody = bodyReader(operation, bodyLimit);
-  return async (ctx: Context, params: Readonly<Record<string, string>>): Promise<Input> => ({
-    params: parseParams(operation.params, params),
-    query: parseQuery(operation.query, repeatable, searchOf(ctx)),
-    body: readBody && (await readBody(ctx)),
-  });
+  return (ctx: Context, given: Params, caller: Caller | Bearer | undefined): Promise<void> | void => {
+    const params = hasParams ? parseParams(operation.params, given) : noInput;
+    const query = hasQuery ? parseQuery(operation.query, repeatable, searchOf(ctx)) : noInput;
+    if (readBody === undefined) return operation.handle(new OperationCall({ ctx, caller, params, query, body: undefined }));
+    return readBody(ctx).then((body) => operation.handle(new OperationCall({ ctx, caller, params, query, body })));
+  };
 }
 
 const noSearch = new URLSearchParams();

@@ -3,11 +3,12 @@
  * ours are where it keeps its records, whom it asks about passwords and accounts, and what its pages look like. A relying party,
  * the console included, knows it by its address only.
  */
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import type { Check } from '../http/health.ts';
 import { RateLimit } from '../http/rate-limit.ts';
+import type { Before } from '../http/request-listener.ts';
 import { stateOf } from '../http/router.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { Services } from '../services.ts';
@@ -47,7 +48,7 @@ interface IdentityNeeds {
 
 export interface Identity {
   /** To be put inside the frame, before the router: answers everything below `/identity`. */
-  middleware: Middleware;
+  middleware: Before;
   /**
    * The holder of that refresh token has just given the password again: what it renews counts from now on.
    *
@@ -137,7 +138,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   return {
     // All requests of the service come by.
     middleware: (ctx, next) =>
-      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inRequestScope(ctx, () => answer(ctx, keeper, logIn)) : next(),
+      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inRequestScope(ctx, () => answer(ctx, keeper, logIn)) : next(ctx),
     provenAgain: (ctx, refreshToken) =>
       inRequestScope(ctx, async () => {
         const found = await records.find('RefreshToken', refreshToken);

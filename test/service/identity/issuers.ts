@@ -208,9 +208,8 @@ async function startReplica({
       log,
       metrics,
       isStopping: () => false,
-    }).middleware,
+    }).around((ctx) => identity.middleware(ctx, () => undefined)),
   );
-  koa.use(identity.middleware);
   handle = koa.callback();
   return {
     origin: own,
