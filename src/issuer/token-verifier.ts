@@ -174,6 +174,8 @@ export class TokenVerifier {
       else if (iss !== issuer) this.#foreign.set(key, true);
       return iss === issuer;
     } catch {
+      // What is no JWT stays none: to find that out again would take a tenth of a request.
+      this.#foreign.set(key, true);
       return false;
     }
   }
