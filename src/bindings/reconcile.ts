@@ -1,3 +1,4 @@
+import { mapLimit } from '../api/map-limit.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
@@ -78,16 +79,12 @@ async function ensureEach(
   const ensured: Result['ensured'] = { clusterRoleBindings: 0, roleBindings: 0 };
   const gone: string[] = [];
   let problem: Result['problem'];
-  const left = namespaces.values();
-  const worker = async () => {
-    for (const namespace of left) {
-      const outcome = await managed.ensure(owner, namespace, subjects, signal);
-      if (outcome === 'ensured') ensured[namespace === '' ? 'clusterRoleBindings' : 'roleBindings'] += 1;
-      else if (outcome === 'no-namespace') gone.push(namespace);
-      else problem ??= problemOf(outcome, owner, namespace);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, namespaces.length) }, worker));
+  await mapLimit(atOnce, namespaces, async (namespace) => {
+    const outcome = await managed.ensure(owner, namespace, subjects, signal);
+    if (outcome === 'ensured') ensured[namespace === '' ? 'clusterRoleBindings' : 'roleBindings'] += 1;
+    else if (outcome === 'no-namespace') gone.push(namespace);
+    else problem ??= problemOf(outcome, owner, namespace);
+  });
   return { ensured, gone, problem };
 }
 

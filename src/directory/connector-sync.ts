@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { mapLimit } from '../api/map-limit.ts';
 import { StatusError } from '../api/status.ts';
 import type { Connector } from './connection.ts';
 import type { DirectoryUsers, Membership } from './directory-users.ts';
@@ -117,22 +118,16 @@ export class ConnectorSync {
 
   /** A few at one time. The first that throws ends them all. */
   async #forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-    const left = items.values();
     let done = 0;
-    let hasFailed = false;
-    const worker = async () => {
-      for (const item of left) {
-        if (hasFailed) return;
-        this.#signal.throwIfAborted();
-        await work(item).catch((error: unknown) => {
-          hasFailed = true;
-          throw error;
-        });
-        done += 1;
-        if (done % slice === 0) await turn();
-      }
+    const failed = new AbortController();
+    const signal = AbortSignal.any([this.#signal, failed.signal]);
+    const act = async (item: T) => {
+      signal.throwIfAborted();
+      await work(item);
+      done += 1;
+      if (done % slice === 0) await turn();
     };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    await mapLimit(atOnce, items, act).finally(() => failed.abort());
   }
 }
 

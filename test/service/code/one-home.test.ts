@@ -18,7 +18,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'calls for each item, so many at a time: `mapLimit`',
     pattern: /Array\.from\(\{ length:[^\n]*worker/,
-    home: ['api/map-limit.ts', 'bindings/reconcile.ts', 'directory/connector-sync.ts', 'kubernetes/work-queue.ts'],
+    home: ['api/map-limit.ts', 'kubernetes/work-queue.ts'],
   },
   // The rest of these three lists is still to be converted to `ServiceResource` and `CallerResource`; they only get shorter.
   {
