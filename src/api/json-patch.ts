@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { notSupported } from './field-error.ts';
+import { isRecord } from './reader.ts';
 import { badRequest, invalid } from './status.ts';
 
 export const jsonPatchType = 'application/json-patch+json';
@@ -14,6 +15,7 @@ export const patchTypes = [
 ] as const;
 
 const operations = ['add', 'replace', 'test'] as const;
+const operation = z.object({ op: z.string(), path: z.string(), value: z.unknown().exactOptional() });
 
 const jsonPatch = z.array(z.object({ op: z.enum(operations), path: z.string().regex(/^\//), value: z.unknown() })).describe('RFC 6902');
 
@@ -51,15 +53,15 @@ export function mergePatchOf(body: unknown, { group, kind }: Kind): { patch: Rec
   const patch: Record<string, unknown> = {};
   const tests: PatchTest[] = [];
   body.forEach((item: unknown, index) => {
-    const op = isRecord(item) ? item.op : undefined;
-    if (!isRecord(item) || typeof item.path !== 'string' || typeof op !== 'string')
-      throw badRequest(`operation ${index} of the JSON Patch must have op and path`);
+    const { success, data } = operation.safeParse(item);
+    if (!success) throw badRequest(`operation ${index} of the JSON Patch must have op and path`);
+    const { op, value } = data;
     if (!operations.some((known) => known === op))
       throw invalid({ group, kind, name: '' }, [notSupported(`[${index}].op`, op, operations)]);
-    if (!('value' in item)) throw badRequest(`operation ${index} of the JSON Patch must have a value`);
-    const path = segmentsOf(item.path, index);
-    if (op === 'test') tests.push({ path, value: item.value, index });
-    else place(patch, path, item.value);
+    if (!('value' in data)) throw badRequest(`operation ${index} of the JSON Patch must have a value`);
+    const path = segmentsOf(data.path, index);
+    if (op === 'test') tests.push({ path, value, index });
+    else place(patch, path, value);
   });
   return { patch, tests };
 }
@@ -95,5 +97,3 @@ function place(patch: Record<string, unknown>, path: readonly string[], value: u
   }
   Object.defineProperty(target, path.at(-1) ?? '', { value, enumerable: true, writable: true, configurable: true });
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { lookup } from 'mime-types';
-import { isRecord } from '../kubernetes/resource.ts';
+import { isRecord } from '../api/reader.ts';
 import type { ConfigMap } from './config-maps.ts';
 
 /** One file of a plugin, as HandleConsolePlugins answers it. */

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
+import { isRecord } from '../api/reader.ts';
 import type { Seal } from '../keys/seal.ts';
-import { isRecord } from '../kubernetes/resource.ts';
 import { errors } from './oidc-provider.ts';
 import { requestScope } from './request-scope.ts';
 

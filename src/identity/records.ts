@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
+import { isRecord } from '../api/reader.ts';
 import { StatusError } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
-import { isRecord, resourcePath } from '../kubernetes/resource.ts';
+import { resourcePath } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import { requestScope } from './request-scope.ts';
 

@@ -1,8 +1,9 @@
 import type { Context } from 'koa';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { z } from 'zod';
+import { reader } from '../api/reader.ts';
 import { networkOf } from '../http/network.ts';
 import { stateOf } from '../http/router.ts';
-import { isRecord } from '../kubernetes/resource.ts';
 import type { languageChoice } from './languages.ts';
 import { errors } from './oidc-provider.ts';
 import { type Look, type Page, sendPage } from './page.ts';
@@ -103,11 +104,13 @@ export const devicePages = (views: Views, now: () => Date): NonNullable<Features
   successSource: (ctx) => views.send(ctx, pages.deviceDonePage(views.texts(ctx))),
 });
 
+const readDevice = reader(z.object({ source: z.string() }));
+
 /** @param device what was noted of it when it began */
 function begunOf(ctx: KoaContextWithOIDC, device: unknown, now: Date): pages.AskingDevice['begun'] {
   const { iat } = ctx.oidc.entities.DeviceCode ?? {};
-  const address = isRecord(device) ? device.source : undefined;
-  if (iat === undefined || typeof address !== 'string') return undefined;
+  const { source: address } = readDevice(device);
+  if (iat === undefined || address === undefined) return undefined;
   const isElsewhere = networkOf(address) !== networkOf(stateOf(ctx).source);
   return { secondsAgo: Math.max(1, Math.floor(now.getTime() / 1000) - iat), address, isElsewhere };
 }

@@ -1,5 +1,6 @@
 import * as client from 'openid-client';
-import { isRecord } from '../kubernetes/resource.ts';
+import { z } from 'zod';
+import { reader } from '../api/reader.ts';
 import { faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import { differsBySlash } from './refusal-log.ts';
@@ -86,10 +87,12 @@ const otherIssuer = (named: string, configured: string): string =>
     ? `calls itself the same ${named.endsWith('/') ? 'with' : 'without'} a slash at the end: write login.issuer as it does`
     : 'the metadata is that of another issuer';
 
+const readMismatch = reader(z.object({ attribute: z.string(), body: z.object({ issuer: z.unknown() }) }));
+
 /** What openid-client has against the name in the metadata. */
 function namedOtherwise(refusal: unknown, configured: string): IssuerFault | undefined {
   let detail = refusal;
   while (detail instanceof Error) detail = detail.cause;
-  if (!isRecord(detail) || detail.attribute !== 'issuer' || !isRecord(detail.body)) return undefined;
-  return new IssuerFault(otherIssuer(String(detail.body.issuer), configured));
+  const { attribute, body } = readMismatch(detail);
+  return attribute === 'issuer' && body ? new IssuerFault(otherIssuer(String(body.issuer), configured)) : undefined;
 }

@@ -1,9 +1,9 @@
 import { decodeProtectedHeader, errors } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { ZodError } from 'zod';
+import { ZodError, z } from 'zod';
+import { reader } from '../api/reader.ts';
 import { atMost } from '../http/bound.ts';
-import { isRecord } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
 
 /** Callers can send as many bad tokens as they like: of each kind and reason, one in this time is told of. */
@@ -90,15 +90,18 @@ function joseDifference(error: errors.JOSEError, token: string | undefined, issu
   return { name: 'alg', given: headerOf(token)?.alg };
 }
 
+const readDetail = reader(
+  z.object({ header: z.object({ alg: z.unknown() }), claim: z.string(), claims: z.looseObject({}), expected: z.unknown() }),
+);
+
 /** openid-client hangs it on its error as the last cause, among other things that do not belong into a log. */
 function libraryDifference(error: unknown): Difference | undefined {
   let detail = error;
   while (detail instanceof Error) detail = detail.cause;
-  if (!isRecord(detail)) return undefined;
-  const { header, claim, claims, expected } = detail;
-  if (isRecord(header)) return { name: 'alg', expected, given: header.alg };
-  if (typeof claim !== 'string') return undefined;
-  return { name: claim, ...(['iss', 'aud'].includes(claim) && isRecord(claims) && { expected, given: claims[claim] }) };
+  const { header, claim, claims, expected } = readDetail(detail);
+  if (header !== undefined) return { name: 'alg', expected, given: header.alg };
+  if (claim === undefined) return undefined;
+  return { name: claim, ...(['iss', 'aud'].includes(claim) && claims && { expected, given: claims[claim] }) };
 }
 
 function headerOf(token: string | undefined) {

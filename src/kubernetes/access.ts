@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { isRecord } from '../api/reader.ts';
 import { forbidden, serviceUnavailable } from '../api/status.ts';
 import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type Bearer, type Caller, callerKey } from '../http/operation.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { KubernetesClient } from './kubernetes-client.ts';
-import { isRecord } from './resource.ts';
 import { selfReview } from './self-review.ts';
 import { tokenLifetimeMs } from './token-lifetime.ts';
 

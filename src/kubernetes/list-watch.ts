@@ -1,7 +1,9 @@
+import { z } from 'zod';
+import { reader } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
 import { JsonLines } from './json-lines.ts';
 import type { ServiceClient } from './kubernetes-client.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';
+import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /** etcd holds no object above 1.5 MiB; a line holds one, escaped. */
@@ -62,12 +64,17 @@ export async function* listPages(
   }
 }
 
+const objectList = z.object({
+  metadata: z.object({ resourceVersion: z.string(), continue: z.string().default('') }),
+  // Looked at below, in place: zod would make another list of them.
+  items: z.custom<unknown[]>(Array.isArray).nullish(),
+});
+
 function readPage(list: unknown): { page: Page; next: string } {
-  if (!isRecord(list) || !isRecord(list.metadata) || !Array.isArray(list.items ?? [])) throw unusable('a list');
-  const { resourceVersion, continue: next = '' } = list.metadata;
-  const objects: unknown[] = Array.isArray(list.items) ? list.items : [];
-  if (typeof resourceVersion !== 'string' || typeof next !== 'string' || !objects.every(isKubernetesObject)) throw unusable('a list');
-  return { page: { objects, resourceVersion }, next };
+  const { success, data } = objectList.safeParse(list);
+  const objects: unknown[] = data?.items ?? [];
+  if (!success || !objects.every(isKubernetesObject)) throw unusable('a list');
+  return { page: { objects, resourceVersion: data.metadata.resourceVersion }, next: data.metadata.continue };
 }
 
 export interface WatchOptions {
@@ -112,13 +119,15 @@ export async function* watchEvents(
   }
 }
 
+const readType = reader(z.object({ type: z.string(), object: z.unknown() }));
+const readBookmark = reader(z.object({ metadata: z.object({ resourceVersion: z.string() }) }));
+const readCode = reader(z.object({ code: z.number() }));
+
 function readEvent(value: unknown): WatchEvent {
-  if (!isRecord(value)) throw unusable('a watch event');
-  const { type, object } = value;
+  const { type, object } = readType(value);
   if (type === 'ERROR') throw errorOf(object);
-  if (type === 'BOOKMARK' && isRecord(object) && isRecord(object.metadata) && typeof object.metadata.resourceVersion === 'string') {
-    return { type, resourceVersion: object.metadata.resourceVersion };
-  }
+  const { resourceVersion } = readBookmark(object).metadata ?? {};
+  if (type === 'BOOKMARK' && resourceVersion !== undefined) return { type, resourceVersion };
   if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubernetesObject(object)) {
     return { type, object, resourceVersion: object.metadata.resourceVersion };
   }
@@ -126,8 +135,7 @@ function readEvent(value: unknown): WatchEvent {
 }
 
 function errorOf(status: unknown): Error {
-  const code = isRecord(status) && typeof status.code === 'number' ? status.code : 500;
-  return new UpstreamError(code, {}, JSON.stringify(status));
+  return new UpstreamError(readCode(status).code ?? 500, {}, JSON.stringify(status));
 }
 
 const unusable = (what: string) => serviceUnavailable('kubernetes', { cause: new Error(`${what} is not as the Kubernetes API says`) });

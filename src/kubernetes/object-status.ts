@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from './resource.ts';
+import { z } from 'zod';
+import { conditions } from '../api/object-schemas.ts';
+import { partsOf, reader } from '../api/reader.ts';
 import { timestamp } from './timestamp.ts';
 
 /** @see https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#condition-v1-meta */
@@ -12,16 +14,17 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
+const readConditions = reader(z.object({ conditions }));
+
 /**
  * A condition as it is to be written: where its status stays, it keeps the time since when it is so.
  *
  * @param status of the object as it was read
  */
 export function setCondition(status: unknown, told: Omit<Condition, 'lastTransitionTime'>, now: Date): Condition {
-  const before = isRecord(status) && Array.isArray(status.conditions) ? status.conditions : [];
-  const { lastTransitionTime } = before.filter(isRecord).find((one) => one.type === told.type && one.status === told.status) ?? {};
-  const isKnown = typeof lastTransitionTime === 'string' && lastTransitionTime !== '';
-  return { ...told, lastTransitionTime: isKnown ? lastTransitionTime : timestamp(now) };
+  const { conditions: before = [] } = readConditions(status);
+  const same = before.find((one) => one.type === told.type && one.status === told.status);
+  return { ...told, lastTransitionTime: same?.lastTransitionTime || timestamp(now) };
 }
 
 /**
@@ -30,7 +33,7 @@ export function setCondition(status: unknown, told: Omit<Condition, 'lastTransit
  * @returns undefined if nothing is to be written
  */
 export function changedStatus(status: unknown, wanted: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
-  const old = isRecord(status) ? status : {};
+  const { status: old = {} } = partsOf({ status });
   const changed = Object.entries(wanted).filter(([key, value]) => !isSame(value, old[key]));
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
@@ -38,4 +41,4 @@ export function changedStatus(status: unknown, wanted: Readonly<Record<string, u
 /** As JSON: a member that is undefined is none. */
 const isSame = (wanted: unknown, old: unknown): boolean =>
   isDeepStrictEqual(wanted ?? undefined, old ?? undefined) ||
-  (isRecord(wanted) || Array.isArray(wanted) ? isDeepStrictEqual(JSON.parse(JSON.stringify(wanted)), old) : false);
+  (typeof wanted === 'object' && wanted !== null ? isDeepStrictEqual(JSON.parse(JSON.stringify(wanted)), old) : false);

@@ -1,10 +1,12 @@
 import type { Context } from 'koa';
+import { z } from 'zod';
+import { partsOf, reader } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
 import type { ForwardCall } from './forward.ts';
 import type { ApiCall, CallerClient, ServiceClient } from './kubernetes-client.ts';
 import { listPages, type Selection } from './list-watch.ts';
 import { ourTrouble } from './own-account.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
+import { isKubernetesObject, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 
 const fieldManager = 'atrium';
@@ -72,8 +74,8 @@ abstract class ResourceClient {
   protected async post(object: NewObject, { signal, isDryRun = false, isRepeatable = false }: WriteOptions): Promise<KubernetesObject> {
     const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun), body: object, isRepeatable });
     // What is not stored has no version.
-    if (!isDryRun || !isRecord(created) || !isRecord(created.metadata)) return this.objectOf(created);
-    return this.objectOf({ ...created, metadata: { resourceVersion: '-', ...created.metadata } });
+    const { metadata } = partsOf(created);
+    return this.objectOf(isDryRun && metadata ? Object.assign({}, created, { metadata: { resourceVersion: '-', ...metadata } }) : created);
   }
 
   /** An array is a JSON Patch (RFC 6902), an object a merge patch (RFC 7396). */
@@ -247,9 +249,11 @@ const conflictOrGone =
 
 const oursAlone = (error: unknown) => (error instanceof UpstreamError ? ourTrouble(error) : error);
 
+const identified = z.object({ uid: z.string() });
+const readDeleted = reader(z.object({ metadata: identified, details: identified }));
+
 /** The API server answers a deletion with the object, or with a Status about it. */
 function uidOf(answer: unknown): string {
-  const { metadata, details } = isRecord(answer) ? answer : {};
-  const [found] = [metadata, details].flatMap((part) => (isRecord(part) && typeof part.uid === 'string' ? [part.uid] : []));
-  return found ?? '';
+  const { metadata, details } = readDeleted(answer);
+  return metadata?.uid ?? details?.uid ?? '';
 }

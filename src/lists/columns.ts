@@ -1,6 +1,8 @@
 /** What rows show of an object beside its metadata, and how that is compared. */
+import { z } from 'zod';
 import { isShowable, parseJSONPath } from '../api/json-path.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { reader } from '../api/reader.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 
 export type ColumnType = 'string' | 'number' | 'date' | 'boolean';
 export type Value = string | number | boolean | null;
@@ -47,13 +49,16 @@ function booleanOf(value: string | number | boolean): boolean | null {
   return text === 'true' || (text === 'false' ? false : null);
 }
 
+const printed = z.object({ name: z.string(), type: z.string(), jsonPath: z.string() });
+const readDefinition = reader(z.object({ versions: z.array(z.object({ name: z.string(), additionalPrinterColumns: z.array(printed) })) }));
+
 /** Those of a custom resource definition, by its printer columns for that version. */
 export function printerColumns({ spec }: KubernetesObject, version: string): Column[] {
-  const versions = isRecord(spec) && Array.isArray(spec.versions) ? spec.versions.filter(isRecord) : [];
-  const found = versions.find(({ name }) => name === version)?.additionalPrinterColumns;
-  const columns = (Array.isArray(found) ? found.filter(isRecord) : []).flatMap(({ name, type, jsonPath }) => {
+  const { versions = [] } = readDefinition(spec);
+  const { additionalPrinterColumns: found = [] } = versions.find(({ name }) => name === version) ?? {};
+  const columns = found.flatMap(({ name, type, jsonPath }) => {
     const column =
-      typeof name === 'string' && typeof jsonPath === 'string' && jsonPath !== '.metadata.creationTimestamp'
+      name !== undefined && jsonPath !== undefined && jsonPath !== '.metadata.creationTimestamp'
         ? columnOf({ name: camelCase(name), type: typeOf(type), jsonPath })
         : undefined;
     return column !== undefined && !reserved.has(column.name) ? [column] : [];

@@ -1,5 +1,7 @@
 /** The columns of resources that every cluster has (docs/lists.md). */
-import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
+import { z } from 'zod';
+import { reader } from '../api/reader.ts';
+import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { type Column, type ColumnType, columnOf, type Value } from './columns.ts';
 
 const at = (name: string, jsonPath: string, type: ColumnType = 'string'): Column[] => {
@@ -7,9 +9,27 @@ const at = (name: string, jsonPath: string, type: ColumnType = 'string'): Column
   return column === undefined ? [] : [column];
 };
 
-const records = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : []);
-const inside = (value: unknown, member: string): unknown => (isRecord(value) ? value[member] : undefined);
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const reasoned = z.object({ reason: z.string() });
+const container = z.object({
+  ready: z.boolean(),
+  restartCount: z.number(),
+  state: z.object({ waiting: reasoned, terminated: reasoned }),
+});
+
+/** What columns tell of a pod. */
+const readPod = reader(
+  z.object({
+    spec: z.object({ containers: z.array(z.looseObject({})) }),
+    status: z.object({
+      phase: z.string(),
+      reason: z.string(),
+      containerStatuses: z.array(container),
+      initContainerStatuses: z.array(container),
+    }),
+  }),
+);
+
+const readReference = reader(z.object({ about: z.object({ kind: z.string(), name: z.string() }) }));
 
 const computed = (name: string, type: ColumnType, read: (object: KubernetesObject) => Value): Column[] => [{ name, type, read }];
 
@@ -20,44 +40,38 @@ const reference = (name: string, member: string): Column[] => [
     type: 'string',
     isWhole: true,
     read(object) {
-      const about = object[member];
-      return isRecord(about) ? `${text(about.kind)}/${text(about.name)}` : null;
+      const { about } = readReference({ about: object[member] });
+      return about ? `${about.kind ?? ''}/${about.name ?? ''}` : null;
     },
   },
 ];
 
-const containersOf = ({ status }: KubernetesObject) => records(inside(status, 'containerStatuses'));
+type ContainerStatuses = NonNullable<ReturnType<typeof readPod>['status']>['containerStatuses'];
+
+const containersOf = (pod: KubernetesObject): NonNullable<ContainerStatuses> => readPod(pod).status?.containerStatuses ?? [];
 
 /** Why a pod is not just in its phase, as kubectl shows it. */
 function podStatus(pod: KubernetesObject): string | null {
-  const { status, metadata } = pod;
-  const phase = text(inside(status, 'reason')) || text(inside(status, 'phase'));
-  if (metadata.deletionTimestamp !== undefined) return 'Terminating';
-  const initial = records(inside(status, 'initContainerStatuses'))
-    .map(reasonOf)
-    .find((reason) => reason !== '' && reason !== 'Completed');
+  const { phase = '', reason: given, initContainerStatuses = [] } = readPod(pod).status ?? {};
+  if (pod.metadata.deletionTimestamp !== undefined) return 'Terminating';
+  const initial = initContainerStatuses.map(reasonOf).find((reason) => reason !== '' && reason !== 'Completed');
   if (initial !== undefined) return `Init:${initial}`;
   const reason = containersOf(pod)
     .map(reasonOf)
     .findLast((found) => found !== '');
-  return reason ?? (phase === '' ? null : phase);
+  return reason ?? (given || phase || null);
 }
 
-function reasonOf({ state }: Record<string, unknown>): string {
-  const [waiting, terminated] = [inside(state, 'waiting'), inside(state, 'terminated')];
-  return text(inside(waiting, 'reason')) || text(inside(terminated, 'reason'));
-}
+const reasonOf = ({ state }: NonNullable<ContainerStatuses>[number]): string => state?.waiting?.reason || state?.terminated?.reason || '';
 
 const podColumns = [
   ...computed('status', 'string', podStatus),
   ...at('phase', '.status.phase'),
   ...computed('ready', 'string', (pod) => {
     const all = containersOf(pod);
-    return `${all.filter(({ ready }) => ready === true).length}/${records(inside(pod.spec, 'containers')).length}`;
+    return `${all.filter(({ ready }) => ready === true).length}/${readPod(pod).spec?.containers?.length ?? 0}`;
   }),
-  ...computed('restarts', 'number', (pod) =>
-    containersOf(pod).reduce((sum, { restartCount }) => sum + (typeof restartCount === 'number' ? restartCount : 0), 0),
-  ),
+  ...computed('restarts', 'number', (pod) => containersOf(pod).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0)),
   ...at('node', '.spec.nodeName'),
   ...at('ip', '.status.podIP'),
 ];

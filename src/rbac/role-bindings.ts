@@ -1,4 +1,6 @@
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { z } from 'zod';
+import { reader } from '../api/reader.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Change } from '../kubernetes/watch-cache.ts';
 
 const userBindingLabel = 'auth.platform.io/userbinding';
@@ -28,20 +30,23 @@ export interface BoundSubject {
   readonly name: string;
 }
 
+/** Of a role, or of a subject. */
+const readReference = reader(z.object({ kind: z.string(), name: z.string(), namespace: z.string() }));
+
 /** @param hasServiceAccounts whether service accounts are kept, too */
 export function roleBindingOf(
   { metadata, roleRef, subjects }: KubernetesObject,
   kind: RoleBinding['kind'],
   hasServiceAccounts: boolean,
 ): RoleBinding {
-  const role = isRecord(roleRef) ? roleRef : {};
+  const role = readReference(roleRef);
   const namespace = metadata.namespace ?? '';
   const label = metadata.labels?.[userBindingLabel];
   return {
     kind,
     name: metadata.name,
     namespace,
-    role: { kind: role.kind === 'Role' ? 'Role' : 'ClusterRole', name: String(role.name ?? '') },
+    role: { kind: role.kind === 'Role' ? 'Role' : 'ClusterRole', name: role.name ?? '' },
     // The label of a long name only stands for it.
     ...(label !== undefined && { userBinding: metadata.annotations?.[userBindingLabel] ?? label }),
     subjects: (Array.isArray(subjects) ? subjects : [])
@@ -52,10 +57,10 @@ export function roleBindingOf(
 
 /** A service account that names no namespace is of the binding's. */
 function boundSubject(subject: unknown, bindingNamespace: string): BoundSubject | undefined {
-  if (!isRecord(subject) || typeof subject.name !== 'string') return undefined;
-  const { kind, name } = subject;
+  const { kind, name, namespace: given } = readReference(subject);
+  if (name === undefined) return undefined;
   if (kind === 'User' || kind === 'Group') return { kind, name };
-  const namespace = subject.namespace || bindingNamespace;
+  const namespace = given || bindingNamespace;
   return kind === 'ServiceAccount' && namespace ? { kind, name: `system:serviceaccount:${namespace}:${name}` } : undefined;
 }
 

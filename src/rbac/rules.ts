@@ -4,7 +4,8 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#role-and-clusterrole
  */
-import { isRecord } from '../kubernetes/resource.ts';
+import { z } from 'zod';
+import { reader } from '../api/reader.ts';
 
 /** A rule of a Role or ClusterRole; what is not given is empty. */
 export interface PolicyRule {
@@ -35,17 +36,20 @@ export interface PathQuestion {
 
 export type AccessQuestion = ResourceQuestion | PathQuestion;
 
+const texts = z.array(z.string());
+const rule = z.object({ verbs: texts, apiGroups: texts, resources: texts, resourceNames: texts, nonResourceURLs: texts });
+const readRules = reader(z.object({ rules: z.array(rule) }));
+
 /** The rules of a Role or ClusterRole, those of an aggregated one as its controller wrote them. What is no rule grants nothing. */
-export function policyRules(rules: unknown): readonly PolicyRule[] {
-  return elements(rules)
-    .filter(isRecord)
-    .map(({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }) => ({
-      verbs: texts(verbs),
-      apiGroups: texts(apiGroups),
-      resources: texts(resources),
-      resourceNames: texts(resourceNames),
-      nonResourceURLs: texts(nonResourceURLs),
-    }));
+export function policyRules(given: unknown): readonly PolicyRule[] {
+  const { rules = [] } = readRules({ rules: given });
+  return rules.map(({ verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }) => ({
+    verbs,
+    apiGroups,
+    resources,
+    resourceNames,
+    nonResourceURLs,
+  }));
 }
 
 /** Where the binding that gives the rule holds is not looked at. */
@@ -78,6 +82,3 @@ function withoutStars(url: string): string {
   while (url[end - 1] === '*') end -= 1;
   return url.slice(0, end);
 }
-
-const elements = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const texts = (value: unknown): readonly string[] => elements(value).filter((element) => typeof element === 'string');
