@@ -1,7 +1,7 @@
 /** The body that makes a UserBinding. A field that is named here and may not be set is refused, one that is not is unknown. */
 import { z } from 'zod';
 import { duplicate, type FieldError, forbidden, required } from '../api/field-error.ts';
-import { isRecord } from '../kubernetes/resource.ts';
+import { partsOf, reader } from '../api/reader.ts';
 import { namePattern, userBindingApiVersion } from './resource.ts';
 
 const maxSubjects = 100;
@@ -99,18 +99,22 @@ export const newBindingBody = z
 
 export type NewBinding = z.output<typeof newBindingBody>;
 
+/** Of a list, as it was sent. */
+const readItem = reader(z.object({ item: z.looseObject({}) }));
+
 /** What no schema of one member can say: the rules of the custom resource definition. */
 export function bindingErrors(body: unknown): FieldError[] {
-  const spec = isRecord(body) && isRecord(body.spec) ? body.spec : {};
+  const { spec = {} } = partsOf(body);
   return [...subjectErrors(spec.subjects), ...constraintErrors(spec)];
 }
 
 function subjectErrors(subjects: unknown): FieldError[] {
   const seen = new Set<string>();
   return (Array.isArray(subjects) ? subjects : []).flatMap((one: unknown, index) => {
-    if (!isRecord(one)) return [];
-    const key = `${one.kind} ${one.name}`;
-    if (seen.has(key)) return [duplicate(`spec.subjects[${index}]`, one)];
+    const { item } = readItem({ item: one });
+    if (item === undefined) return [];
+    const key = `${item.kind} ${item.name}`;
+    if (seen.has(key)) return [duplicate(`spec.subjects[${index}]`, item)];
     seen.add(key);
     return [];
   });
@@ -122,7 +126,8 @@ function constraintErrors({ scope, constraint }: Record<string, unknown>): Field
   if (scope !== 'namespace' && scope !== 'project') return [];
   if (constraint === undefined || (Array.isArray(constraint) && places.length === 0))
     return [required('spec.constraint', `a binding of scope ${scope} names each ${scope} in it`)];
-  return places.flatMap((one, index) =>
-    isRecord(one) && one[scope] === undefined ? [required(`spec.constraint[${index}].${scope}`)] : [],
-  );
+  return places.flatMap((one, index) => {
+    const { item } = readItem({ item: one });
+    return item && item[scope] === undefined ? [required(`spec.constraint[${index}].${scope}`)] : [];
+  });
 }

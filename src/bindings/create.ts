@@ -1,8 +1,9 @@
 import { notFoundValue } from '../api/field-error.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
+import { partsOf } from '../api/reader.ts';
 import { invalid } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { isRecord, type ResourceType } from '../kubernetes/resource.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
@@ -38,7 +39,7 @@ export async function createUserBinding(
 ) {
   const { apiServer, access } = services;
   await access.require(caller, { ...userBindingResource, verb: 'create' }, signal);
-  const metadata = isRecord(body) && isRecord(body.metadata) ? body.metadata : {};
+  const { metadata = {} } = partsOf(body);
   const name = typeof metadata.name === 'string' ? metadata.name : '';
   const kind = { group: userBindingResource.group, kind: 'UserBinding', name };
   const { object, warnings } = readObject(newBindingBody, body, { ...kind, fieldValidation, alsoWrong: bindingErrors(body) });

@@ -1,6 +1,8 @@
 /** The RBAC bindings that are made for a UserBinding. */
 import { hash } from 'node:crypto';
-import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
+import { z } from 'zod';
+import { type Reading, reader } from '../api/reader.ts';
+import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { bindingLabel, bindingLabelValue, userBindingApiVersion } from './resource.ts';
 
 const group = 'rbac.authorization.k8s.io';
@@ -25,9 +27,16 @@ export const clusterRoleBindings: ResourceType = { group, version: 'v1', resourc
 /** The same in every namespace. Of the uid: one that was made again under the name has nothing to do with what is left of the old one. */
 export const managedName = ({ uid }: Pick<Owner, 'uid'>): string => `ub-${hash('sha256', uid).slice(0, 24)}`;
 
+const ownerReference = z.object({ apiVersion: z.string(), kind: z.string(), name: z.string(), uid: z.string(), controller: z.boolean() });
+const anySubject = z.object({ kind: z.string(), namespace: z.string(), name: z.string() });
+
 /** What the service answers for on a binding; the rest is free. */
 export interface ManagedMembers {
-  metadata: { labels: Record<string, string>; annotations: Record<string, string>; ownerReferences: object[] };
+  metadata: {
+    labels: Record<string, string>;
+    annotations: Record<string, string>;
+    ownerReferences: readonly z.output<typeof ownerReference>[];
+  };
   subjects: readonly (Subject & { apiGroup: string })[];
 }
 
@@ -67,12 +76,18 @@ export interface ManagedRow {
   readonly digest: string;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const records = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+/** What is read of a binding, whatever another program has made of it. */
+const readBinding = reader(
+  z.object({
+    metadata: z.object({ ownerReferences: z.array(ownerReference) }),
+    roleRef: z.object({ kind: z.string(), name: z.string() }),
+    subjects: z.array(anySubject),
+  }),
+);
 
-export function managedRow({ metadata, roleRef, subjects }: KubernetesObject): ManagedRow {
-  const role = isRecord(roleRef) ? roleRef : {};
-  const owners = records(metadata.ownerReferences);
+export function managedRow(object: KubernetesObject): ManagedRow {
+  const { metadata } = object;
+  const { metadata: { ownerReferences: owners = [] } = {}, roleRef: role = {}, subjects = [] } = readBinding(object);
   const label = metadata.labels?.[bindingLabel] ?? '';
   const annotation = metadata.annotations?.[bindingLabel] ?? '';
   return {
@@ -81,9 +96,9 @@ export function managedRow({ metadata, roleRef, subjects }: KubernetesObject): M
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     label,
-    ownerUIDs: owners.map(({ uid }) => text(uid)),
-    role: `${text(role.kind)} ${text(role.name)}`,
-    digest: digestOf({ label, annotation, owners, subjects: records(subjects) }),
+    ownerUIDs: owners.map(({ uid = '' }) => uid),
+    role: `${role.kind ?? ''} ${role.name ?? ''}`,
+    digest: digestOf({ label, annotation, owners, subjects }),
   };
 }
 
@@ -98,20 +113,16 @@ export const wantedDigest = ({ metadata, subjects }: ManagedMembers): string =>
   digestOf({
     label: metadata.labels[bindingLabel] ?? '',
     annotation: metadata.annotations[bindingLabel] ?? '',
-    owners: metadata.ownerReferences.filter(isRecord),
+    owners: metadata.ownerReferences,
     subjects,
   });
 
-interface AnySubject {
-  kind?: unknown;
-  namespace?: unknown;
-  name?: unknown;
-}
+type AnySubject = Reading<z.output<typeof anySubject>>;
 
 interface DigestParts {
   label: string;
   annotation: string;
-  owners: readonly Record<string, unknown>[];
+  owners: readonly Reading<z.output<typeof ownerReference>>[];
   subjects: readonly AnySubject[];
 }
 
@@ -122,10 +133,10 @@ function digestOf({ label, annotation, owners, subjects }: DigestParts): string 
 }
 
 /** Also of subjects that others have put in. */
-const subjectKey = ({ kind, namespace, name }: AnySubject): string => `${text(kind)} ${text(namespace)} ${text(name)}`;
+const subjectKey = ({ kind = '', namespace = '', name = '' }: AnySubject): string => `${kind} ${namespace} ${name}`;
 
 /** Whom a binding names that must not be named. */
-export const hasMore = ({ subjects }: KubernetesObject, members: ManagedMembers): boolean => {
+export const hasMore = (object: KubernetesObject, members: ManagedMembers): boolean => {
   const wanted = new Set(members.subjects.map(subjectKey));
-  return records(subjects).some((subject) => !wanted.has(subjectKey(subject)));
+  return (readBinding(object).subjects ?? []).some((subject) => !wanted.has(subjectKey(subject)));
 };

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
+import { reader } from '../api/reader.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 
@@ -28,34 +29,39 @@ export const bindingName = z.string().max(253).regex(namePattern).describe('Name
 const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
 const constraint = z.object({ cluster: z.string().optional(), project: z.string().optional(), namespace: z.string().optional() });
 
+const spec = z.object({
+  subjects: z.array(subject),
+  roleRef: z.string(),
+  scope: z.enum(['platform', 'project', 'namespace']),
+  constraint: z.array(constraint).optional(),
+});
+
+const status = z.object({
+  phase: z.enum(['Pending', 'Synced', 'Failed']).optional(),
+  conditions: conditions.optional(),
+  observedGeneration: z.int().optional(),
+  subjects: z
+    .array(subject.extend({ uid: z.string() }))
+    .optional()
+    .describe('The records and Groups that are bound, with the uid that they had.'),
+  subjectNames: z
+    .array(z.string())
+    .optional()
+    .describe('The subjects as people read them: their kinds, and users by their e-mail addresses.'),
+  bindingsCreated: z.object({ clusterRoleBindings: z.int().optional(), roleBindings: z.int().optional() }).optional(),
+});
+
+/** What is read of a UserBinding, whatever was written into it with kubectl. */
+export const readUserBinding = reader(z.object({ spec, status: status.pick({ phase: true, subjects: true }) }));
+
 /** A UserBinding as it is answered: what the custom resource definition has. */
 export const userBindingSchema = z
   .object({
     apiVersion: z.literal(userBindingApiVersion),
     kind: z.literal('UserBinding'),
     metadata: objectMeta,
-    spec: z.object({
-      subjects: z.array(subject),
-      roleRef: z.string(),
-      scope: z.enum(['platform', 'project', 'namespace']),
-      constraint: z.array(constraint).optional(),
-    }),
-    status: z
-      .object({
-        phase: z.enum(['Pending', 'Synced', 'Failed']).optional(),
-        conditions: conditions.optional(),
-        observedGeneration: z.int().optional(),
-        subjects: z
-          .array(subject.extend({ uid: z.string() }))
-          .optional()
-          .describe('The records and Groups that are bound, with the uid that they had.'),
-        subjectNames: z
-          .array(z.string())
-          .optional()
-          .describe('The subjects as people read them: their kinds, and users by their e-mail addresses.'),
-        bindingsCreated: z.object({ clusterRoleBindings: z.int().optional(), roleBindings: z.int().optional() }).optional(),
-      })
-      .optional(),
+    spec,
+    status: status.optional(),
   })
   .meta({
     id: 'UserBinding',

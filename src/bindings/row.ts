@@ -1,6 +1,7 @@
+import { partsOf } from '../api/reader.ts';
 import type { ListRow } from '../collection/properties.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import { userBindingApiVersion } from './resource.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
+import { readUserBinding, userBindingApiVersion } from './resource.ts';
 
 /** Whom a UserBinding names: a record or Group of the service, or a name as Kubernetes sees it. */
 export interface BindingSubject {
@@ -28,29 +29,26 @@ export interface UserBindingRow extends ListRow {
   readonly creationSeconds: number | undefined;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const members = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : []);
-
 /** Without what no answer holds. */
-function servedText({ metadata, spec, status }: KubernetesObject): string {
-  const { managedFields: _managedFields, ...served } = metadata;
+function servedText(object: KubernetesObject): string {
+  const { managedFields: _managedFields, ...served } = object.metadata;
+  const { status } = partsOf(object);
   return JSON.stringify({
     apiVersion: userBindingApiVersion,
     kind: 'UserBinding',
     metadata: served,
-    spec,
-    ...(isRecord(status) && { status }),
+    spec: object.spec,
+    ...(status && { status }),
   });
 }
 
 /** Called once per change of a UserBinding. */
 export function userBindingRow(object: KubernetesObject): UserBindingRow {
   const { metadata } = object;
-  const spec = isRecord(object.spec) ? object.spec : {};
-  const status = isRecord(object.status) ? object.status : {};
+  const { spec = {}, status = {} } = readUserBinding(object);
   const scope = scopeOf(spec.scope);
   const places = (key: 'namespace' | 'project') =>
-    scope === key ? [...new Set(members(spec.constraint).flatMap((one) => text(one[key]) || []))] : [];
+    scope === key ? [...new Set((spec.constraint ?? []).flatMap((one) => one[key] || []))] : [];
   const seconds = Date.parse(metadata.creationTimestamp) / 1000;
   return {
     name: metadata.name,
@@ -58,21 +56,21 @@ export function userBindingRow(object: KubernetesObject): UserBindingRow {
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation ?? 0,
     isDeleted: metadata.deletionTimestamp !== undefined,
-    finalizers: Array.isArray(metadata.finalizers) ? metadata.finalizers.map(text) : [],
+    finalizers: metadata.finalizers ?? [],
     labels: metadata.labels ?? {},
     text: servedText(object),
-    roleRef: text(spec.roleRef),
+    roleRef: spec.roleRef ?? '',
     scope,
-    subjects: members(spec.subjects).map(({ kind, name }) => ({ kind: kind === 'Group' ? 'Group' : 'User', name: text(name) })),
+    subjects: (spec.subjects ?? []).map(({ kind, name = '' }) => ({ kind: kind === 'Group' ? 'Group' : 'User', name })),
     namespaces: places('namespace'),
     projects: places('project'),
-    phase: text(status.phase),
+    phase: status.phase ?? '',
     creationSeconds: Number.isNaN(seconds) ? undefined : Math.floor(seconds),
   };
 }
 
 /** What the schema does not let in gets the narrowest: no place at all. */
-const scopeOf = (value: unknown): Scope => (value === 'platform' || value === 'project' ? value : 'namespace');
+const scopeOf = (value: string | undefined): Scope => (value === 'platform' || value === 'project' ? value : 'namespace');
 
 /** The object that the row was made of, but for its managed fields. */
 export function storedBinding(row: UserBindingRow | undefined): KubernetesObject | undefined {

@@ -1,6 +1,7 @@
 /** What the status of a UserBinding says. */
 import { type Condition, setCondition } from '../kubernetes/object-status.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { readUserBinding } from './resource.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';
 
 /** What became of a UserBinding. */
@@ -88,11 +89,6 @@ function conditionOf({ type, trouble, message = '' }: Finding, object: Kubernete
 
 /** What subjects were found to be before. */
 export const boundBefore = (object: KubernetesObject): BoundSubject[] =>
-  recordsOf(object, 'subjects').flatMap(({ kind, name, uid }) =>
-    (kind === 'User' || kind === 'Group') && typeof name === 'string' && typeof uid === 'string' ? [{ kind, name, uid }] : [],
+  (readUserBinding(object).status?.subjects ?? []).flatMap(({ kind, name, uid }) =>
+    (kind === 'User' || kind === 'Group') && name !== undefined && uid !== undefined ? [{ kind, name, uid }] : [],
   );
-
-function recordsOf({ status }: KubernetesObject, member: string): Record<string, unknown>[] {
-  const value = isRecord(status) ? status[member] : undefined;
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}

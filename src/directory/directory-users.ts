@@ -1,5 +1,6 @@
+import { partsOf } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
@@ -13,6 +14,7 @@ import { recordName } from '../users/record/name.ts';
 import { phaseOf, phaseStatus } from '../users/record/phase.ts';
 import { UserRecords, untilUncontested } from '../users/record/records.ts';
 import { userApiVersion } from '../users/record/resource.ts';
+import { readUser } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 import { changeOf, isOf, type Outcome, type Refusal, type UserChange } from './user-change.ts';
@@ -116,7 +118,7 @@ export class DirectoryUsers {
       const metadata = { name, labels: userLabels(spec), annotations: { [createdByAnnotation]: 'sync' } };
       return this.#note(await this.#written.create({ apiVersion: userApiVersion, kind: 'User', metadata, spec }, signal));
     }
-    const labels = labelsToChange(old.metadata.labels, { ...(isRecord(old.spec) && old.spec), ...spec });
+    const labels = labelsToChange(old.metadata.labels, readUser({ spec: { ...partsOf(old).spec, ...spec } }).spec);
     return this.#note(await this.#written.patch(old, { spec, ...(labels && { labels }) }, signal));
   }
 
@@ -124,7 +126,7 @@ export class DirectoryUsers {
     const { now, config } = this.#services;
     const { idleDays } = config.users;
     const told = { lastSyncTime: timestamp(now()), ...(groups && { groups }) };
-    const changed = { ...object, status: { ...(isRecord(object.status) && object.status), ...told } };
+    const changed = { ...object, status: { ...partsOf(object).status, ...told } };
     const account = accountOf(changed);
     // Whole, so that nothing is left to write for who keeps the states of users.
     const conditions = conditionsOf(changed, account, phaseOf(account, now(), idleDays), now());

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { partsOf } from '../api/reader.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { accountOf } from '../users/record/account.ts';
 import { linkedIDs, recordedGroups } from '../users/record/bounds.ts';
+import { readUser } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 
@@ -55,8 +57,8 @@ export function changeOf(
   const account = accountOf(object);
   if (account.email.toLowerCase() !== person.email.toLowerCase()) return { outcome: 'failed', reason: 'NameTaken' };
   if (account.isAdmin) return { outcome: 'failed', reason: 'Administrator' };
-  const old = isRecord(object.spec) ? object.spec : {};
-  const ids = linkedIDs(old.ids, identity);
+  const { spec: old = {} } = partsOf(object);
+  const ids = linkedIDs(readUser(object).spec?.ids, identity);
   // A user who was registered ahead has no source yet: from now on it is this one.
   const isUnclaimed = account.connectorType === '';
   if (!isOf(connector, account) && !isUnclaimed) {

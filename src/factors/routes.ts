@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
-import { userName } from '../users/resource.ts';
+import { userName } from '../users/record/schema.ts';
 import { factorExample, factorID, factorListSchema, renameBody } from './schema.ts';
 import type { FactorService } from './service.ts';
 

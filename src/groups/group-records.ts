@@ -1,6 +1,7 @@
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import { groupResource } from '../users/record/local-groups.ts';
+import { readGroup } from './schema.ts';
 
 export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
 
@@ -11,15 +12,13 @@ export interface Member {
 }
 
 /** Of a local group, each once. */
-export function membersOf({ spec }: KubernetesObject): Member[] {
-  const users = isRecord(spec) && Array.isArray(spec.users) ? spec.users : [];
+export function membersOf(object: KubernetesObject): Member[] {
   const members = new Map<string, Member>();
-  for (const user of users) {
-    if (!isRecord(user) || typeof user.name !== 'string' || members.has(user.name)) continue;
-    members.set(user.name, { name: user.name, ...(typeof user.importTime === 'string' && { importTime: user.importTime }) });
+  for (const { name, ...rest } of readGroup(object).spec?.users ?? []) {
+    if (name !== undefined && !members.has(name)) members.set(name, { name, ...rest });
   }
   return [...members.values()];
 }
 
 /** Whether the members are kept here, and not by an issuer. */
-export const isLocalGroup = ({ spec }: KubernetesObject): boolean => !(isRecord(spec) && isRecord(spec.refConnector));
+export const isLocalGroup = (object: KubernetesObject): boolean => readGroup(object).spec?.refConnector === undefined;

@@ -1,6 +1,8 @@
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { partsOf } from '../api/reader.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
-import { isLocalGroup, membersOf } from './group-records.ts';
+import { membersOf } from './group-records.ts';
+import { readGroup } from './schema.ts';
 
 /** What is kept of a Group: what lists select, filter and sort by, who is in it, and the JSON text that is served. */
 export interface GroupRow {
@@ -25,35 +27,33 @@ export interface GroupRow {
   readonly creationSeconds: number;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
-
 /** The object as it is answered: without `metadata.managedFields`. */
-export function servedGroup({ metadata, spec, status }: KubernetesObject) {
-  const { managedFields: _managedFields, ...served } = metadata;
-  return { apiVersion: groupApiVersion, kind: 'Group', metadata: served, spec: spec ?? {}, ...(isRecord(status) && { status }) };
+export function servedGroup(object: KubernetesObject) {
+  const { managedFields: _managedFields, ...served } = object.metadata;
+  const { status } = partsOf(object);
+  return { apiVersion: groupApiVersion, kind: 'Group', metadata: served, spec: object.spec ?? {}, ...(status && { status }) };
 }
 
 /** Called once per change of a Group. */
 export function groupRow(object: KubernetesObject): GroupRow {
   const { metadata } = object;
-  const spec = isRecord(object.spec) ? object.spec : {};
-  const status = isRecord(object.status) ? object.status : {};
-  const isLocal = isLocalGroup(object);
+  const { spec = {}, status = {} } = readGroup(object);
+  const { displayName = '', description = '', refConnector } = spec;
+  const isLocal = refConnector === undefined;
   return {
     name: metadata.name,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
-    generation: number(metadata.generation),
+    generation: metadata.generation,
     labels: metadata.labels ?? {},
     text: JSON.stringify(servedGroup(object)),
-    displayName: text(spec.displayName),
-    lowerDisplayName: text(spec.displayName).toLowerCase(),
-    lowerDescription: text(spec.description).toLowerCase(),
-    source: isRecord(spec.refConnector) ? text(spec.refConnector.id) : '',
+    displayName,
+    lowerDisplayName: displayName.toLowerCase(),
+    lowerDescription: description.toLowerCase(),
+    source: refConnector?.id ?? '',
     isLocal,
     members: isLocal ? membersOf(object).map(({ name }) => name) : [],
-    memberCount: number(status.memberCount),
+    memberCount: status.memberCount,
     creationSeconds: Math.floor(Date.parse(metadata.creationTimestamp) / 1000),
   };
 }

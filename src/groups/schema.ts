@@ -1,6 +1,7 @@
 /** The bodies that make and change a Group, and what is answered. A field that is named here and may not be set is refused. */
 import { z } from 'zod';
 import { conditions, objectMeta, shownText } from '../api/object-schemas.ts';
+import { reader } from '../api/reader.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 
 /** Bound of the custom resource definition. */
@@ -157,6 +158,9 @@ export const groupSchema = z
       },
     ],
   });
+
+/** What is read of a Group, whatever was written into it with kubectl; its conditions `setCondition` reads. */
+export const readGroup = reader(groupSchema.pick({ spec: true }).extend({ status: z.object({ memberCount: z.int() }) }));
 
 /** Whose membership changes. How many and how often, the handler checks. */
 export const memberNames = z.array(z.string()).describe(`Names of User records, 1-${maxMembers}, each once.`);

@@ -1,12 +1,14 @@
 /** Makes, changes and deletes Groups with the caller's rights; members.ts changes who is in one. */
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../api/field-error.ts';
 import { checkTests, mergePatchOf } from '../api/json-patch.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
+import { partsOf, reader } from '../api/reader.ts';
 import { badRequest, conflict, invalid, notFound } from '../api/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
 import type { Caller } from '../http/operation.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
@@ -45,6 +47,10 @@ export interface Written {
 
 const kind = { group: groupResource.group, kind: 'Group' };
 
+const named = z.object({ name: z.string() });
+const readNamed = reader(named);
+const readBody = reader(z.object({ metadata: named }));
+
 /** @throws StatusError 400, 403, 409, 422, 503, 504 */
 export async function createGroup(
   context: GroupsContext,
@@ -54,7 +60,7 @@ export async function createGroup(
 ): Promise<Written> {
   const { services, groups } = context;
   await requireGroupRight(context, caller, 'create', undefined, signal);
-  const name = isRecord(body) && isRecord(body.metadata) && typeof body.metadata.name === 'string' ? body.metadata.name : '';
+  const { name = '' } = readBody(body).metadata ?? {};
   const { object, warnings } = readObject(newGroupBody, body, { ...kind, name, fieldValidation, alsoWrong: memberErrors(body) });
   await requireMembers(context, object, caller, signal);
   const manifest = manifestOf(object, services.now());
@@ -119,13 +125,13 @@ const modified = (name: string) =>
 
 /** What no schema of one member can say. */
 function memberErrors(body: unknown): FieldError[] {
-  const spec = isRecord(body) && isRecord(body.spec) ? body.spec : {};
-  const users = Array.isArray(spec.users) ? spec.users : [];
+  const { spec = {} } = partsOf(body);
+  const users: readonly unknown[] = Array.isArray(spec.users) ? spec.users : [];
   if (users.length > 0 && spec.refConnector !== undefined)
     return [forbiddenField('spec.users', 'the members of a group that comes from an issuer are known by the issuer')];
   const seen = new Set<string>();
-  return users.flatMap((user: unknown, index) => {
-    const name = isRecord(user) && typeof user.name === 'string' ? user.name : undefined;
+  return users.flatMap((user, index) => {
+    const { name } = readNamed(user);
     if (name === undefined) return [];
     if (seen.has(name)) return [duplicate(`spec.users[${index}].name`, name)];
     seen.add(name);
@@ -145,10 +151,11 @@ function manifestOf({ metadata, spec }: NewGroup, now: Date) {
 }
 
 /** What of the patch is not so already; undefined if all is. */
-function changesOf({ metadata, spec }: KubernetesObject, patch: GroupPatch) {
+function changesOf(object: KubernetesObject, patch: GroupPatch) {
+  const { metadata } = object;
   const { labels, annotations } = patch.metadata ?? {};
   const changed = {
-    spec: differences(patch.spec, isRecord(spec) ? spec : {}),
+    spec: differences(patch.spec, partsOf(object).spec ?? {}),
     labels: differences(labels, metadata.labels ?? {}),
     annotations: differences(annotations, metadata.annotations ?? {}),
   };

@@ -1,3 +1,4 @@
+import { isRecord } from '../api/reader.ts';
 import { type GroupResource, unknownPath } from '../api/status.ts';
 
 /** A resource with the version it is spoken in, e.g. `users` in `auth.platform.io`, `v1`. The core group is ''. */
@@ -16,6 +17,7 @@ interface ObjectMeta {
   creationTimestamp: string;
   deletionTimestamp?: string;
   generation?: number;
+  finalizers?: string[];
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   [member: string]: unknown;
@@ -85,6 +87,3 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
   const { name, uid, resourceVersion, creationTimestamp } = value.metadata;
   return [name, uid, resourceVersion, creationTimestamp].every((member) => typeof member === 'string' && member !== '');
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,8 +1,9 @@
 import { type FieldError, invalidValue } from '../api/field-error.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
+import { partsOf } from '../api/reader.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
@@ -67,7 +68,7 @@ export class UserCreator {
 
   /** Every violation at once, those of the password's rules among them. */
   async #read(body: unknown, fieldValidation: FieldValidation) {
-    const given = isRecord(body) && isRecord(body.spec) ? body.spec : {};
+    const { spec: given = {} } = partsOf(body);
     const email = typeof given.email === 'string' ? given.email : '';
     const username = typeof given.username === 'string' ? given.username : email;
     const { password, violations } =
@@ -120,7 +121,7 @@ export class UserCreator {
     if (found === undefined || found === 'notInstalled' || found.metadata.uid !== uid) return;
     const stored = await this.#secrets.read({ name, uid }, signal);
     if (stored !== undefined && stored.hash !== hash) return;
-    if (isRecord(found.status) && found.status.lastLoginTime !== undefined) return;
+    if (partsOf(found).status?.lastLoginTime !== undefined) return;
     await this.#records.remove(found.metadata, signal);
   }
 }
@@ -149,7 +150,7 @@ function manifestOf({ name, spec, metadata }: { name: string; spec: NewUser['spe
 }
 
 function nameErrors(body: unknown, email: string): FieldError[] {
-  const name = isRecord(body) && isRecord(body.metadata) ? body.metadata.name : undefined;
+  const name = partsOf(body).metadata?.name;
   const expected = recordName(email);
   if (typeof name !== 'string' || expected === undefined || name === expected) return [];
   return [invalidValue('metadata.name', name, `must be ${expected}, which the e-mail address makes it, or left out`)];

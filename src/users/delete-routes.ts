@@ -9,7 +9,7 @@ import { compressed } from '../http/preparations.ts';
 import { stateOf } from '../http/router.ts';
 import type { UsersContext } from './context.ts';
 import { UserDeleter } from './delete.ts';
-import { userName } from './resource.ts';
+import { userName } from './record/schema.ts';
 
 /** Most of them wait for a write that takes many out of a group. */
 const deletedAtOnce = 40;

@@ -11,7 +11,7 @@ import type { ResourceAccess } from '../kubernetes/access.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { userKind, userResource } from './record/resource.ts';
-import { userName, userSchema } from './resource.ts';
+import { userName, userSchema } from './record/schema.ts';
 
 /** A client that takes nothing for so long, of what waits for it, is cut. */
 const stuckMs = 50_000;

@@ -4,7 +4,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
 import type { PasswordEnvelopes } from './passwords/envelope.ts';
 import { getOwnUser } from './read.ts';
-import { userSchema } from './resource.ts';
+import { userSchema } from './record/schema.ts';
 
 const publicKeySchema = z
   .object({

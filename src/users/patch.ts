@@ -1,12 +1,13 @@
 import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '../api/field-error.ts';
 import { checkTests, mergePatchOf, type PatchTest } from '../api/json-patch.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
+import { partsOf } from '../api/reader.ts';
 import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, StatusError, tooManyRequests } from '../api/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
@@ -140,7 +141,7 @@ export class UserPatcher {
   /** Every violation at once. */
   async #read({ name, body, fieldValidation }: PatchRequest, account: Account, { isSelf, setsPassword }: RequestedChange) {
     const { newPasswords } = this.#context;
-    const given = isRecord(body) && isRecord(body.spec) ? body.spec : {};
+    const { spec: given = {} } = partsOf(body);
     const username = typeof given.username === 'string' ? given.username : account.username;
     const sent = typeof given.password === 'string' ? given.password : undefined;
     const alsoWrong: FieldError[] = [];
@@ -273,7 +274,7 @@ export class UserPatcher {
 }
 
 function requestedChange(patch: unknown, account: Account | undefined, { identity }: Caller): RequestedChange {
-  const spec = isRecord(patch) && isRecord(patch.spec) ? patch.spec : {};
+  const { spec = {} } = partsOf(patch);
   const fields = Object.keys(spec);
   const isSelf = account !== undefined && account.subjectName !== '' && account.subjectName === identity.name;
   const setsPassword = 'password' in spec;

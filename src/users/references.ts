@@ -1,7 +1,9 @@
+import { z } from 'zod';
+import { partsOf, reader } from '../api/reader.ts';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
-import { isRecord, type KubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
+import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { maxLeaving } from './record/local-groups.ts';
@@ -157,18 +159,20 @@ const removal = (object: KubernetesObject, place: Place, positions: readonly num
   ...positions.toReversed().map((at) => ({ op: 'remove', path: `/spec/${place.list}/${at}` })),
 ];
 
-function membersOf({ spec }: KubernetesObject, { list }: Place): readonly unknown[] {
-  const members = isRecord(spec) ? spec[list] : undefined;
+function membersOf(object: KubernetesObject, { list }: Place): readonly unknown[] {
+  const members = partsOf(object).spec?.[list];
   return Array.isArray(members) ? members : [];
 }
 
 function nameAt(object: KubernetesObject, place: Place, at: number): string {
-  const member = membersOf(object, place)[at];
-  return isRecord(member) && typeof member.name === 'string' ? member.name : '';
+  return readMember(membersOf(object, place)[at]).name ?? '';
 }
+
+/** Of a list that names users, at its place: what is no member counts as one without a name. */
+const readMember = reader(z.object({ kind: z.unknown(), name: z.string() }));
 
 const positionsOf = (object: KubernetesObject, place: Place, names: Names): number[] =>
   membersOf(object, place).flatMap((member, at) => {
-    const isUser = isRecord(member) && (member.kind ?? 'User') === 'User';
-    return isUser && names.has(nameAt(object, place, at)) ? [at] : [];
+    const { kind } = readMember(member);
+    return (kind ?? 'User') === 'User' && names.has(nameAt(object, place, at)) ? [at] : [];
   });

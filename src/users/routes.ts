@@ -19,7 +19,7 @@ import { ownOperations } from './own-routes.ts';
 import type { PasswordEnvelopes } from './passwords/envelope.ts';
 import { getUser } from './read.ts';
 import { userResource } from './record/resource.ts';
-import { userListSchema, userName, userSchema } from './resource.ts';
+import { userListSchema, userName, userSchema } from './record/schema.ts';
 import type { UserRow } from './row.ts';
 import { subjectOperations } from './subject-routes.ts';
 import type { EndAccessTokens } from './subjects.ts';

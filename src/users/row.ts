@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { isKubernetesObject, isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
-import { type Account, accountOf } from './record/account.ts';
+import { partsOf } from '../api/reader.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
+import { type Account, accountOfRead } from './record/account.ts';
 import { userApiVersion } from './record/resource.ts';
+import { readUser, type UserSpec, type UserStatus } from './record/schema.ts';
 
 /** What many users have in common; users with equal traits share one object. */
 interface Traits {
@@ -50,12 +52,8 @@ export interface UserRow {
 /** Bounds what is shared, not what is kept: combinations beyond these are just kept once per user. */
 const sharedTraits = new LRUCache<string, Traits>({ max: 4096 });
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const flag = (value: unknown, whenAbsent: boolean): string => String(typeof value === 'boolean' ? value : whenAbsent);
-const record = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
-
-function seconds(value: unknown): number | undefined {
-  const milliseconds = Date.parse(text(value));
+function seconds(value = ''): number | undefined {
+  const milliseconds = Date.parse(value);
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
 
@@ -70,19 +68,19 @@ function foldForOrder(value: string): string {
   return asciiOnly.test(lower) ? lower : lower.normalize('NFKD').replace(/\p{M}+/gu, '');
 }
 
-function traitsOf(spec: Record<string, unknown>, status: Record<string, unknown>): Traits {
-  const connectorName = text(spec.connector_name);
+function traitsOf(spec: UserSpec, status: UserStatus): Traits {
+  const connectorName = spec.connector_name ?? '';
   const traits: Traits = {
-    connectorType: text(spec.connector_type),
-    connectorID: text(spec.connector_id),
+    connectorType: spec.connector_type ?? '',
+    connectorID: spec.connector_id ?? '',
     lowerConnectorName: connectorName.toLowerCase(),
     connectorNameOrder: foldForOrder(connectorName),
-    state: text(spec.state) || 'active',
-    phase: text(status.phase),
-    valid: flag(spec.valid, true),
-    isAdmin: flag(spec.is_admin, false),
-    isDisabled: flag(spec.is_disabled, false),
-    lowerGroups: Array.isArray(status.groups) ? status.groups.map((group) => text(group).toLowerCase()) : [],
+    state: spec.state || 'active',
+    phase: status.phase ?? '',
+    valid: String(spec.valid ?? true),
+    isAdmin: String(spec.is_admin ?? false),
+    isDisabled: String(spec.is_disabled ?? false),
+    lowerGroups: (status.groups ?? []).map((group) => group.toLowerCase()),
   };
   const key = JSON.stringify(traits);
   const shared = sharedTraits.get(key);
@@ -93,31 +91,33 @@ function traitsOf(spec: Record<string, unknown>, status: Record<string, unknown>
 /** Members that no answer may hold, even if they were put there past the schema. */
 const secretMembers = new Set(['password', 'old_password', 'hash']);
 
-function servedText({ metadata, spec, status }: KubernetesObject): string {
-  const { managedFields: _managedFields, ...servedMetadata } = metadata;
-  const servedSpec = Object.fromEntries(Object.entries(record(spec)).filter(([key]) => !secretMembers.has(key)));
+/** All that is stored, whether or not it is as its schema says. */
+function servedText(object: KubernetesObject): string {
+  const { managedFields: _managedFields, ...servedMetadata } = object.metadata;
+  const { spec = {}, status } = partsOf(object);
+  const servedSpec = Object.fromEntries(Object.entries(spec).filter(([key]) => !secretMembers.has(key)));
   return JSON.stringify({
     apiVersion: userApiVersion,
     kind: 'User',
     metadata: servedMetadata,
     spec: servedSpec,
-    ...(isRecord(status) && { status }),
+    ...(status && { status }),
   });
 }
 
 /** Called once per change of a User. */
 export function userRow(object: KubernetesObject): UserRow {
   const { metadata } = object;
-  const spec = record(object.spec);
-  const status = record(object.status);
+  const read = readUser(object);
+  const { spec = {}, status = {} } = read;
   const once = deduplicator();
-  const lower = (value: unknown) => once(text(value).toLowerCase());
-  const account = accountOf(object);
+  const lower = (value = '') => once(value.toLowerCase());
+  const account = accountOfRead(object, read);
   return {
     name: once(metadata.name),
     resourceVersion: metadata.resourceVersion,
-    email: once(text(spec.email)),
-    username: once(text(spec.username)),
+    email: once(account.email),
+    username: once(account.username),
     subjectName: once(account.subjectName),
     text: servedText(object),
     labels: labelsOf(metadata.labels, once),
@@ -127,7 +127,7 @@ export function userRow(object: KubernetesObject): UserRow {
     lowerAccount: lower(spec.account),
     lowerMail: lower(spec.mail),
     lowerMobile: lower(spec.mobile),
-    usernameOrder: once(foldForOrder(text(spec.username))),
+    usernameOrder: once(foldForOrder(account.username)),
     creationSeconds: seconds(metadata.creationTimestamp),
     lastLoginSeconds: seconds(status.lastLoginTime),
     account,
@@ -150,9 +150,5 @@ function deduplicator(): (value: string) => string {
   };
 }
 
-function labelsOf(labels: unknown, once: (value: string) => string): Record<string, string> {
-  const strings = Object.entries(record(labels)).flatMap(([key, value]) =>
-    typeof value === 'string' ? [[key, once(value)] as const] : [],
-  );
-  return Object.fromEntries(strings);
-}
+const labelsOf = (labels: Readonly<Record<string, string>> = {}, once: (value: string) => string): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, once(value)]));

@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord, type KubernetesObject } from '../kubernetes/resource.ts';
+import { partsOf } from '../api/reader.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UserPatch } from './patch-body.ts';
 import { labelsToChange } from './record/labels.ts';
+import { readUser } from './record/schema.ts';
 
 export const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
 
 /** What changes of the record itself; undefined if nothing does. */
-export function specChanges({ metadata, spec: given }: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
-  const old = isRecord(given) ? given : {};
+export function specChanges(object: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
+  const { spec: old = {} } = partsOf(object);
   const { password: _password, old_password: _oldPassword, is_disabled, expired, ...plain } = spec;
   const wanted: Record<string, unknown> = {
     ...plain,
@@ -15,11 +17,11 @@ export function specChanges({ metadata, spec: given }: KubernetesObject, { spec 
     // A validity is one thing: what is not said of it is not kept.
     ...(expired !== undefined && { expired: expired && { begin: null, end: null, ...expired } }),
   };
-  const past = isRecord(old.expired) && typeof old.expired.end === 'string' && hasPassed(old.expired.end, now);
+  const past = hasPassed(readUser(object).spec?.expired?.end, now);
   if (is_disabled === false && past && expired === undefined) wanted.expired = null;
   const changes = Object.fromEntries(
     Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),
   );
-  const labels = labelsToChange(metadata.labels, { ...old, ...changes });
+  const labels = labelsToChange(object.metadata.labels, readUser({ spec: { ...old, ...changes } }).spec);
   return Object.keys(changes).length === 0 ? undefined : { spec: changes, labels };
 }

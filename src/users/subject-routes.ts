@@ -4,7 +4,7 @@ import { dryRun } from '../api/write-options.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
-import { userName } from './resource.ts';
+import { userName } from './record/schema.ts';
 import { type EndAccessTokens, forgetSubjects } from './subjects.ts';
 
 export const subjectOperations = (context: UsersContext, endAccessTokens: EndAccessTokens | undefined): Operation[] => [

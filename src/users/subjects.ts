@@ -1,7 +1,7 @@
+import { partsOf } from '../api/reader.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { isRecord } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
@@ -34,7 +34,7 @@ export async function forgetSubjects(
   const account = accountOf(object);
   await requireRights(context, account, caller, signal);
   // Of a record that is not canonical, too: there they count for nothing.
-  const held = isRecord(object.status) ? object.status.subjects : undefined;
+  const held = partsOf(object).status?.subjects;
   if (!Array.isArray(held) || held.length === 0) throw belongsToNone(name);
   if (isDryRun) return account;
   await endAccessTokens?.(account, signal);

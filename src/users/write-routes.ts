@@ -11,7 +11,7 @@ import type { UsersContext } from './context.ts';
 import { UserCreator } from './create.ts';
 import { UserPatcher } from './patch.ts';
 import { userPatchBody } from './patch-body.ts';
-import { userName, userSchema } from './resource.ts';
+import { userName, userSchema } from './record/schema.ts';
 import { userRow } from './row.ts';
 import { newUserBody } from './user-body.ts';
 

@@ -1,4 +1,5 @@
-import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import { partsOf } from '../../api/reader.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
 import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 import { type Account, accountOf } from '../record/account.ts';
@@ -131,4 +132,4 @@ export class LoginAttempts {
   }
 }
 
-const statusOf = ({ status }: KubernetesObject): Record<string, unknown> => (isRecord(status) ? status : {});
+const statusOf = (object: KubernetesObject): Record<string, unknown> => partsOf(object).status ?? {};

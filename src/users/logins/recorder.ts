@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { serviceUnavailable } from '../../api/status.ts';
-import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../../kubernetes/until.ts';
 import type { Services } from '../../services.ts';
@@ -12,6 +12,7 @@ import { recordName, shortHash } from '../record/name.ts';
 import { type AccountPhase, phaseOf, phaseStatus } from '../record/phase.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
 import { userApiVersion } from '../record/resource.ts';
+import { readUser, type UserSpec, type UserStatus } from '../record/schema.ts';
 
 /** Who has logged in, as the issuer told. */
 export interface Login {
@@ -99,7 +100,7 @@ export class LoginRecorder {
   }
 
   async #update(object: KubernetesObject, login: Login, time: Date, signal: AbortSignal): Promise<Recorded | undefined> {
-    const old = isRecord(object.spec) ? object.spec : {};
+    const { spec: old = {} } = readUser(object);
     const changes = specOf(login, old);
     const spec = { ...old, ...changes };
     const labels = labelsToChange(object.metadata.labels, spec);
@@ -114,7 +115,7 @@ export class LoginRecorder {
     time: Date,
     signal: AbortSignal,
   ): Promise<Recorded | undefined> {
-    const old = isRecord(object.status) ? object.status : {};
+    const { status: old = {} } = readUser(object);
     // Not only right after the record was made: the first login may have failed between the two writes.
     const isFirst = old.lastLoginTime === undefined && old.groups === undefined;
     const told = {
@@ -132,8 +133,7 @@ export class LoginRecorder {
 }
 
 /** With a new one among them; the oldest gives way where there are too many. */
-function linkedSubjects(given: unknown, { issuer, sub }: Subject): unknown[] {
-  const old = (Array.isArray(given) ? given : []).filter(isRecord);
+function linkedSubjects(old: UserStatus['subjects'] = [], { issuer, sub }: Subject): object[] {
   if (old.some((known) => known.issuer === issuer)) return old;
   return [...old.slice(1 - maxSubjects), { issuer, sub }];
 }
@@ -149,7 +149,7 @@ function newUser(name: string, login: Login) {
 }
 
 /** What a login says of the spec. */
-function specOf(login: Login, old: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function specOf(login: Login, old: UserSpec) {
   const { connector, linkedID } = login;
   const username = displayName(login.displayName ?? '');
   const ids = linkedID && linkedIDs(old.ids, linkedID);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { partsOf } from '../../api/reader.ts';
 import { conflict, StatusError, serviceUnavailable } from '../../api/status.ts';
-import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
 import { type Account, accountOf } from '../record/account.ts';
@@ -105,7 +106,7 @@ export class PasswordChange {
       if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid)
         throw conflict(userResource, name, 'the user was deleted meanwhile');
       if (!(await isWanted())) throw conflict(userResource, name, 'the password was changed meanwhile');
-      const status = { ...(isRecord(object.status) && object.status), ...changes };
+      const status = { ...partsOf(object).status, ...changes };
       const phase = phaseStatus({ ...object, status }, this.#services.now(), this.#services.config.users.idleDays);
       return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
     }, signal);

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { isReservedGroup } from '../../kubernetes/impersonation.ts';
-import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 import { recordName } from './name.ts';
+import { readUser } from './schema.ts';
 
 /** Who a user is at an issuer (OpenID Connect Core 2). */
 export interface Subject {
@@ -53,32 +54,32 @@ export interface Account {
 /** Bounds what is shared, not what is kept: other lists of groups are kept once per user. */
 const sharedGroups = new LRUCache<string, readonly string[]>({ max: 4096 });
 
-/** Called once per change of a User, and for one that was just read or written. */
-export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: KubernetesObject): Account {
-  const spec = isRecord(givenSpec) ? givenSpec : {};
-  const status = isRecord(givenStatus) ? givenStatus : {};
-  const expired = isRecord(spec.expired) ? spec.expired : {};
-  const email = text(spec.email);
+/** Of a record that was just read or written. */
+export const accountOf = (object: KubernetesObject): Account => accountOfRead(object, readUser(object));
+
+/** Called once per change of a User. */
+export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, status = {} }: ReturnType<typeof readUser>): Account {
+  const { email = '', expired = {} } = spec;
   const isCanonical = recordName(email) === metadata.name;
   const sessionsNotBefore = seconds(status.sessionsNotBefore);
   const factorsDue = seconds(status.factorsDueTime);
   const validFrom = seconds(expired.begin);
   const validUntil = seconds(expired.end);
   const lockedUntil = seconds(status.lockedUntil);
-  const subjects = isCanonical ? subjectsOf(status.subjects) : [];
+  const subjects = (isCanonical && status.subjects) || [];
   const active = [metadata.creationTimestamp, status.lastLoginTime, status.activatedTime].map((time) => seconds(time) ?? 0);
   return {
     name: metadata.name,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     email,
-    username: text(spec.username),
-    connectorType: text(spec.connector_type),
-    connectorID: text(spec.connector_id),
+    username: spec.username ?? '',
+    connectorType: spec.connector_type ?? '',
+    connectorID: spec.connector_id ?? '',
     isAdmin: spec.is_admin === true,
-    subjectName: isCanonical ? text(status.subjectName) : '',
-    ...(subjects.length > 0 && { subjects }),
-    groups: groupsOf(isCanonical ? status.groups : []),
+    subjectName: (isCanonical && status.subjectName) || '',
+    ...(subjects.length > 0 && { subjects: subjects.map(({ issuer = '', sub = '' }) => ({ issuer, sub })) }),
+    groups: groupsOf((isCanonical && status.groups) || []),
     mustChangePassword: status.mustChangePassword === true,
     isTOTPSuspended: status.isTOTPSuspended === true,
     ...(factorsDue !== undefined && { factorsDue }),
@@ -93,9 +94,6 @@ export function accountOf({ metadata, spec: givenSpec, status: givenStatus }: Ku
     lastActive: Math.max(...active),
   };
 }
-
-const subjectsOf = (given: unknown): Subject[] =>
-  (Array.isArray(given) ? given : []).filter(isRecord).map(({ issuer, sub }) => ({ issuer: text(issuer), sub: text(sub) }));
 
 /** Whether the record belongs to another subject of that issuer. */
 export const belongsToAnother = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
@@ -116,16 +114,13 @@ export function isOf(account: Pick<Account, 'subjects'>, subject: LinkingSubject
   return isLinked ? !belongsToAnother(account, subject) : subject.mayLink;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-function seconds(time: unknown): number | undefined {
-  const milliseconds = Date.parse(text(time));
+function seconds(time = ''): number | undefined {
+  const milliseconds = Date.parse(time);
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
 
-function groupsOf(value: unknown): readonly string[] {
-  const isTold = (group: unknown): group is string => typeof group === 'string' && !isLocalGroupName(group) && !isReservedGroup(group);
-  const groups = Array.isArray(value) ? value.filter(isTold) : [];
+function groupsOf(told: readonly string[]): readonly string[] {
+  const groups = told.filter((group) => !isLocalGroupName(group) && !isReservedGroup(group));
   const key = JSON.stringify(groups);
   const shared = sharedGroups.get(key);
   if (shared === undefined) sharedGroups.set(key, groups);

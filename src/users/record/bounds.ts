@@ -1,7 +1,9 @@
 /** What others tell of a user, within the bounds of the custom resource definition. */
 import { fitsHeader, isReservedGroup } from '../../kubernetes/impersonation.ts';
-import { isRecord } from '../../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
+import type { UserSpec } from './schema.ts';
+
+type LinkedIDs = NonNullable<UserSpec['ids']>;
 
 const maxDisplayName = 128;
 const maxGroups = 512;
@@ -14,10 +16,9 @@ export const displayName = (text: string): string =>
   [...text.toWellFormed().slice(0, 4 * maxDisplayName)].slice(0, maxDisplayName).join('');
 
 /** With that identity among those that a record has; the newest are kept. Undefined for one that no record can have. */
-export function linkedIDs(old: unknown, { type, id }: { type: string; id: string }): unknown[] | undefined {
+export function linkedIDs(ids: LinkedIDs = [], { type, id }: { type: string; id: string }): LinkedIDs | undefined {
   if (type === '' || type.length > maxLinkedType || id === '' || id.length > maxLinkedID || !id.isWellFormed()) return undefined;
-  const ids: unknown[] = Array.isArray(old) ? old : [];
-  const isKnown = ids.some((other) => isRecord(other) && other.type === type && other.id === id);
+  const isKnown = ids.some((other) => other.type === type && other.id === id);
   return isKnown ? ids : [...ids, { type, id }].slice(-maxLinkedIDs);
 }
 

@@ -1,12 +1,13 @@
 import { type Condition, setCondition } from '../../kubernetes/object-status.ts';
-import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Account } from './account.ts';
 import { recordName } from './name.ts';
 import type { AccountPhase } from './phase.ts';
+import { readUser } from './schema.ts';
 
 /** What is observed of a user, as `status.conditions` tells it. */
 export function conditionsOf(object: KubernetesObject, account: Account, { phase, reason }: AccountPhase, now: Date): Condition[] {
-  const status = isRecord(object.status) ? object.status : {};
+  const { status = {} } = readUser(object);
   const condition = (type: string, isSo: boolean, whyNot: string, message = ''): Condition => {
     const told = { type, status: isSo ? 'True' : 'False', reason: isSo ? 'AsExpected' : whyNot, message: isSo ? '' : message } as const;
     return setCondition(status, told, now);
@@ -20,7 +21,7 @@ export function conditionsOf(object: KubernetesObject, account: Account, { phase
       ? [
           condition(
             'PasswordSet',
-            typeof status.passwordChangedTime === 'string',
+            status.passwordChangedTime !== undefined,
             'NoPassword',
             'an administrator sets it with a PATCH of the user',
           ),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Controller, type Source, type Term } from '../../kubernetes/controller.ts';
 import { createEvent } from '../../kubernetes/events.ts';
 import { changedStatus } from '../../kubernetes/object-status.ts';
-import { isRecord, type KubernetesObject } from '../../kubernetes/resource.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Outcome } from '../../kubernetes/work-queue.ts';
 import type { Services } from '../../services.ts';
 import { type Account, accountOf } from './account.ts';
@@ -13,6 +13,7 @@ import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, nextChangeOf, phaseOf } from './phase.ts';
 import { UserRecords } from './records.ts';
 import { userApiVersion } from './resource.ts';
+import { readUser } from './schema.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 import { unfinishedEnd } from './unfinished.ts';
 
@@ -93,7 +94,7 @@ export class UsersController implements Term {
       return 'done';
     }
     const account = accountOf(object);
-    const labels = labelsToChange(object.metadata.labels, isRecord(object.spec) ? object.spec : {});
+    const labels = labelsToChange(object.metadata.labels, readUser(object).spec);
     const labelled = labels === undefined ? object : await this.#records.patch(object, { labels }, signal);
     if (labelled === undefined) return 'again';
     const phase = phaseOf(account, now, config.users.idleDays);
@@ -120,8 +121,8 @@ export class UsersController implements Term {
   async #report(object: KubernetesObject, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#services;
     const { name, uid } = object.metadata;
-    const before = isRecord(object.status) ? object.status.phase : undefined;
-    if (typeof before !== 'string' || before === phase) return;
+    const before = readUser(object).status?.phase;
+    if (before === undefined || before === phase) return;
     const event = {
       namespace: eventNamespace,
       involvedObject: { apiVersion: userApiVersion, kind: 'User', name, uid },

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Agent, request } from 'undici';
-import { isRecord } from '../../../src/kubernetes/resource.ts';
+import { isRecord } from '../../../src/api/reader.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import type { RealCluster } from './real-cluster.ts';

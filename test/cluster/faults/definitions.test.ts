@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { isRecord } from '../../../src/kubernetes/resource.ts';
+import { isRecord } from '../../../src/api/reader.ts';
 import { Clock } from '../../service/login/support.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { z } from 'zod';
+import { isRecord } from '../../../src/api/reader.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { SecondFactors } from '../../../src/factors/second-factors.ts';
@@ -13,7 +14,6 @@ import { RequestMiddleware } from '../../../src/http/request-middleware.ts';
 import { createIdentity, type Identity } from '../../../src/identity/identity.ts';
 import { KeyRing } from '../../../src/keys/key-ring.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { isRecord } from '../../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { KnownBrowsers } from '../../../src/users/logins/known-browsers.ts';
 import { PasswordChange } from '../../../src/users/passwords/change.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { z } from 'zod';
+import { isRecord } from '../../../src/api/reader.ts';
 import { Audit, type AuditEvent, auditOrigin } from '../../../src/http/audit.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { operation } from '../../../src/http/operation.ts';
-import { isRecord } from '../../../src/kubernetes/resource.ts';
 import { UserEvents } from '../../../src/users/record/events.ts';
 import { startBareService } from '../../support/bare-service.ts';
 import { eventually } from '../../support/cluster-admin.ts';

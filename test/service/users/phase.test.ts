@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isRecord } from '../../../src/kubernetes/resource.ts';
+import { isRecord } from '../../../src/api/reader.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { phaseOf } from '../../../src/users/record/phase.ts';
 import { aStoredUser } from './a-user.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import { userSchema } from '../../../src/users/resource.ts';
+import { userSchema } from '../../../src/users/record/schema.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { isRecord } from '../../../src/api/reader.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import { Audit } from '../../../src/http/audit.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { isKubernetesObject, isRecord, type KubernetesObject } from '../../../src/kubernetes/resource.ts';
+import { isKubernetesObject, type KubernetesObject } from '../../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { LoginRecorder } from '../../../src/users/logins/recorder.ts';
 import { PasswordChange } from '../../../src/users/passwords/change.ts';

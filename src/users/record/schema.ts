@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { conditions, objectMeta } from '../api/object-schemas.ts';
-import { listSchema } from '../collection/schema.ts';
-import { userApiVersion } from './record/resource.ts';
+import { conditions, objectMeta } from '../../api/object-schemas.ts';
+import { type Reading, reader } from '../../api/reader.ts';
+import { listSchema } from '../../collection/schema.ts';
+import { userApiVersion } from './resource.ts';
 
 /** RFC 1123: one or more DNS labels, at most 253 characters. */
 export const userName = z
@@ -101,5 +102,11 @@ export const userSchema = z
     status: status.optional(),
   })
   .meta({ id: 'User', examples: [jane] });
+
+/** What is read of a record, whatever was written into it with kubectl; its conditions `setCondition` reads. */
+export const readUser = reader(z.object({ spec, status: status.omit({ conditions: true }) }));
+
+export type UserSpec = Reading<z.output<typeof spec>>;
+export type UserStatus = Reading<z.output<typeof status>>;
 
 export const userListSchema = listSchema(userSchema, { apiVersion: userApiVersion, kind: 'UserList' });
