@@ -139,6 +139,7 @@ async function stampOfSources(): Promise<string> {
       'web/{index.html,tsconfig.json}',
       'web/{src,static}/**/*',
       'web/template/{*,{src,public}/**/*}',
+      'src/console/brand.ts',
       'package-lock.json',
       'scripts/web.ts',
     ],

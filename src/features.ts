@@ -5,6 +5,7 @@ import { createAccess } from './access/routes.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
 import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } from './config/schema.ts';
+import type { Brand } from './console/brand.ts';
 import { createConsole } from './console/console.ts';
 import { createDirectory } from './directory/directory.ts';
 import { factorOperations } from './factors/routes.ts';
@@ -92,7 +93,8 @@ export function createFeatures(surroundings: Surroundings): Features {
   const base = createBase(surroundings);
   const { services, connection, accounts, localGroups, events } = base;
   const { config, rbac } = services;
-  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore } = createLogins(base);
+  const { console, plugins } = createConsoles(base, surroundings);
+  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore } = createLogins(base, console.brand);
   const users = createUsers(services, base.watched, {
     naming: base.naming,
     localGroups,
@@ -102,7 +104,6 @@ export function createFeatures(surroundings: Surroundings): Features {
     again: (ctx) => authenticator.revalidate(ctx),
     endAccessTokens: accessTokens?.endAll,
   });
-  const { console, plugins } = createConsoles(base, surroundings);
   const namespaces = followsNamespaces(config) ? createNamespaces(services) : undefined;
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const features: readonly Feature[] = [
@@ -196,7 +197,7 @@ function createBase(surroundings: Surroundings) {
 type Base = ReturnType<typeof createBase>;
 
 /** Who is calling: the issuer, sessions and login, the embedded OpenID provider, access tokens. */
-function createLogins(base: Base) {
+function createLogins(base: Base, brand: () => Brand) {
   const { services, directory, accounts } = base;
   const { config, apiServer, metrics, keyRing, now } = services;
   const identities = new IdentityCache({ apiServer, metrics });
@@ -219,6 +220,7 @@ function createLogins(base: Base) {
           passwordChange,
           knownBrowsers,
           factors,
+          brand,
         });
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
   const { publicURL } = config.server;

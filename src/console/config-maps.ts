@@ -105,6 +105,11 @@ export class ConfigMaps {
     return this.#synced(namespace).get(name);
   }
 
+  /** As far as it is known, however old. */
+  known(namespace: string, name: string): ConfigMap | undefined {
+    return this.#cache(namespace).get(name);
+  }
+
   /** @throws StatusError 503 if the namespace was never read */
   all(namespace: string): Iterable<ConfigMap> {
     return this.#synced(namespace).values();

@@ -4,6 +4,7 @@ import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { ConsolePlugins } from '../plugins/console-plugins.ts';
 import type { Services } from '../services.ts';
+import type { Brand } from './brand.ts';
 import { ConfigMaps } from './config-maps.ts';
 import { mergePolicy } from './content-security-policy.ts';
 import { Environment, mergeVariables, publicVariables, type Variables, type Visible } from './environment.ts';
@@ -25,6 +26,8 @@ interface ConsoleNeeds {
 }
 
 interface Console {
+  /** What the installation is called and looks like, as far as every visitor may know. */
+  brand(): Brand;
   operations: Operation[];
   checks: Check[];
   /** Files of plugins that stand in ConfigMaps, to be served one by one. */
@@ -68,6 +71,7 @@ export function createConsole(services: Services, { consolePlugins, environment,
       { name: 'configmaps', critical: false, isAwaited: true, failure: () => configMaps.failure() },
     ],
     pluginFiles: plugins,
+    brand: () => variables.brand(),
     staticPaths: () => staticPathsIn(config.console.static.directory).catch(() => []),
     async start() {
       await staticFiles.load();

@@ -1,4 +1,5 @@
 import type { Caller } from '../http/operation.ts';
+import { type Brand, brandOf } from './brand.ts';
 import type { ConfigMap, ConfigMaps } from './config-maps.ts';
 
 /** Names and values in the byte order of the names. The same array for as long as it says the same. */
@@ -57,6 +58,14 @@ export class Environment {
     if (map?.contents === undefined || !(await this.#maySee(map, caller, signal))) return { variables: this.#base, isStale };
     if (this.#merged?.map !== map) this.#merged = { map, variables: mergeVariables(this.#base, map.contents.data) };
     return { variables: this.#merged.variables, isStale };
+  }
+
+  /** What the login pages show of it: what every visitor may see. */
+  brand(): Brand {
+    const { home } = this.#configMaps;
+    const map = this.#envsConfigMap === undefined ? undefined : this.#configMaps.known(home, this.#envsConfigMap);
+    const base = Object.fromEntries(this.#base);
+    return brandOf(map?.isPublic ? { ...base, ...Object.fromEntries(map.contents?.data ?? []) } : base);
   }
 
   async #maySee({ isPublic, namespace, name }: ConfigMap, caller: Caller | undefined, signal: AbortSignal): Promise<boolean> {

@@ -25,6 +25,7 @@ import { languageChoice } from './languages.ts';
 import { answerLoginPage, type LoginPageParts } from './login-page.ts';
 import { LogoutRequests } from './logout-requests.ts';
 import { errors } from './oidc-provider.ts';
+import type { Look } from './page.ts';
 import { LoginProgress } from './progress.ts';
 import { cookiePrefix } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
@@ -44,6 +45,8 @@ interface IdentityNeeds {
   passwordChange: Pick<PasswordChange, 'change' | 'writeStatus'>;
   /** Undefined where they are turned off. */
   factors: SecondFactors | undefined;
+  /** What the installation is called and looks like, as far as it says so. */
+  brand?: () => Look['brand'];
 }
 
 export interface Identity {
@@ -82,7 +85,11 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   const rateLimit = (limit: number) => new RateLimit({ limit, windowMs: deviceWindowMs });
 
   const views = createViews({
-    look: { title: loginPage.title, logo: loginPage.logo && `${basePath}${loginPage.logo}` },
+    look() {
+      const brand = needs.brand?.() ?? { accent: {} };
+      const logo = brand.logo ?? loginPage.logo;
+      return { title: brand.title ?? loginPage.title, logo: logo && `${basePath}${logo}`, brand };
+    },
     consoleURL: `${publicURL}/`,
     choose: languageChoice(config.console.languages),
   });

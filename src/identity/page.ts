@@ -5,11 +5,11 @@ import type { Texts } from './texts.ts';
 
 /** Contrast is 4.5:1 or more for text and 3:1 or more for borders and focus, in both colour schemes (WCAG 2.2, 1.4.3 and 1.4.11). */
 const style = `
-:root{color-scheme:light dark;--page:#f3f5f8;--card:#fff;--text:#1a1f26;--faint:#4c5663;--line:#717c8a;--action:#1d4ed8;--on-action:#fff;--bad:#9b1c1c;--bad-page:#fdecec}
-@media (prefers-color-scheme:dark){:root{--page:#0f1318;--card:#191f27;--text:#e9edf2;--faint:#b3bdc9;--line:#8490a0;--action:#93b4ff;--on-action:#0b1730;--bad:#ffb9b3;--bad-page:#3b1614}}
+:root{color-scheme:light dark;--page:light-dark(#f5f7fa,#0f1318);--card:light-dark(#fff,#171d25);--text:light-dark(#1b2430,#e6eaf0);--faint:light-dark(#556070,#a0acbb);--line:light-dark(#7d8795,#6f7c8d);--edge:light-dark(#dfe4ea,#2a333f);--action:light-dark(#1f5fd0,#7fb0ff);--on-action:light-dark(#fff,#0b1524);--bad:light-dark(#b3261e,#ff9a90)}
 *{box-sizing:border-box}
-body{margin:0;min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:1rem;background:var(--page);color:var(--text);font:1rem/1.5 system-ui,sans-serif}
-main{width:100%;max-width:25rem;padding:1.75rem;background:var(--card);border-radius:.75rem;box-shadow:0 1px 4px #0003;overflow-wrap:anywhere}
+body{margin:0;min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:1rem;background:var(--page);color:var(--text);font:1rem/1.5 system-ui,sans-serif;font-variant-numeric:tabular-nums}
+main{width:100%;max-width:25rem;padding:2rem;background:var(--card);border:1px solid var(--edge);border-radius:.75rem;overflow-wrap:anywhere}
+@media (max-width:30rem){body{padding:0;place-items:start stretch;background:var(--card)}main{max-width:none;padding:1.5rem 1rem;border:0;border-radius:0}}
 img{display:block;max-width:100%;height:3rem;margin-bottom:1rem}
 .name{margin:0;color:var(--faint);font-weight:600}
 h1{margin:0 0 .75rem;font-size:1.5rem;line-height:1.25}
@@ -17,26 +17,42 @@ p{margin:0 0 1rem}
 p:last-child{margin:0}
 form+.faint{margin-top:1rem}
 .faint{color:var(--faint);font-size:.9375rem}
-.bad{margin:0 0 1rem;padding:.75rem 1rem;border-left:.25rem solid;border-radius:.25rem;background:var(--bad-page);color:var(--bad)}
+.bad{margin:0 0 1rem;padding:.75rem 1rem;border:1px solid var(--edge);border-inline-start:.25rem solid var(--bad);border-radius:.375rem;background:var(--page)}
 label{display:block;margin-bottom:.25rem;font-weight:600}
 input,button,.button{width:100%;min-height:2.75rem;padding:.5rem .75rem;border-radius:.375rem;font:inherit}
 input{margin-bottom:1rem;border:1px solid var(--line);background:transparent;color:inherit}
 input[aria-invalid]{border-color:var(--bad);border-width:2px}
 button,.button{display:block;margin-top:.5rem;border:1px solid var(--action);background:var(--action);color:var(--on-action);font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
 button.second,.button.second{background:transparent;color:var(--action)}
-:focus-visible{outline:3px solid var(--action);outline-offset:2px}
+:focus-visible{outline:2px solid var(--action);outline-offset:2px}
 .qr{display:block;width:14rem;max-width:100%;margin:0 auto 1rem;background:#fff;fill:#000;border-radius:.375rem}
 .key,.codes{font:600 1rem/1.75 ui-monospace,monospace;text-align:center}
 .codes{margin:0 0 1rem;padding:0;list-style:none}
 .code{font:700 1.5rem/1.5 ui-monospace,monospace;letter-spacing:.1em;text-align:center}
 `;
-const styleHash = `'sha256-${hash('sha256', style, 'base64')}'`;
+
+/** The style of an installation with colours of its own, and the digest by which the policy allows it. */
+const styleOf = memo(({ light, dark }: Look['brand']['accent']) => {
+  const own = light || dark ? `:root{--action:light-dark(${light ?? '#1f5fd0'},${dark ?? '#7fb0ff'})}` : '';
+  return { text: style + own, hash: `'sha256-${hash('sha256', style + own, 'base64')}'` };
+});
+
+/** Of the last value alone: it changes once in a year. */
+function memo<T, R>(make: (value: T) => R): (value: T) => R {
+  let last: { key: string; made: R } | undefined;
+  return (value) => {
+    const key = JSON.stringify(value);
+    if (last?.key !== key) last = { key, made: make(value) };
+    return last.made;
+  };
+}
 
 /** How every page of the provider is framed. */
 export interface Look {
   title: string;
   /** Path of a picture on this host. */
   logo: string | undefined;
+  brand: { title?: string; logo?: string; accent: { light?: string; dark?: string } };
 }
 
 export interface Page {
@@ -51,6 +67,7 @@ export interface Page {
 
 /** Answers with a page: no script, no foreign host, never framed, never stored. */
 export function sendPage(ctx: Context, look: Look, { texts, heading, content, isFailure = false, formTargets = [] }: Page): void {
+  const { text: css, hash: styleHash } = styleOf(look.brand.accent);
   ctx.set({
     'Content-Security-Policy': `default-src 'none'; style-src ${styleHash}; img-src 'self'; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`,
     'X-Frame-Options': 'DENY',
@@ -67,7 +84,7 @@ export function sendPage(ctx: Context, look: Look, { texts, heading, content, is
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-${styleElement(style)}
+${styleElement(css)}
 </head>
 <body>
 <main>

@@ -11,7 +11,7 @@ import * as pages from './pages.ts';
 import type { Texts } from './texts.ts';
 
 export interface ViewsOptions {
-  look: Look;
+  look: () => Look;
   /** Where people go when nothing else is known. */
   consoleURL: string;
   choose: ReturnType<typeof languageChoice>;
@@ -34,10 +34,12 @@ interface FailureLike {
 }
 
 export function createViews({ look, consoleURL, choose }: ViewsOptions): Views {
-  const send = (ctx: Context, page: Page) => sendPage(ctx, look, page);
+  const send = (ctx: Context, page: Page) => sendPage(ctx, look(), page);
   return {
     consoleURL,
-    title: look.title,
+    get title() {
+      return look().title;
+    },
     texts: choose,
     send,
     failure(ctx, { error: code, error_description }, error) {

@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { App } from './app/app';
+import { startBrand } from './app/brand';
 import { startKeys } from './app/keys';
 import { forgetRights } from './app/rights';
 import { startRouter } from './app/router';
@@ -13,6 +14,7 @@ import './ui/controls.css';
 import './ui/table.css';
 
 startTheme();
+startBrand();
 startKeys();
 await Promise.all([startLanguage(), startSession()]);
 startRouter();

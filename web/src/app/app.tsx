@@ -6,6 +6,7 @@ import { t } from '../text/text';
 import { Failure, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
 import { Asked } from './asked';
+import { setTitle } from './brand';
 import { Ended } from './ended';
 import { NoPage } from './no-page';
 import { Overlays } from './overlays';
@@ -81,7 +82,7 @@ function CurrentPage() {
         if (isOld) return;
         problem.value = undefined;
         loaded.value = { Page, pattern: route.pattern, params };
-        document.title = `${t(route.title)} · Atrium`;
+        setTitle(t(route.title));
       },
       (error: unknown) => {
         if (!isOld) problem.value = asProblem(error);

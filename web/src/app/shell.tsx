@@ -2,13 +2,13 @@ import { useSignalEffect } from '@preact/signals';
 import { Check, Ellipsis, Keyboard, Languages, LogOut, Monitor, Moon, Rows3, Search, Sun, UserRound } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import { base } from '../api/client';
 import { asProblem } from '../api/problem';
 import { language, languages, setLanguage, t } from '../text/text';
 import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
 import { Menu, type MenuItem } from '../ui/menu';
 import { toast } from '../ui/toast';
+import { brandLogo, brandTitle } from './brand';
 import { overlay } from './keys';
 import { type Sections, type ShownEntry, useMenu } from './menu';
 import { NamespaceChoice } from './namespace-choice';
@@ -68,9 +68,9 @@ function TopBar() {
   );
   return (
     <header class="top">
-      <a class="brand" href={href('/')} aria-label="Atrium">
-        <img src={new URL('mark.svg', base).href} alt="" width={24} height={24} />
-        <span>Atrium</span>
+      <a class="brand" href={href('/')} aria-label={brandTitle()}>
+        <img src={brandLogo()} alt="" width={24} height={24} />
+        <span>{brandTitle()}</span>
       </a>
       <span class="grow" />
       <NamespaceChoice />

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { LogIn } from 'lucide';
-import { base } from '../api/client';
 import { asProblem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Causes, Notice } from '../ui/state';
+import { brandLogo, brandTitle } from './brand';
 import { logIn, loginProblem, wasCancelled } from './session';
 
 /** What a visitor sees who is not logged in. */
@@ -24,8 +24,8 @@ export function Start() {
   }
   return (
     <main class="start">
-      <img src={new URL('mark.svg', base).href} alt="" width={56} height={56} />
-      <h1>Atrium</h1>
+      <img src={brandLogo()} alt="" width={56} height={56} />
+      <h1>{brandTitle()}</h1>
       <p class="muted">{t('start.what')}</p>
       {wasCancelled.value && <Notice kind="info">{t('start.cancelled')}</Notice>}
       {problem && (

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { Columns3, Plus, Search, Trash2, X } from 'lucide';
 import { useEffect, useMemo } from 'preact/hooks';
 import { isListable, type Kind, pageOf } from '../../api/kinds';
+import { setTitle } from '../../app/brand';
 import type { PageProps } from '../../app/pages';
 import { may, type Right, useRights } from '../../app/rights';
 import { href, query, setQuery } from '../../app/router';
@@ -48,7 +49,7 @@ function List({ kind, namespace }: ListProps) {
   const rights = rightsOf(kind, namespace);
   useRights(Object.values(rights));
   useEffect(() => {
-    document.title = `${kind.title} · Atrium`;
+    setTitle(kind.title);
   });
   const mayList = isListable(kind) ? may(rights.list) : false;
   return (

@@ -3,6 +3,7 @@ import { apiPath, type Kind, pageOf } from '../../api/kinds';
 import { type Load, useLoad } from '../../api/load';
 import { type ClusterObject, getJson } from '../../api/objects';
 import { useWatch } from '../../api/watch';
+import { setTitle } from '../../app/brand';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
 import { may, type Right, useRights } from '../../app/rights';
@@ -41,7 +42,7 @@ export function ObjectPage(props: ObjectProps) {
   const rights = { get: right('get'), watch: right('watch'), update: right('update') };
   useRights(Object.values(rights));
   useEffect(() => {
-    document.title = `${name} · ${kind.title} · Atrium`;
+    setTitle(`${name} · ${kind.title}`);
   });
   return (
     <Guarded right={rights.get} title={name}>

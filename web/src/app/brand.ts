@@ -1,0 +1,49 @@
+/** How this installation is called and looks: what was told last time at once, and then what is told now. */
+import { effect, signal } from '@preact/signals';
+import { brandOf } from '../../../src/console/brand';
+import { api, base, bodyOf } from '../api/client';
+
+const brandKey = 'atrium-brand';
+
+function kept(): Record<string, string> {
+  try {
+    const variables: unknown = JSON.parse(localStorage.getItem(brandKey) ?? '{}');
+    return variables as Record<string, string>;
+  } catch {
+    return {};
+  }
+}
+
+const brand = signal(brandOf(kept()));
+
+export const brandTitle = (): string => brand.value.title ?? 'Atrium';
+
+export const brandLogo = (): string => new URL((brand.value.logo ?? '/mark.svg').slice(1), base).href;
+
+/** As the browser calls the page. */
+export const setTitle = (title: string): void => {
+  document.title = `${title} · ${brand.peek().title ?? 'Atrium'}`;
+};
+
+export function startBrand(): void {
+  effect(() => {
+    const { light, dark } = brand.value.accent;
+    const { style } = document.documentElement;
+    const set = (name: string, value: string | undefined) => (value ? style.setProperty(name, value) : style.removeProperty(name));
+    set('--accent', (light || dark) && `light-dark(${light ?? '#1f5fd0'}, ${dark ?? '#7fb0ff'})`);
+    set(
+      '--accent-strong',
+      (light || dark) &&
+        `light-dark(color-mix(in srgb, ${light ?? '#1f5fd0'}, #000 15%), color-mix(in srgb, ${dark ?? '#7fb0ff'}, #fff 20%))`,
+    );
+  });
+  void bodyOf(api.GET('/api/v1/envs')).then(
+    (variables) => {
+      const told = Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith('brand.')));
+      if (JSON.stringify(told) === JSON.stringify(kept())) return;
+      localStorage.setItem(brandKey, JSON.stringify(told));
+      brand.value = brandOf(told);
+    },
+    () => undefined,
+  );
+}
