@@ -33,10 +33,20 @@ interface Discovery {
 
 const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-export async function fetchKinds(signal: AbortSignal): Promise<readonly Kind[]> {
+let running: Promise<readonly Kind[]> | undefined;
+
+/** The menu, the namespaces and the page ask at once: they get one answer. */
+export function fetchKinds(): Promise<readonly Kind[]> {
+  running ??= readKinds().finally(() => {
+    running = undefined;
+  });
+  return running;
+}
+
+async function readKinds(): Promise<readonly Kind[]> {
   const answers = await Promise.all(
     ['api', 'apis'].map(async (path) => {
-      const response = await call(`api/kubernetes/${path}`, { headers: { Accept }, signal });
+      const response = await call(`api/kubernetes/${path}`, { headers: { Accept } });
       return (await response.json()) as Discovery;
     }),
   );
