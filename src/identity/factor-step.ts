@@ -44,9 +44,10 @@ export async function takeNewFactor(parts: StepParts, visit: Visit, progress: Pr
     visit.ctx.status = 422;
     return askToSetUp(parts, visit, progress, { later, isWrong: true });
   }
+  const done: Progress = { ...progress, hasSetUp: true };
   const hasCodes = (await factors.list(account)).some(({ type }) => type === 'RecoveryCodes');
-  if (hasCodes) return afterFactors(parts, visit, proved);
-  showCodes(parts, visit, progress, await factors.addRecoveryCodes(account, origin));
+  if (hasCodes) return afterFactors(parts, visit, { progress: done, account });
+  showCodes(parts, visit, done, await factors.addRecoveryCodes(account, origin));
 }
 
 /** The codes for paper have been read. */

@@ -11,7 +11,7 @@ import { takeNewPassword } from './password-due.ts';
 import type { Progress, Step } from './progress.ts';
 import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { afterPassword, type StepParts } from './steps.ts';
+import { afterPassword, askForFactor, isFactorOwed, type StepParts } from './steps.ts';
 import { finish, formTargetsOf, textsOf, type Unavailable, unlessUnavailable, type Visit } from './visit.ts';
 
 const readForm = formReader(8 * 1024);
@@ -58,6 +58,7 @@ async function takeForm(parts: LoginPageParts, visit: Visit, form: URLSearchPara
   if (proof === null) return logIn(parts, visit, { email: form.get('email') ?? '', password: form.get('password') ?? '' });
   const progress = await parts.progress.open(proof, visit.interaction.uid);
   if (progress === undefined) throw stale();
+  if (await isFactorOwed(parts, progress)) return askForFactor(parts, visit, progress);
   await laterForms[progress.step](parts, visit, progress, form);
 }
 

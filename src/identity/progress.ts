@@ -20,6 +20,8 @@ const progressSchema = z.object({
   passwordChangedAt: z.string(),
   amr: z.array(z.string()),
   acr: z.string(),
+  /** A factor that was set up in this visit is not asked in it. */
+  hasSetUp: z.literal(true).exactOptional(),
   /** Of an app that is being set up. */
   secret: z.string().exactOptional(),
   /** Unix seconds. */

@@ -61,6 +61,15 @@ export async function afterSecondFactor(parts: StepParts, visit: Visit, proved: 
   await afterFactors(parts, visit, proved);
 }
 
+/**
+ * Whether a factor has been set up since the password was given, in another visit. A form from before must neither go round it nor put
+ * another one in its place.
+ */
+export async function isFactorOwed({ factors }: StepParts, progress: Progress): Promise<boolean> {
+  if (factors === undefined || progress.step === 'factor' || progress.hasSetUp || progress.amr.includes('mfa')) return false;
+  return (await factors.list(progress)).length > 0;
+}
+
 /** A password that was stolen must not set up a factor of its own. */
 export function refuseOverdue({ services, views }: StepParts, visit: Visit, account: Account): void {
   services.audit.record({ audit: 'LoginFailed', ...aboutUser(visit, account), outcome: 'failure', reason: 'FactorRequired' });

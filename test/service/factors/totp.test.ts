@@ -102,6 +102,21 @@ describe('a second factor at the embedded issuer', () => {
     expect((await elsewhere.submit(own, { proof, code: codeOf(person.secret, 1) })).response.status).to.equal(400);
   });
 
+  it('MFA-05 is asked by a page of before it was set up, which neither goes round it nor replaces it', async () => {
+    const person = await someone('overtaken');
+    const thief = person.browser();
+    const page = await person.begin(thief, { prompt: 'enrol', factor: 'totp' });
+    await person.enrol();
+    const before = await person.factors();
+
+    for (const fields of [{ code: codeOf(secretIn(page)) }, { later: 'yes' }]) {
+      const answer = await thief.submit(page, fields);
+      expect(wasLetIn(answer)).to.equal(false);
+      expect(answer.body).to.contain('autocomplete="one-time-code"').and.not.to.contain('class="key"');
+    }
+    expect(await person.factors()).to.deep.equal(before);
+  });
+
   it('MFA-06 counts as a wrong password: five, whatever the number of right passwords between, and at twenty the app is suspended', async () => {
     const person = await someone('guessed');
     await person.enrol();
