@@ -59,7 +59,8 @@ async function serve({ config: file }: { config?: string }): Promise<void> {
 
 /** Only who wants it pretty pays for loading what makes it so; in this process, as a thread of its own finds no package in the image. */
 async function processLog({ log }: Config): Promise<Logger> {
-  if (log.format === 'pretty') return createLog(log, (await import('pino-pretty')).PinoPretty({ singleLine: true, sync: true }));
+  // Of a package in CommonJS the bundle has the default export alone.
+  if (log.format === 'pretty') return createLog(log, (await import('pino-pretty')).default({ singleLine: true, sync: true }));
   const lines = new GatheredLines(process.stdout);
   process.on('exit', () => lines.flush());
   return createLog(log, lines);
