@@ -178,7 +178,7 @@ describe('what guards an operation', () => {
     const tried = new Set(
       guarded.map(
         ({ method, path }) =>
-          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(session, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace(/\?.*/, '')}`,
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(session, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace(/\?.*/, '')}`,
       ),
     );
 

@@ -1,9 +1,14 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { connect } from 'node:tls';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
+import { z } from 'zod';
 import { forSuite } from '../../support/for-suite.ts';
 import { type Api, administratorToken, apiOf } from './api.ts';
+
+const objectName = z.object({ object: z.object({ metadata: z.object({ name: z.string() }) }) });
 
 describe('a watch of the embedded cluster', () => {
   const cluster = forSuite(() => Cluster.start());
@@ -63,8 +68,23 @@ describe('a watch of the embedded cluster', () => {
     await cluster.apply(
       ...names.map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'kube-public' }, data: { a: '1' } })),
     );
-    const { body } = await admin.send('GET', '/api/v1/namespaces/kube-public/configmaps?watch=1&timeoutSeconds=1');
+    const watch = get(new URL('/api/v1/namespaces/kube-public/configmaps?watch=1&timeoutSeconds=60', cluster.url), {
+      ca: cluster.certificateAuthority,
+      headers: { authorization: `Bearer ${await administratorToken(cluster)}` },
+    });
+    const [response] = (await once(watch, 'response')) as [IncomingMessage];
+    let body = '';
+    let lines = 0;
+    for await (const chunk of response.setEncoding('utf8')) {
+      body += chunk;
+      lines += String(chunk).split('\n').length - 1;
+      if (lines >= names.length) break;
+    }
+    const told = body
+      .trim()
+      .split('\n')
+      .map((line) => objectName.parse(JSON.parse(line)).object.metadata.name);
 
-    expect(String(body).trim().split('\n')).to.have.lengthOf(names.length);
+    expect(told).to.have.members(names);
   });
 });
