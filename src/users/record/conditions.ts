@@ -10,7 +10,7 @@ export function conditionsOf(object: KubernetesObject, account: Account, { phase
   const { status = {} } = readUser(object);
   const condition = (type: string, isSo: boolean, whyNot: string, message = ''): Condition => {
     const told = { type, status: isSo ? 'True' : 'False', reason: isSo ? 'AsExpected' : whyNot, message: isSo ? '' : message } as const;
-    return setCondition(status, told, now);
+    return setCondition(object.status, told, now);
   };
   return [
     condition('Ready', phase === 'Normal', reason || 'Unknown'),
