@@ -6,13 +6,10 @@ import { badRequest, invalid } from './status.ts';
 
 export const jsonPatchType = 'application/json-patch+json';
 
-/** Media types of a patch where nothing that may be patched is a list, so that the first three are one. */
-export const patchTypes = [
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-  'application/json',
-  jsonPatchType,
-] as const;
+/** Media types of a merge patch where nothing that may be patched is a list, so that all of them are one. */
+export const mergePatchTypes = ['application/merge-patch+json', 'application/strategic-merge-patch+json', 'application/json'] as const;
+
+export const patchTypes = [...mergePatchTypes, jsonPatchType] as const;
 
 const operations = ['add', 'replace', 'test'] as const;
 const operation = z.object({ op: z.string(), path: z.string(), value: z.unknown().exactOptional() });

@@ -1,6 +1,7 @@
 /** Second factors of users: seen, renamed and removed by their owner, reset by those who may. They are set up at the issuer's page. */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { mergePatchTypes } from '../api/json-patch.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { userName } from '../users/record/schema.ts';
@@ -52,6 +53,7 @@ const renameOperation = (service: FactorService) =>
     credential: 'required',
     params: ofFactor,
     body: renameBody,
+    bodyTypes: mergePatchTypes,
     answers: {
       200: { description: 'The factor.', content: { [json]: factorExample } },
       401: notFresh,

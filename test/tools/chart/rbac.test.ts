@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { formatHash } from '../../../src/users/passwords/phc.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { configMap, mayGetConfigMap } from '../../service/console/objects.ts';
+import { codeOf, secretIn } from '../../service/factors/person.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { RelyingParty } from '../../service/identity/relying-party.ts';
 import { widgetDefinition } from '../../service/lists/support.ts';
@@ -12,7 +13,7 @@ import { cookieName, logout, refresh, session } from '../../service/sessions/sup
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { administer, asker, askForSync, authorize, bind, changeOwnPassword, synchronise } from './administer.ts';
+import { administer, asker, askForSync, authorize, bind, changeOwnPassword, expectStatus, synchronise } from './administer.ts';
 import { textOf } from './call-recorder.ts';
 import { namespace } from './chart.ts';
 import { bindUsers, endSessions, extend, useAccessToken } from './extensions.ts';
@@ -154,6 +155,7 @@ describe('the rights of the service, with the embedded issuer', () => {
     await useConsole(service, (path) => visit.get(`${service.url}${path}`).then(({ response }) => response.status));
     expect((await visit.get(`${service.url}/api/v2/token/refresh?refresh_token=${handle.refresh_token}`)).response.status).to.equal(200);
     await useCodeTwice(service);
+    await useFactors(service);
     const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '' });
     await bind(service.account.admin, jane.email, 'atrium-users-admin');
     await administer(service, ask, jane.email);
@@ -265,6 +267,26 @@ async function useCodeTwice({ url }: RecordedService): Promise<void> {
   expect((await relying.redeem(code)).status).to.equal(200);
   expect((await relying.redeem(code)).status).to.equal(400);
   await relying.code(visit, jane);
+}
+
+/** Jane sets up an app, names it, and takes it away again, with which go its codes for paper. */
+async function useFactors(service: RecordedService): Promise<void> {
+  const { url } = service;
+  const visit = new Browser(url, [url]);
+  const { auth_url } = z
+    .object({ auth_url: z.url() })
+    .parse(JSON.parse((await visit.get(`${url}/api/v2/token/login?token_storage=cookie&prompt=enrol&factor=totp`)).body));
+  const page = await visit.submit(await visit.get(auth_url), jane);
+  const codes = await visit.submit(page, { code: codeOf(secretIn(page)) });
+  const { url: back } = await visit.submit(codes, {});
+  expect((await visit.get(`${url}/api/v2/token/callback${back.search}`)).response.status).to.equal(200);
+  const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '' });
+  const factors = `/auth/v1/users/${nameOf(jane.email)}/factors`;
+  const { items } = z.object({ items: z.array(z.object({ id: z.string() })) }).parse(JSON.parse((await ask('GET', factors)).text));
+  expect(items).to.have.length(2);
+  const [{ id } = { id: '' }] = items;
+  await expectStatus(200, ask('PATCH', `${factors}/${id}`, { name: 'phone' }));
+  await expectStatus(204, ask('DELETE', `${factors}/${id}`));
 }
 
 /** A cookie that no session is known of. */
