@@ -1,6 +1,6 @@
 /** The body that makes a UserBinding. A field that is named here and may not be set is refused, one that is not is unknown. */
 import { z } from 'zod';
-import { duplicate, type FieldError, forbidden, required } from '../api/field-error.ts';
+import { duplicate, type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
 import { partsOf, reader } from '../api/reader.ts';
 import { namePattern, userBindingApiVersion } from './resource.ts';
 
@@ -19,6 +19,7 @@ const marks = z.record(z.string(), z.string()).refine((given) => !Object.keys(gi
 const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `may not be longer than ${max} characters`);
 const dnsLabel = text(63).regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and -');
 const labelValue = text(63).regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, 'must be a label value: letters, digits, -, _ and .');
+const notTime = 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)';
 const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
 
 const subject = z.strictObject({
@@ -33,6 +34,10 @@ const place = z.strictObject({
   project: labelValue.optional().describe('Namespaces labelled console.platform.io/project with this value.'),
   namespace: dnsLabel.optional(),
 });
+
+/** As the custom resource definition takes it. */
+const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+const time = z.string().refine((text) => timeForm.test(text) && !Number.isNaN(Date.parse(text)), notTime);
 
 /** A UserBinding to be made. */
 export const newBindingBody = z
@@ -73,6 +78,8 @@ export const newBindingBody = z
       scope: z
         .enum(['platform', 'project', 'namespace'])
         .describe('How far: everywhere, the namespaces of projects, or single namespaces.'),
+      notBefore: time.optional().describe('From when on the role is given; without it, from now on.'),
+      expiresAt: time.optional().describe('When the role is taken away; without it, never. The UserBinding stays.'),
       constraint: z
         .array(place)
         .max(maxPlaces, `may not hold more than ${maxPlaces} places`)
@@ -105,7 +112,7 @@ const readItem = reader(z.object({ item: z.looseObject({}) }));
 /** What no schema of one member can say: the rules of the custom resource definition. */
 export function bindingErrors(body: unknown): FieldError[] {
   const { spec = {} } = partsOf(body);
-  return [...subjectErrors(spec.subjects), ...constraintErrors(spec)];
+  return [...subjectErrors(spec.subjects), ...constraintErrors(spec), ...timeErrors(spec)];
 }
 
 function subjectErrors(subjects: unknown): FieldError[] {
@@ -118,6 +125,11 @@ function subjectErrors(subjects: unknown): FieldError[] {
     seen.add(key);
     return [];
   });
+}
+
+function timeErrors({ notBefore, expiresAt }: Record<string, unknown>): FieldError[] {
+  const isTurned = Date.parse(String(notBefore)) >= Date.parse(String(expiresAt));
+  return isTurned ? [invalidValue('spec.notBefore', notBefore, 'must be before spec.expiresAt')] : [];
 }
 
 function constraintErrors({ scope, constraint }: Record<string, unknown>): FieldError[] {

@@ -1,6 +1,7 @@
 import type { GroupRow } from '../groups/row.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Outcome } from '../kubernetes/work-queue.ts';
 import type { Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupOf } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -101,7 +102,7 @@ class BindingsTerm implements Term, Source {
     }
   }
 
-  reconcile(name: string, signal: AbortSignal): Promise<'done' | 'again'> {
+  reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     return reconcile(this.#context, name, signal);
   }
 

@@ -43,12 +43,14 @@ export async function createUserBinding(
   const name = typeof metadata.name === 'string' ? metadata.name : '';
   const kind = { group: userBindingResource.group, kind: 'UserBinding', name };
   const { object, warnings } = readObject(newBindingBody, body, { ...kind, fieldValidation, alsoWrong: bindingErrors(body) });
-  const { roleRef } = object.spec;
+  const { roleRef, notBefore, expiresAt } = object.spec;
   await access.require(caller, { ...clusterRoles, verb: 'bind', name: roleRef }, signal);
   // Only a caller who may bind it learns whether it exists.
   if (!(await isClusterRole(services, roleRef, signal))) throw invalid(kind, [notFoundValue('spec.roleRef', roleRef)]);
   const bindings = new CallerResource(apiServer.asCaller(caller), userBindingKind);
-  const binding = await bindings.create(manifestOf(object, caller), { isDryRun, signal });
+  // A definition that is older than the times would leave them out, and the role would be given for ever.
+  const isStrict = (notBefore ?? expiresAt) !== undefined;
+  const binding = await bindings.create(manifestOf(object, caller), { isDryRun, isStrict, signal });
   if (!isDryRun) await cache.waitFor(binding.metadata.resourceVersion, seenWithinMs, signal);
   return { binding, warnings };
 }

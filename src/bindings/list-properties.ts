@@ -22,6 +22,7 @@ export const bindingProperties: ListProperties<UserBindingRow> = {
     ['roleRef', (row) => row.roleRef],
     ['scope', (row) => row.scope],
     ['phase', (row) => row.phase || undefined],
+    ['expiresAt', (row) => row.expiresAt],
     ['subject', (row) => row.subjects[0]?.name.toLowerCase()],
     ['namespace', (row) => row.namespaces[0]],
     ['creationTimestamp', (row) => row.creationSeconds],

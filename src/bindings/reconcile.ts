@@ -4,13 +4,14 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Outcome as WorkOutcome } from '../kubernetes/work-queue.ts';
 import type { Services } from '../services.ts';
 import { hasClusterRole } from './create.ts';
 import type { Owner, Subject } from './managed-binding.ts';
 import type { ManagedBindings, Outcome } from './managed-bindings.ts';
 import { bindingFinalizer, userBindingKind } from './resource.ts';
 import { storedBinding, type UserBindingRow } from './row.ts';
-import { boundBefore, type Result, statusOf } from './status.ts';
+import { boundBefore, type Result, statusOf, type TermState } from './status.ts';
 import { boundSubjects, type Known } from './subjects.ts';
 import type { TargetNamespaces } from './target-namespaces.ts';
 
@@ -29,10 +30,10 @@ export interface ReconcileContext {
 /**
  * Brings the RBAC of a UserBinding into line with it, and writes its status. Writes nothing where nothing differs.
  *
- * @returns 'again' for what no watch tells of
+ * @returns 'again' for what no watch tells of, and when a time of it comes
  * @throws StatusError 503, 504; Error for what has changed under way
  */
-export async function reconcile(context: ReconcileContext, name: string, signal: AbortSignal): Promise<'done' | 'again'> {
+export async function reconcile(context: ReconcileContext, name: string, signal: AbortSignal): Promise<WorkOutcome> {
   const row = context.bindings.get(name);
   const object = storedBinding(row);
   // What was made for one that is gone the API server removes itself, as it was its owner.
@@ -44,17 +45,13 @@ export async function reconcile(context: ReconcileContext, name: string, signal:
   return ensure(context, row, held, signal);
 }
 
-async function ensure(
-  context: ReconcileContext,
-  row: UserBindingRow,
-  object: KubernetesObject,
-  signal: AbortSignal,
-): Promise<'done' | 'again'> {
+async function ensure(context: ReconcileContext, row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<WorkOutcome> {
   const { services, managed, known, targetsOf } = context;
   const owner = ownerOf(row);
   const subjects = boundSubjects(row.subjects, boundBefore(object), known);
   const { targets, missing } = targetsOf(row);
-  const wanted = subjects.subjects.length > 0 ? targets : [];
+  const term = termOf(row, services);
+  const wanted = subjects.subjects.length > 0 && term.state === 'InEffect' ? targets : [];
   for (const namespace of managed.namespacesOf(owner)) if (!wanted.includes(namespace)) await managed.remove(owner, namespace, signal);
   const { ensured, gone, problem } = await ensureEach(managed, owner, wanted, subjects.subjects, signal);
   const result: Result = {
@@ -64,9 +61,23 @@ async function ensure(
     targets: targets.length,
     ensured,
     problem,
+    term: row.notBefore === undefined && row.expiresAt === undefined ? undefined : term.state,
   };
   await writeStatus(context, object, result, signal);
-  return problem === undefined && result.hasRole && gone.length === 0 ? 'done' : 'again';
+  const isSettled = term.state === 'Expired' || (problem === undefined && result.hasRole && gone.length === 0);
+  if (term.changesAt === undefined) return isSettled ? 'done' : 'again';
+  return { requeueAt: term.changesAt, isRetried: !isSettled };
+}
+
+/** Whether it gives its role now, by the clock of the API server, and when by ours that changes. */
+function termOf({ notBefore = 0, expiresAt }: UserBindingRow, { client, now }: Services): { state: TermState; changesAt?: number } {
+  const { aheadMs } = client.serverClock;
+  const time = now().getTime() - aheadMs;
+  if (expiresAt !== undefined && expiresAt <= time) return { state: 'Expired' };
+  const isEarly = notBefore > time;
+  const next = isEarly ? Math.min(notBefore, expiresAt ?? notBefore) : expiresAt;
+  const state = isEarly ? 'NotYetValid' : 'InEffect';
+  return next !== undefined && Number.isFinite(next) ? { state, changesAt: next + aheadMs } : { state };
 }
 
 async function ensureEach(

@@ -29,15 +29,19 @@ export const bindingName = z.string().max(253).regex(namePattern).describe('Name
 const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
 const constraint = z.object({ cluster: z.string().optional(), project: z.string().optional(), namespace: z.string().optional() });
 
+const time = z.iso.datetime({ offset: true });
+
 const spec = z.object({
   subjects: z.array(subject),
   roleRef: z.string(),
   scope: z.enum(['platform', 'project', 'namespace']),
   constraint: z.array(constraint).optional(),
+  notBefore: time.optional().describe('From when on the role is given.'),
+  expiresAt: time.optional().describe('When the role is taken away. The UserBinding stays, in phase Expired.'),
 });
 
 const status = z.object({
-  phase: z.enum(['Pending', 'Synced', 'Failed']).optional(),
+  phase: z.enum(['Pending', 'Synced', 'Failed', 'Expired']).optional(),
   conditions: conditions.optional(),
   observedGeneration: z.int().optional(),
   subjects: z

@@ -25,6 +25,9 @@ export interface UserBindingRow extends ListRow {
   readonly namespaces: readonly string[];
   readonly projects: readonly string[];
   readonly phase: string;
+  /** From when on, and until when it gives its role, in milliseconds since 1970; undefined for no bound. */
+  readonly notBefore: number | undefined;
+  readonly expiresAt: number | undefined;
   /** Unix time. */
   readonly creationSeconds: number | undefined;
 }
@@ -65,8 +68,17 @@ export function userBindingRow(object: KubernetesObject): UserBindingRow {
     namespaces: places('namespace'),
     projects: places('project'),
     phase: status.phase ?? '',
+    // What no clock understands gives no role: it has not begun, and is over.
+    notBefore: timeOf(spec.notBefore, Number.POSITIVE_INFINITY),
+    expiresAt: timeOf(spec.expiresAt, 0),
     creationSeconds: Number.isNaN(seconds) ? undefined : Math.floor(seconds),
   };
+}
+
+function timeOf(text: string | undefined, otherwise: number): number | undefined {
+  if (text === undefined) return undefined;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? otherwise : time;
 }
 
 /** What the schema does not let in gets the narrowest: no place at all. */

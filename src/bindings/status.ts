@@ -4,6 +4,9 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { readUserBinding } from './resource.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';
 
+/** Whether the role is given at this time. */
+export type TermState = 'NotYetValid' | 'InEffect' | 'Expired';
+
 /** What became of a UserBinding. */
 export interface Result {
   subjects: BoundSubjects;
@@ -14,6 +17,8 @@ export interface Result {
   /** How many target namespaces exist. */
   targets: number;
   ensured: { clusterRoleBindings: number; roleBindings: number };
+  /** Of one with a beginning or an end. */
+  term: TermState | undefined;
   problem: { reason: 'NotAllowedToBind' | 'NameTaken' | 'Refused'; message: string } | undefined;
 }
 
@@ -30,7 +35,7 @@ export function statusOf(object: KubernetesObject, result: Result, now: Date) {
   const findings = findingsOf(result);
   const troubles = findings.flatMap(({ trouble }) => trouble ?? []);
   const first = troubles.find(({ isFailure }) => isFailure) ?? troubles[0];
-  const phase = first === undefined ? 'Synced' : first.isFailure ? 'Failed' : 'Pending';
+  const phase = phaseOf(result, first);
   const ready: Finding = { type: 'Ready', trouble: first };
   return {
     phase,
@@ -42,9 +47,22 @@ export function statusOf(object: KubernetesObject, result: Result, now: Date) {
   };
 }
 
-function findingsOf({ subjects, hasRole, missing, targets, problem }: Result): Finding[] {
+function phaseOf({ term }: Result, trouble: Finding['trouble']): 'Expired' | 'Synced' | 'Failed' | 'Pending' {
+  if (term === 'Expired') return 'Expired';
+  if (trouble === undefined) return 'Synced';
+  return trouble.isFailure ? 'Failed' : 'Pending';
+}
+
+const outOfTerm = {
+  NotYetValid: { reason: 'NotYetValid', message: 'the role is given from spec.notBefore on' },
+  Expired: { reason: 'Expired', message: 'the role was taken away at spec.expiresAt' },
+  InEffect: undefined,
+};
+
+function findingsOf({ subjects, hasRole, missing, targets, problem, term }: Result): Finding[] {
   const failure = problem && { ...problem, isFailure: true };
   return [
+    ...(term === undefined ? [] : [{ type: 'InEffect', trouble: outOfTerm[term] }]),
     { type: 'SubjectsFound', trouble: subjectTrouble(subjects), message: subjectNote(subjects) },
     { type: 'RoleFound', trouble: hasRole ? undefined : { reason: 'RoleNotFound', message: 'there is no such ClusterRole' } },
     { type: 'NamespacesFound', trouble: namespaceTrouble(missing, targets) },

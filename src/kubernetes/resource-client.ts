@@ -29,6 +29,8 @@ export interface NewObject {
 export interface WriteOptions {
   signal: AbortSignal;
   isDryRun?: boolean;
+  /** Whether a field that the API server does not know is refused, and not left out. */
+  isStrict?: boolean;
   /** Whether it may be sent again after a connection was lost. */
   isRepeatable?: boolean;
 }
@@ -71,8 +73,11 @@ abstract class ResourceClient {
     return uidOf(answer);
   }
 
-  protected async post(object: NewObject, { signal, isDryRun = false, isRepeatable = false }: WriteOptions): Promise<KubernetesObject> {
-    const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun), body: object, isRepeatable });
+  protected async post(
+    object: NewObject,
+    { signal, isDryRun = false, isStrict = false, isRepeatable = false }: WriteOptions,
+  ): Promise<KubernetesObject> {
+    const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun, isStrict), body: object, isRepeatable });
     // What is not stored has no version.
     const { metadata } = partsOf(created);
     return this.objectOf(isDryRun && metadata ? Object.assign({}, created, { metadata: { resourceVersion: '-', ...metadata } }) : created);
@@ -234,7 +239,8 @@ export class ServiceResource extends ResourceClient {
   }
 }
 
-const writeQuery = (isDryRun: boolean) => new URLSearchParams({ fieldManager, ...(isDryRun && { dryRun: 'All' }) });
+const writeQuery = (isDryRun: boolean, isStrict = false) =>
+  new URLSearchParams({ fieldManager, ...(isDryRun && { dryRun: 'All' }), ...(isStrict && { fieldValidation: 'Strict' }) });
 
 /** The API server says so of the object; where it does not know the resource, or misses another object, it names that one or none. */
 const isGone = (error: unknown, name: string): boolean => isRefusal(error, 404) && error.status.details?.name === name;

@@ -13,9 +13,9 @@ const maxWallTimerMs = 60_000;
 
 /**
  * What became of a key: nothing is left to do, or it is to be tried again with back-off, or looked at again after a time, or at one, in
- * milliseconds since 1970, by a wall clock that may be put.
+ * milliseconds since 1970, by a wall clock that may be put; with `isRetried` it is tried again with back-off before.
  */
-export type Outcome = 'done' | 'again' | { readonly requeueAfterMs: number } | { readonly requeueAt: number };
+export type Outcome = 'done' | 'again' | { readonly requeueAfterMs: number } | { readonly requeueAt: number; readonly isRetried?: boolean };
 
 export interface WorkQueueOptions {
   /** How many keys are worked on at one time. */
@@ -134,11 +134,13 @@ export class WorkQueue {
   }
 
   #settle(key: string, outcome: Outcome): void {
-    if (outcome !== 'again') this.#failures.delete(key);
+    const isRetried = outcome === 'again' || (typeof outcome === 'object' && 'requeueAt' in outcome && outcome.isRetried === true);
+    if (!isRetried) this.#failures.delete(key);
     // It has changed meanwhile, and is looked at again anyway.
     if (this.#ready.has(key) || this.#later.timeOf(key) !== undefined || outcome === 'done') return;
-    if (outcome === 'again') this.#later.set(key, this.#clock() + this.#retryMs(key));
-    else if ('requeueAt' in outcome) this.#dated.set(key, outcome.requeueAt);
+    if (isRetried) this.#later.set(key, this.#clock() + this.#retryMs(key));
+    if (outcome === 'again') return;
+    if ('requeueAt' in outcome) this.#dated.set(key, outcome.requeueAt);
     else this.#later.set(key, this.#clock() + outcome.requeueAfterMs);
   }
 

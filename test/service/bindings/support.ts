@@ -11,7 +11,7 @@ interface Subject {
 
 export interface UserBinding {
   metadata: { name: string; uid: string; generation: number; finalizers?: string[]; annotations?: Record<string, string> };
-  spec: { subjects: Subject[]; roleRef: string; scope: string };
+  spec: { subjects: Subject[]; roleRef: string; scope: string; notBefore?: string; expiresAt?: string };
   status?: {
     phase?: string;
     observedGeneration?: number;

@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, Clock } from 'lucide';
+import { CircleAlert, CircleCheck, CircleSlash, Clock } from 'lucide';
 import type { Schemas } from '../../api/client';
 import { t } from '../../text/text';
 import { Icon } from '../../ui/icon';
@@ -20,8 +20,8 @@ export function whereOf({ spec: { scope, constraint = [] } }: Binding): string {
   return constraint.map(({ namespace }) => namespace).join(', ');
 }
 
-const shapes = { Synced: CircleCheck, Pending: Clock, Failed: CircleAlert } as const;
-const kinds = { Synced: 'ok', Pending: 'warn', Failed: 'bad' } as const;
+const shapes = { Synced: CircleCheck, Pending: Clock, Failed: CircleAlert, Expired: CircleSlash } as const;
+const kinds = { Synced: 'ok', Pending: 'warn', Failed: 'bad', Expired: 'warn' } as const;
 
 export function StateOf({ binding: { status } }: { binding: Binding }) {
   const phase = status?.phase ?? 'Pending';

@@ -1,0 +1,73 @@
+/** Who may change a UserBinding with kubectl, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { apiServer, type Person } from '../../support/api-server.ts';
+import { ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { grant } from '../../support/grants.ts';
+import { aBinding, Bindings, bindingsPath, rbac } from './support.ts';
+
+const merge = { 'content-type': 'application/merge-patch+json' };
+
+describe('the admission policy of UserBindings', () => {
+  const cluster = forSuite(() => apiServer());
+  let admin: ClusterAdmin;
+  /** May do all to UserBindings, and bind `view`. */
+  let manager: ClusterAdmin;
+  /** May do all to UserBindings, and bind nothing. */
+  let alice: ClusterAdmin;
+  const clients: ClusterAdmin[] = [];
+  const as = async (person: Person) => {
+    const client = new ClusterAdmin(cluster, await cluster.token(person));
+    clients.push(client);
+    return client;
+  };
+
+  before(async () => {
+    admin = await as('admin');
+    await admin.install();
+    manager = await as('manager');
+    alice = await as('alice');
+    await admin.apply({
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: 'binders' },
+      rules: [{ apiGroups: [rbac], resources: ['clusterroles'], resourceNames: ['view'], verbs: ['bind'] }],
+    });
+    await grant(admin, 'manager', 'binders');
+    await grant(admin, 'manager', 'atrium-users-admin');
+    await grant(admin, 'alice', 'atrium-users-admin');
+    for (const client of [manager, alice])
+      await eventually(
+        () => client.call('GET', bindingsPath),
+        ({ status }) => status === 200,
+      );
+  });
+  after(async () => {
+    for (const client of clients) await client.close();
+  });
+
+  it('REC-11 lets a user without the right to bind shorten the time of a role, and not lengthen it', async () => {
+    const change = async (by: ClusterAdmin, spec: object) => (await by.call('PATCH', `${bindingsPath}/term`, { spec }, merge)).status;
+    await admin.apply(aBinding('term', { notBefore: '2030-06-01T00:00:00Z', expiresAt: '2031-06-01T00:00:00Z' }));
+
+    expect(await change(alice, { expiresAt: '2031-05-01T00:00:00Z' })).to.equal(200);
+    expect(await change(alice, { notBefore: '2030-07-01T00:00:00Z' })).to.equal(200);
+    // As a text it is smaller, as a time later.
+    expect(await change(alice, { expiresAt: '2031-04-30T23:00:00-14:00' })).to.equal(403);
+    expect(await change(alice, { expiresAt: '2031-06-01T00:00:00Z' })).to.equal(403);
+    expect(await change(alice, { expiresAt: null })).to.equal(403);
+    expect(await change(alice, { notBefore: '2030-07-01T00:00:01+01:00' })).to.equal(403);
+    expect(await change(alice, { notBefore: null })).to.equal(403);
+    const kept = await new Bindings(admin).read('term');
+    expect(kept?.spec).to.include({ notBefore: '2030-07-01T00:00:00Z', expiresAt: '2031-05-01T00:00:00Z' });
+    expect(await change(manager, { notBefore: null, expiresAt: '2040-01-01T00:00:00Z' })).to.equal(200);
+  });
+
+  it('lets a user without that right give an end to what has none', async () => {
+    await admin.apply(aBinding('endless'));
+    const path = `${bindingsPath}/endless`;
+    expect((await alice.call('PATCH', path, { spec: { expiresAt: '2030-01-01T00:00:00Z' } }, merge)).status).to.equal(200);
+    expect((await alice.call('PATCH', path, { spec: { expiresAt: null } }, merge)).status).to.equal(403);
+  });
+});

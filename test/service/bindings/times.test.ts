@@ -1,0 +1,178 @@
+/** UserBindings that begin and end at a time. On the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { before, describe, it } from 'mocha';
+import type { Person } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { grant } from '../../support/grants.ts';
+import { startServer } from '../../support/server.ts';
+import { aBinding, Bindings, bindingsPath, conditionOf, rbac, type UserBinding } from './support.ts';
+
+const merge = { 'content-type': 'application/merge-patch+json' };
+const path = '/auth/v2/userbindings';
+
+/** In whole seconds. */
+const secondsAhead = (seconds: number): string => `${new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
+
+/** Fails if it is so later than two seconds after that time. */
+function expectSoonAfter(time: string): void {
+  expect(Date.now() - Date.parse(time), 'milliseconds since then').to.be.within(0, 2_000);
+}
+
+/** `manager` may do all to UserBindings and bind `view`; `alice` may do all to them and bind nothing. */
+describe('UserBindings with a beginning and an end', () => {
+  const server = forSuite(() => startServer());
+  let bindings: Bindings;
+
+  before(async () => {
+    bindings = new Bindings(server.kubernetes);
+    await server.kubernetes.apply({
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: 'binders' },
+      rules: [{ apiGroups: [rbac], resources: ['clusterroles'], resourceNames: ['view'], verbs: ['bind'] }],
+    });
+    await grant(server.kubernetes, 'manager', 'binders');
+    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
+    await grant(server.kubernetes, 'alice', 'atrium-users-admin');
+    await eventually(
+      () => server.request(path, { as: 'alice' }),
+      ({ status }) => status === 200,
+    );
+    // The controller is at work.
+    await server.kubernetes.apply(aBinding('first'));
+    await bindings.until('first', 'Synced');
+  });
+
+  const patch = (name: string, spec: object) => server.kubernetes.call('PATCH', `${bindingsPath}/${name}`, { spec }, merge);
+
+  it('REC-08 the role is taken away within two seconds of the end, and the record stays, in phase Expired', async () => {
+    const expiresAt = secondsAhead(4);
+    await server.kubernetes.apply(aBinding('ends', { expiresAt }));
+    const begun = await bindings.until('ends', 'Synced');
+    expect(conditionOf(begun, 'InEffect')).to.include({ status: 'True' });
+    expect(await bindings.bound('ends')).to.deep.equal(['User jane']);
+
+    await bindings.untilBound('ends', []);
+    expectSoonAfter(expiresAt);
+    const ended = await bindings.until('ends', 'Expired');
+    expect(ended.status?.bindingsCreated).to.deep.equal({ clusterRoleBindings: 0, roleBindings: 0 });
+    expect(conditionOf(ended, 'InEffect')).to.include({ status: 'False', reason: 'Expired' });
+    expect(conditionOf(ended, 'Ready')).to.include({ status: 'False', reason: 'Expired' });
+  });
+
+  it('REC-09 the role is given within two seconds of the beginning, and the phase is Pending before', async () => {
+    const notBefore = secondsAhead(4);
+    await server.kubernetes.apply(aBinding('begins', { notBefore }));
+    const early = await bindings.until('begins', 'Pending');
+    expect(conditionOf(early, 'Ready')).to.include({ status: 'False', reason: 'NotYetValid' });
+    expect(await bindings.bound('begins')).to.deep.equal([]);
+
+    await bindings.untilBound('begins', ['User jane']);
+    expectSoonAfter(notBefore);
+    await bindings.until('begins', 'Synced');
+  });
+
+  it('one that cannot be made RBAC in full ends in time all the same', async () => {
+    const role = 'atrium-users-view';
+    await server.kubernetes.remove(`/apis/rbac.authorization.k8s.io/v1/clusterroles/${role}`);
+    const expiresAt = secondsAhead(6);
+    await server.kubernetes.apply(aBinding('no-role', { roleRef: role, expiresAt }));
+    await bindings.until('no-role', 'Pending');
+
+    await bindings.until('no-role', 'Expired');
+    expectSoonAfter(expiresAt);
+    expect(await bindings.bound('no-role')).to.deep.equal([]);
+  });
+
+  it('one that has ended is given again when its end is put off, and for ever without one', async () => {
+    await server.kubernetes.apply(aBinding('again', { expiresAt: secondsAhead(-60) }));
+    await bindings.until('again', 'Expired');
+    expect(await bindings.bound('again')).to.deep.equal([]);
+
+    expect((await patch('again', { expiresAt: secondsAhead(3600) })).status).to.equal(200);
+    await bindings.untilBound('again', ['User jane']);
+    expect((await patch('again', { expiresAt: secondsAhead(-1) })).status).to.equal(200);
+    await bindings.untilBound('again', []);
+    expect((await patch('again', { expiresAt: null })).status).to.equal(200);
+    await bindings.untilBound('again', ['User jane']);
+    expect(conditionOf(await bindings.until('again', 'Synced'), 'InEffect')).to.equal(undefined);
+  });
+
+  it('a beginning that is not before the end is refused, and what is no time', async () => {
+    const refused = async (times: Record<string, unknown>) => {
+      const { status, body } = await server.kubernetes.call('POST', bindingsPath, aBinding('refused', times));
+      expect(status, JSON.stringify(body)).to.equal(422);
+    };
+    await refused({ notBefore: '2030-01-01T00:00:00Z', expiresAt: '2030-01-01T00:00:00Z' });
+    // As texts they would be in order.
+    await refused({ notBefore: '2030-01-01T00:00:00-10:00', expiresAt: '2030-01-01T05:00:00Z' });
+    await refused({ expiresAt: 'tomorrow' });
+    await refused({ expiresAt: '2030-01-01' });
+    expect(await bindings.read('refused')).to.equal(undefined);
+  });
+
+  describe('by the API', () => {
+    const create = (spec: Record<string, unknown>, as: Person = 'manager') =>
+      server.request(path, {
+        method: 'POST',
+        as,
+        body: {
+          metadata: { generateName: 'timed-' },
+          spec: { subjects: [{ kind: 'User', name: 'jane' }], roleRef: 'view', scope: 'platform', ...spec },
+        },
+      });
+
+    it('are made with their times, and sorted by their end', async () => {
+      const [late, soon] = ['2031-01-01T00:00:00Z', '2030-12-31T20:00:00-03:30'];
+      const made = await Promise.all([late, soon].map(async (expiresAt) => (await create({ expiresAt })).json() as Promise<UserBinding>));
+      expect(made.map(({ spec }) => spec.expiresAt)).to.deep.equal([late, soon]);
+      const stored = await bindings.read(made[0]?.metadata.name ?? '');
+      expect(stored?.spec.expiresAt).to.equal(late);
+
+      const response = await server.request(`${path}?search=timed-&sortBy=d,expiresAt`, { as: 'manager' });
+      const { items } = (await response.json()) as { items: UserBinding[] };
+      expect(items.map(({ spec }) => spec.expiresAt)).to.deep.equal([late, soon]);
+    });
+
+    it('are refused with every violation', async () => {
+      const causes = async (spec: Record<string, unknown>) => {
+        const response = await create(spec);
+        expect(response.status).to.equal(422);
+        const { details } = (await response.json()) as { details?: { causes?: { reason: string; field: string }[] } };
+        return details?.causes?.map(({ reason, field }) => `${reason} ${field}`);
+      };
+      expect(await causes({ expiresAt: 'tomorrow', notBefore: '2030-01-01T00:00Z' })).to.have.members([
+        'FieldValueInvalid spec.expiresAt',
+        'FieldValueInvalid spec.notBefore',
+      ]);
+      expect(await causes({ notBefore: '2030-01-01T00:00:00Z', expiresAt: '2030-01-01T01:00:00+02:00' })).to.deep.equal([
+        'FieldValueInvalid spec.notBefore',
+      ]);
+    });
+
+    it('take the right to bind, ended or not', async () => {
+      expect((await create({ expiresAt: secondsAhead(-60) }, 'alice')).status).to.equal(403);
+    });
+  });
+
+  // Last: the replica that all others ask is stopped.
+  describe('while no replica runs', () => {
+    it('REC-10 what ended while no replica ran is taken away within five seconds of the start of one', async () => {
+      const expiresAt = secondsAhead(3);
+      await server.kubernetes.apply(aBinding('pause', { expiresAt }));
+      await bindings.untilBound('pause', ['User jane']);
+      await server.stopFirst();
+      await sleep(Date.parse(expiresAt) + 500 - Date.now());
+      expect(await bindings.bound('pause')).to.deep.equal(['User jane']);
+
+      const startedAt = Date.now();
+      const other = await server.replica();
+      await bindings.untilBound('pause', []);
+      expect(Date.now() - startedAt).to.be.below(5_000);
+      expect((await bindings.until('pause', 'Expired')).spec.expiresAt).to.equal(expiresAt);
+      await other.stop();
+    });
+  });
+});
