@@ -149,8 +149,9 @@ describe(`${userCount} users and a change of leader`, () => {
     const naming = { claims: services.config.login.claims, embeddedIssuer: undefined };
     controller = new UsersController(services, accountLookup(watched.collection.cache), users, naming);
     watched.collection.cache.start();
-    controller.start();
     await watched.collection.cache.whenSynced();
+    // The other replica does not renew its Lease, and must not lose it while the users are read.
+    controller.start();
   });
   after(async () => {
     await controller.stop();
