@@ -43,7 +43,7 @@ describe('kubectl, with UserBindings', () => {
   it('get userbindings shows whom, how far, which role and what has come of it', async () => {
     const [head = '', ...lines] = (await output('get', 'userbindings')).trimEnd().split('\n');
 
-    expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'KIND', 'NAME', 'SCOPE', 'ROLE', 'PHASE', 'AGE']);
+    expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'KIND', 'NAME', 'SCOPE', 'ROLE', 'PHASE', 'EXPIRES', 'AGE']);
     expect(lines.find((line) => line.startsWith('wide'))).to.match(/^wide +User +jane +platform +view +Synced +\d+s$/);
     expect(lines.find((line) => line.startsWith('narrow'))).to.match(/^narrow +Group +dev +namespace +edit +\d+s$/);
   });
