@@ -65,7 +65,7 @@ describe('the console before a service in trouble', () => {
     const address = page.url().replace('/users/', '/auth/v1/users/');
     expect((await fetch(address, { method: 'PATCH', headers, body: '{"spec":{"username":"Jane Sooner"}}' })).status).to.equal(200);
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('dialog').getByRole('alert').waitFor();
+    await page.getByRole('dialog').getByRole('cell', { name: 'Jane Sooner' }).waitFor();
 
     expect(await name.inputValue()).to.equal('Jane Later');
   });
