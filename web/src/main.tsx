@@ -5,6 +5,7 @@ import { startKeys } from './app/keys';
 import { forgetRights } from './app/rights';
 import { startRouter } from './app/router';
 import { followLogin, forget, startSession } from './app/session';
+import { startStepUp } from './app/step-up';
 import { onTabMessage } from './app/tabs';
 import { startTheme } from './app/theme';
 import { startLanguage } from './text/text';
@@ -23,5 +24,6 @@ onTabMessage((message) => {
   else forget();
   forgetRights();
 });
+startStepUp();
 const host = document.getElementById('app');
 if (host) render(<App />, host);

@@ -1,7 +1,7 @@
 /** Speaks to the service, with the types of its own document. Every failure is thrown as a Problem. */
 import { signal } from '@preact/signals';
 import createClient from 'openapi-fetch';
-import { asProblem, isAbort, type Problem, problemOf } from './problem';
+import { asProblem, isAbort, type Problem, problemOf, type StepUp } from './problem';
 import type { components, paths } from './schema';
 
 export type Schemas = components['schemas'];
@@ -24,17 +24,34 @@ export class Refusal extends Event {
   }
 }
 
+let askForLogin: (wanted: StepUp) => Promise<boolean> = () => Promise.resolve(false);
+
+/** Who asks the person for a fresher login. It says whether there is one now: then the request that wanted it is sent again. */
+export function setStepUp(ask: typeof askForLogin): void {
+  askForLogin = ask;
+}
+
+/** @returns whether the request is to be sent again */
+async function onRefused(problem: Problem): Promise<boolean> {
+  // The session lives on.
+  if (problem.stepUp !== undefined) return askForLogin(problem.stepUp);
+  if (problem.status === 401 || problem.status === 403) refusals.dispatchEvent(new Refusal(problem));
+  return false;
+}
+
 /** As `fetch`, for a path below the base path. What is refused is told of, and answered. */
 export async function sendRaw(path: string, init?: RequestInit): Promise<Response> {
   const url = new URL(path.replace(/^\//, ''), base);
   if (!url.href.startsWith(base.href)) throw new TypeError(`${path} is no path of this service`);
   const response = await fetch(url, init);
-  if (response.status === 401 || response.status === 403) refusals.dispatchEvent(new Refusal(await problemOf(response.clone())));
-  return response;
+  const isAgain = !response.ok && (await onRefused(await problemOf(response.clone())));
+  return isAgain ? sendRaw(path, init) : response;
 }
 
 async function send(request: Request): Promise<Response> {
   let response: Response;
+  // A body can be sent once.
+  const again = request.clone();
   try {
     response = await fetch(request);
   } catch (error) {
@@ -42,7 +59,7 @@ async function send(request: Request): Promise<Response> {
   }
   if (response.ok) return response;
   const problem = await problemOf(response);
-  if (problem.status === 401 || problem.status === 403) refusals.dispatchEvent(new Refusal(problem));
+  if (await onRefused(problem)) return send(again);
   throw problem;
 }
 

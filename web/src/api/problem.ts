@@ -8,6 +8,13 @@ export interface Cause {
   field: string;
 }
 
+/** The login that an operation wants (RFC 9470), as the login operation takes it. */
+export interface StepUp {
+  /** Seconds. */
+  max_age?: string;
+  acr_values?: string;
+}
+
 /** Whatever did not work, in one shape: a Status of the service, or a service out of reach (status 0). */
 export class Problem extends Error {
   readonly status: number;
@@ -16,17 +23,29 @@ export class Problem extends Error {
   readonly requestId: string;
   /** Seconds. */
   readonly retryAfter: number | undefined;
+  readonly stepUp: StepUp | undefined;
 
-  constructor(status: number, { reason, message, details }: Status, requestId = '') {
+  constructor(status: number, { reason, message, details }: Status, requestId = '', challenge = '') {
     super(message || reason || `HTTP ${status}`);
     this.status = status;
     this.reason = reason ?? '';
     this.causes = (details?.causes ?? []).map((cause) => ({ reason: '', message: '', field: '', ...cause }));
     this.requestId = requestId;
     this.retryAfter = details?.retryAfterSeconds;
+    this.stepUp = this.has('StepUpRequired') ? stepUpIn(challenge) : undefined;
   }
 
-  has = (reason: string): boolean => this.causes.some((cause) => cause.reason === reason);
+  has(reason: string): boolean {
+    return this.causes.some((cause) => cause.reason === reason);
+  }
+}
+
+/** @param challenge the header WWW-Authenticate */
+function stepUpIn(challenge: string): StepUp {
+  const named = Object.fromEntries(
+    [...challenge.matchAll(/\b(max_age|acr_values)="([^"]*)"/g)].map(([, name = '', value]) => [name, value]),
+  );
+  return named as StepUp;
 }
 
 export async function problemOf(response: Response): Promise<Problem> {
@@ -34,7 +53,7 @@ export async function problemOf(response: Response): Promise<Problem> {
     (body: Status) => body,
     () => ({}),
   );
-  return new Problem(response.status, status, response.headers.get('X-Request-Id') ?? '');
+  return new Problem(response.status, status, response.headers.get('X-Request-Id') ?? '', response.headers.get('WWW-Authenticate') ?? '');
 }
 
 export const asProblem = (error: unknown): Problem =>

@@ -16,6 +16,7 @@ import { path } from './router';
 import { isPasswordDue, person } from './session';
 import { Shell } from './shell';
 import { Start } from './start';
+import { StepUpAsked } from './step-up';
 import { Why } from './why';
 
 export function App() {
@@ -31,6 +32,7 @@ export function App() {
         <CurrentPage />
       </Shell>
       <Ended />
+      <StepUpAsked />
       <Asked />
       <Overlays />
       <Why />

@@ -2,7 +2,8 @@
 import { signal } from '@preact/signals';
 import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas } from '../api/client';
 import { forgetLoads } from '../api/load';
-import { asProblem, Problem } from '../api/problem';
+import { asProblem, Problem, type StepUp } from '../api/problem';
+import type { paths } from '../api/schema';
 import { tellTabs } from './tabs';
 
 export type Person = Schemas['UserInfo'];
@@ -17,8 +18,12 @@ const logoutKey = 'atrium-logout';
 /** A login in a tab of its own, beside a page whose session has ended. */
 const againKey = 'atrium-again';
 
+/** Tells this tab, which has left for a fresher login, that something was left undone. */
+const undoneKey = 'atrium-undone';
+
 const maxReturnLength = 2048;
-const returnPath = /^(?!.*\/\/)\/[\x21-\x5b\x5d-\x7e]*$/;
+/** As the service has it: one leading slash, no other beside it, no backslash, no control character. */
+const returnPath = /^\/(?:[\x21-\x2e\x30-\x5b\x5d-\x7e]+\/)*[\x21-\x2e\x30-\x5b\x5d-\x7e]*$/;
 
 export const person = signal<Person>();
 /** The session is over, and the page with its forms still stands. */
@@ -29,10 +34,13 @@ export const wasCancelled = signal(false);
 /** A password is due, and nothing else is allowed until it is changed. */
 export const isPasswordDue = signal(false);
 
+/** What is wanted of a login beside who it is. */
+type Wanted = StepUp & Pick<NonNullable<paths['/api/v2/token/login']['get']['parameters']['query']>, 'prompt' | 'factor'>;
+
 /** Leaves the page for the identity provider's. */
-export async function logIn(returnTo = location.pathname + location.search + location.hash): Promise<void> {
+export async function logIn(returnTo = location.pathname + location.search + location.hash, wanted: Wanted = {}): Promise<void> {
   const isReturnable = returnTo.length <= maxReturnLength && returnPath.test(returnTo);
-  const parameters = { token_storage: 'cookie' as const, ...(isReturnable && { return_to: returnTo }), ...redirection() };
+  const parameters = { token_storage: 'cookie' as const, ...(isReturnable && { return_to: returnTo }), ...redirection(), ...wanted };
   const { auth_url: address } = await bodyOf(api.GET('/api/v2/token/login', { params: { query: parameters } }));
   const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? location.href);
   // The cookie of the flow is this host's: at another one it would be missing.
@@ -44,9 +52,26 @@ export async function logIn(returnTo = location.pathname + location.search + loc
 const redirection = () => (import.meta.env.DEV ? { redirect_uri: base.href } : {});
 
 /** Logs in beside this page, in a tab that closes itself. Where the browser opens none, in this one. */
-export async function logInAgain(): Promise<void> {
-  const tab = window.open(new URL(`?${againKey}`, base).href, '_blank');
-  if (tab === null) await logIn();
+export async function logInAgain(wanted: StepUp = {}): Promise<void> {
+  const tab = window.open(new URL(`?${new URLSearchParams({ [againKey]: '', ...wanted })}`, base).href, '_blank');
+  if (tab !== null) return;
+  if (Object.keys(wanted).length > 0) sessionStorage.setItem(undoneKey, '1');
+  await logIn(undefined, wanted);
+}
+
+/** This tab has come back from a login in the midst of something, which was not done. It is told once. */
+export function takeUndone(): boolean {
+  const isUndone = sessionStorage.getItem(undoneKey) !== null;
+  sessionStorage.removeItem(undoneKey);
+  return isUndone;
+}
+
+/** A tab that was opened for a login goes there; the way back does not say what was wanted. */
+async function goOnToLogin(): Promise<void> {
+  const visit = new URLSearchParams(location.search);
+  if (!visit.has(againKey)) return;
+  const wanted = Object.fromEntries([...visit].filter(([name]) => name === 'max_age' || name === 'acr_values'));
+  if (person.value === undefined || Object.keys(wanted).length > 0) await logIn(`${base.pathname}?${againKey}`, wanted);
 }
 
 /** Ends a login or logout that the identity provider has sent the browser here from; then asks who is logged in. */
@@ -57,7 +82,7 @@ export async function startSession(): Promise<void> {
   try {
     await finishVisit();
     if (person.value === undefined) await readPerson();
-    if (person.value === undefined && new URLSearchParams(location.search).has(againKey)) await logIn(`${base.pathname}?${againKey}`);
+    await goOnToLogin();
   } catch (error) {
     loginProblem.value = asProblem(error);
   }

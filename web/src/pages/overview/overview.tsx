@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { KeyRound } from 'lucide';
+import { KeyRound, ShieldCheck } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { OwnPassword } from '../../app/own-password';
@@ -7,7 +7,7 @@ import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { person } from '../../app/session';
 import { count, dateTime, t } from '../../text/text';
-import { Button } from '../../ui/button';
+import { Button, LinkButton } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Facts } from '../../ui/facts';
 import { Loaded } from '../../ui/loaded';
@@ -54,6 +54,9 @@ export function Page() {
               >
                 {t('password.change')}
               </Button>
+              <LinkButton to={`/users/${ext.user}/factors`} icon={ShieldCheck}>
+                {t('factors.title')}
+              </LinkButton>
             </div>
           )}
         </section>

@@ -1,4 +1,4 @@
-import { api, bodyOf } from '../../api/client';
+import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
@@ -15,6 +15,7 @@ import { SessionList } from '../sessions/session-list';
 import { TokenList } from '../tokens/token-list';
 import { refOfUser } from '../users/query';
 import { UserActions } from './actions';
+import { Factors, factorRights } from './factors';
 import { History, historyRight } from './history';
 import { Profile } from './profile';
 import { Roles } from './roles';
@@ -28,7 +29,13 @@ const rightsOf = (name: string) => [
 ];
 
 export function Page({ params: { name = '', tab = 'profile' } }: PageProps) {
-  useRights([...rightsOf(name), ...Object.values(sessionRights), ...Object.values(tokenRights), historyRight]);
+  useRights([
+    ...rightsOf(name),
+    ...Object.values(sessionRights),
+    ...Object.values(tokenRights),
+    ...Object.values(factorRights(name)),
+    historyRight,
+  ]);
   return (
     <Guarded right={{ verb: 'get', resource: 'users', name }} isSelf={isSelf(name)} title={t('users.title')}>
       <OneUser name={name} tab={tab} />
@@ -38,6 +45,9 @@ export function Page({ params: { name = '', tab = 'profile' } }: PageProps) {
 
 const sessionRights = { list: { verb: 'list', resource: 'sessions' }, remove: { verb: 'delete', resource: 'sessions' } };
 const tokenRights = { list: { verb: 'list', resource: 'accesstokens' }, remove: { verb: 'delete', resource: 'accesstokens' } };
+
+/** The embedded issuer asks for second factors; other issuers have their own. */
+const isLocal = ({ spec }: Schemas['User']) => ['', 'local'].includes(spec.connector_id);
 
 const isSelf = (name: string) => person.value?.ext.user === name;
 
@@ -59,6 +69,7 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
     { id: 'roles', label: t('user.roles') },
     { id: 'sessions', label: t('sessions.title') },
     { id: 'tokens', label: t('tokens.title') },
+    ...(isLocal(user) ? [{ id: 'factors', label: t('factors.title') }] : []),
     { id: 'history', label: t('user.history') },
     ...pluginTabs('auth.platform.io', 'users').map(({ id, label }) => ({ id, label: label() })),
   ];
@@ -94,6 +105,11 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
       {tab === 'roles' && (
         <Guarded right={{ verb: 'get', resource: 'users', subresource: 'roles', name }} isSelf={isSelf(name)}>
           <Roles user={user} />
+        </Guarded>
+      )}
+      {tab === 'factors' && (
+        <Guarded right={factorRights(name).get} isSelf={isSelf(name)}>
+          <Factors user={user} />
         </Guarded>
       )}
       {tab === 'history' && (

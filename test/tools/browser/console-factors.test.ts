@@ -1,0 +1,119 @@
+/** Second factors of a person: set up at the issuer's page, kept and removed in the console after a fresh login, reset by who may. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { codeOf } from '../../service/factors/person.ts';
+import { barriers } from './axe.ts';
+import { Visitor } from './chromium.ts';
+import { loggedIn, press, submitPassword } from './demo.ts';
+
+describe('the second factors in the console', () => {
+  const { browser, demo, page, visitor } = loggedIn('viewer', '/', '--users', '2');
+  const codes: string[] = [];
+
+  /** What a service says to a login that is not fresh; the next request meets the service itself. */
+  async function refuseOnce(method: string, maxAge: number): Promise<void> {
+    const message = 'log in once more: this operation wants a fresh login';
+    const details = { causes: [{ reason: 'StepUpRequired', message }] };
+    let isRefused = false;
+    await page.route(/\/factors\/t-/, async (route) => {
+      if (isRefused || route.request().method() !== method) return route.continue();
+      isRefused = true;
+      await route.fulfill({
+        status: 401,
+        headers: { 'WWW-Authenticate': `Bearer realm="atrium", error="insufficient_user_authentication", max_age="${maxAge}"` },
+        json: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason: 'Unauthorized', message, details, code: 401 },
+      });
+    });
+  }
+
+  async function enterCode(tab: Page, code: string): Promise<void> {
+    await tab.locator('#code').fill(code);
+    await tab.locator('#code').press('Enter');
+  }
+
+  const factor = (name: string) => page.getByRole('row').filter({ hasText: name });
+
+  it('are set up at the page of the issuer, which leads back to where it began', async () => {
+    await page.getByRole('link', { name: 'Second factors' }).click();
+    await page.getByText('No second factor is set up.').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    const address = page.url();
+    await press(page, 'Set up an authenticator app');
+    await page.locator('#email').waitFor();
+    await submitPassword(page, demo.person('viewer'));
+    const secret = (await page.locator('.key').textContent()) ?? '';
+    expect(await barriers(page)).to.deep.equal([]);
+    await enterCode(page, codeOf(secret.replaceAll(' ', '')));
+    await page.locator('.codes li').first().waitFor();
+    codes.push(...(await page.locator('.codes li').allTextContents()));
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.locator('button').click();
+    await factor('Authenticator app').waitFor();
+
+    expect(page.url()).to.equal(address);
+    expect(await factor('Recovery codes').textContent()).to.contain('10 left');
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('keep their name where the fresh login is not wanted after all, and what was typed stays', async () => {
+    await factor('Authenticator app').getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('work phone');
+    await refuseOnce('PATCH', 120);
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+    const asked = page.getByRole('dialog', { name: 'Log in once more' });
+    await asked.getByText('This wants a login of the last 2 minutes.').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    await asked.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByText('this operation wants a fresh login').waitFor();
+
+    expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).to.equal('work phone');
+    expect(await page.getByRole('dialog', { name: 'Your session is over' }).count()).to.equal(0);
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 401');
+    await page.unrouteAll();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+    await factor('work phone').waitFor();
+  });
+
+  it('are removed once the person has logged in again, in a tab that closes itself', async () => {
+    await factor('work phone').getByRole('button', { name: 'Remove' }).click();
+    await refuseOnce('DELETE', 0);
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove work phone' }).click();
+    const opened = page.waitForEvent('popup');
+    await page.getByRole('dialog', { name: 'Log in once more' }).getByRole('button', { name: 'Log in again' }).click();
+    const other = await opened;
+    await submitPassword(other, demo.person('viewer'));
+    await enterCode(other, codes[0] ?? '');
+    await page.getByText('No second factor is set up.').waitFor();
+
+    if (!other.isClosed()) await other.waitForEvent('close');
+    expect(await page.getByRole('dialog').count()).to.equal(0);
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 401');
+    await page.unrouteAll();
+  });
+
+  it('are reset by who may, after which the password alone is enough', async () => {
+    await press(page, 'Set up an authenticator app');
+    await submitPassword(page, demo.person('viewer'));
+    const secret = (await page.locator('.key').textContent()) ?? '';
+    await enterCode(page, codeOf(secret.replaceAll(' ', '')));
+    await page.locator('.codes li').first().waitFor();
+    await page.locator('button').click();
+    await factor('Authenticator app').waitFor();
+    const { pathname } = new URL(page.url());
+    const office = new Visitor(await browser.newContext());
+    const tab = await office.openTab();
+    await demo.logIn(tab, 'admin', pathname);
+    await tab.getByRole('row').filter({ hasText: 'Authenticator app' }).waitFor();
+    expect(await tab.getByRole('button', { name: 'Remove' }).count()).to.equal(0);
+    await press(tab, 'Reset second factors');
+    expect(await barriers(tab)).to.deep.equal([]);
+    await tab.getByRole('dialog').getByRole('button', { name: 'Reset second factors' }).click();
+    await tab.getByText('No second factor is set up.').waitFor();
+
+    expect(office.complaints).to.deep.equal([]);
+    await page.getByRole('link', { name: 'Groups' }).click();
+    await page.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 401');
+    await office.leave();
+  });
+});

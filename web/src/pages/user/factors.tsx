@@ -1,0 +1,203 @@
+import { useSignal } from '@preact/signals';
+import { ListRestart, ShieldCheck, ShieldOff } from 'lucide';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { refetch, useLoad } from '../../api/load';
+import { asProblem } from '../../api/problem';
+import { may } from '../../app/rights';
+import { logIn, person } from '../../app/session';
+import { count, dateTime, relative, t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
+import { Field, Form } from '../../ui/form';
+import { Loaded } from '../../ui/loaded';
+import { PlainTable } from '../../ui/plain-table';
+import { Empty, Notice } from '../../ui/state';
+import { toast } from '../../ui/toast';
+
+type Factor = Schemas['Factor'];
+
+export const factorRights = (name: string) => ({
+  get: { verb: 'get', resource: 'users', subresource: 'factors', name },
+  remove: { verb: 'delete', resource: 'users', subresource: 'factors', name },
+});
+
+const keyOf = (name: string) => `factors/${name}`;
+
+/** What a user proves beside the password. One's own are set up at the issuer's page, and removed one by one; those of others are reset. */
+export function Factors({ user }: { user: Schemas['User'] }) {
+  const { name } = user.metadata;
+  const isSelf = person.value?.ext.user === name;
+  const load = useLoad(keyOf(name), (signal) => bodyOf(api.GET('/auth/v1/users/{name}/factors', { params: { path: { name } }, signal })));
+  // Where second factors are switched off there is no such operation.
+  if (load.error.value?.status === 404) return <Empty text={t('factors.switchedOff')} />;
+  return (
+    <Loaded load={load}>
+      {({ rule, isTOTPSuspended, items }) => (
+        <>
+          <p class="muted measure">{t(isSelf ? `factors.${rule}Own` : `factors.${rule}`)}</p>
+          {isTOTPSuspended && <Notice kind="warn">{t('factors.suspended')}</Notice>}
+          {items.length === 0 ? <Empty text={t('factors.none')} /> : <FactorTable user={name} items={items} isSelf={isSelf} />}
+          {isSelf
+            ? rule !== 'off' && <Enrol items={items} />
+            : (items.length > 0 || isTOTPSuspended) && may(factorRights(name).remove) && <Reset user={user} />}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const typeOf = ({ type }: Factor): string => t(`factors.type${type}`);
+
+/** As its owner calls it, or what it is. */
+const called = (factor: Factor): string => factor.name || typeOf(factor);
+
+function FactorTable({ user, items, isSelf }: { user: string; items: readonly Factor[]; isSelf: boolean }) {
+  const renaming = useSignal<Factor | undefined>(undefined);
+  const removing = useSignal<Factor | undefined>(undefined);
+  const close = () => {
+    renaming.value = undefined;
+    removing.value = undefined;
+  };
+  async function remove({ id }: Factor): Promise<void> {
+    await api.DELETE('/auth/v1/users/{name}/factors/{id}', { params: { path: { name: user, id } } });
+    close();
+    await refetch(keyOf(user));
+    toast('ok', t('factors.removed'));
+  }
+  return (
+    <>
+      <PlainTable
+        label={t('factors.title')}
+        rows={items}
+        idOf={({ id }) => id}
+        columns={[
+          {
+            title: t('factors.what'),
+            cell: (factor: Factor) => (
+              <>
+                <span class="strong">{typeOf(factor)}</span>
+                {factor.left !== undefined && (
+                  <span class="muted"> · {t('factors.left', { count: factor.left, shown: count(factor.left) })}</span>
+                )}
+              </>
+            ),
+          },
+          { title: t('users.name'), cell: ({ name }) => name || <span class="muted">–</span> },
+          { title: t('factors.since'), cell: ({ created }) => dateTime(created) },
+          {
+            title: t('tokens.used'),
+            cell: ({ lastUsed }) => (lastUsed ? relative(lastUsed) : <span class="muted">{t('users.never')}</span>),
+          },
+          {
+            title: '',
+            cell: (factor) =>
+              isSelf && (
+                <>
+                  <Button
+                    kind="quiet"
+                    onClick={() => {
+                      renaming.value = factor;
+                    }}
+                  >
+                    {t('factors.rename')}
+                  </Button>
+                  <Button
+                    kind="quiet"
+                    onClick={() => {
+                      removing.value = factor;
+                    }}
+                  >
+                    {t('factors.remove')}
+                  </Button>
+                </>
+              ),
+          },
+        ]}
+      />
+      {renaming.value && <Rename user={user} factor={renaming.value} onClose={close} />}
+      {removing.value && (
+        <Confirm
+          title={t('factors.removeOf', { name: called(removing.value) })}
+          onClose={close}
+          onConfirm={() => (removing.value ? remove(removing.value) : Promise.resolve())}
+        >
+          <p>{t(removing.value.type === 'RecoveryCodes' ? 'factors.removeCodes' : 'factors.removeWhat')}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function Rename({ user, factor, onClose }: { user: string; factor: Factor; onClose: () => void }) {
+  const name = useSignal(factor.name);
+  async function rename(): Promise<void> {
+    const path = { name: user, id: factor.id };
+    await api.PATCH('/auth/v1/users/{name}/factors/{id}', { params: { path }, body: { name: name.value } });
+    onClose();
+    await refetch(keyOf(user));
+  }
+  return (
+    <Dialog title={t('factors.renameOf', { name: called(factor) })} onClose={onClose}>
+      <Form action={t('factors.rename')} onSubmit={rename} onCancel={onClose}>
+        <Field label={t('users.name')} name="name" value={name} hint={t('factors.renameHint')} />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** The issuer's own page sets factors up, so that no script can. */
+function Enrol({ items }: { items: readonly Factor[] }) {
+  const hasApp = items.some(({ type }) => type === 'TOTP');
+  const set = (factor: 'totp' | 'codes') => () => {
+    logIn(undefined, { prompt: 'enrol', factor }).catch((error: unknown) => toast('bad', asProblem(error).message));
+  };
+  return (
+    <>
+      <div class="buttons">
+        <Button kind={hasApp ? 'plain' : 'main'} icon={ShieldCheck} onClick={set('totp')}>
+          {t(hasApp ? 'factors.replaceApp' : 'factors.setUpApp')}
+        </Button>
+        {items.length > 0 && (
+          <Button icon={ListRestart} onClick={set('codes')}>
+            {t('factors.newCodes')}
+          </Button>
+        )}
+      </div>
+      <p class="muted small measure">{t('factors.elsewhere')}</p>
+    </>
+  );
+}
+
+function Reset({ user: { metadata, spec } }: { user: Schemas['User'] }) {
+  const isOpen = useSignal(false);
+  const { name } = metadata;
+  const shown = spec.username || spec.email;
+  const close = () => {
+    isOpen.value = false;
+  };
+  async function reset(): Promise<void> {
+    await api.DELETE('/auth/v1/users/{name}/factors', { params: { path: { name } } });
+    close();
+    await refetch(keyOf(name), `user/${name}`);
+    toast('ok', t('factors.resetDone', { name: shown }));
+  }
+  return (
+    <div class="buttons">
+      <Button
+        kind="danger"
+        icon={ShieldOff}
+        onClick={() => {
+          isOpen.value = true;
+        }}
+      >
+        {t('factors.reset')}
+      </Button>
+      {isOpen.value && (
+        <Confirm title={t('factors.resetOf', { name: shown })} action={t('factors.reset')} onConfirm={reset} onClose={close}>
+          <p>{t('factors.resetWhat')}</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
