@@ -20,6 +20,8 @@ export class Grants {
   readonly #requests = new Map<string, URLSearchParams>();
   readonly #codes = new Map<string, CodeGrant>();
   readonly #refreshTokens = new Map<string, Grant>();
+  /** Whose a refresh token is or was. */
+  readonly #owners = new Map<string, unknown>();
   readonly #accessTokens = new Map<string, Grant>();
 
   /** Keeps a request that a client has pushed (RFC 9126). @returns what stands for it, once */
@@ -56,6 +58,7 @@ export class Grants {
     if (isOnly)
       for (const [other, { person }] of this.#refreshTokens) if (person.sub === grant.person.sub) this.#refreshTokens.delete(other);
     this.#refreshTokens.set(token, grant);
+    this.#owners.set(token, grant.person.sub);
     return token;
   }
 
@@ -78,6 +81,11 @@ export class Grants {
   revoke(token: string): void {
     this.#refreshTokens.delete(token);
     this.#accessTokens.delete(token);
+  }
+
+  /** The `sub` of the person that a refresh token was given for, also when it does not count any more. */
+  ownerOf(refreshToken: string): unknown {
+    return this.#owners.get(refreshToken);
   }
 
   isRefreshable(token: string): boolean {

@@ -9,8 +9,9 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { KeyPair } from '../../../cluster/certificates.ts';
-import { type Answer, type Endpoint, endpoints, json, oauthError, redirect, type SeenRequest } from './answers.ts';
+import { type Answer, type Endpoint, endpoints, json, oauthError, type SeenRequest } from './answers.ts';
 import { providerCertificates } from './certificates.ts';
+import { afterLogout, backToClient, isClient, sendLogoutToken } from './client.ts';
 import { type Grant, Grants } from './grants.ts';
 import { type Algorithm, createSigningKey, type SigningKey } from './keys.ts';
 import { metadataOf } from './metadata.ts';
@@ -104,8 +105,19 @@ export class TestProvider {
     this.#misbehaviour = misbehaviour;
   }
 
+  /** From here on that person logs in, a new one without a name; as before but for the name and these claims. */
+  become(name: string = randomUUID(), claims: Claims = {}): void {
+    this.person = { ...this.person, sub: name, email: `${name}@example.com`, ...claims };
+  }
+
   hits(endpoint: SeenRequest['endpoint']): number {
     return this.requests.filter((request) => request.endpoint === endpoint).length;
+  }
+
+  /** The tokens of that person that the client came to revoke, whatever it was told; those of others may come again at any time. */
+  revocationsOf(name: string): string[] {
+    const tokens = this.requests.filter(({ endpoint }) => endpoint === 'revocation').map(({ parameters }) => parameters.get('token') ?? '');
+    return tokens.filter((token) => this.grants.ownerOf(token) === name);
   }
 
   /** Requests are counted from here on. */
@@ -194,7 +206,8 @@ export class TestProvider {
         this.grants.revoke(request.parameters.get('token') ?? '');
         return json(200, {});
       case 'end_session':
-        return (response, seen) => void this.#tellClient().then(() => this.#endSession(request.parameters)(response, seen));
+        return (response, seen) =>
+          void this.#tellClient().then(() => afterLogout(request.parameters, this.#misbehaviour.response)(response, seen));
       case 'elsewhere':
         return json(404, {});
     }
@@ -230,11 +243,7 @@ export class TestProvider {
       ...(metadata.authorization_response_iss_parameter_supported === true && { iss: this.issuer }),
       ...response,
     };
-    const answer = new URLSearchParams();
-    for (const [name, value] of Object.entries(parameters)) if (value !== undefined) answer.set(name, value);
-    if (types.includes('id_token')) target.hash = answer.toString();
-    else target.search = answer.toString();
-    return redirect(302, target.href);
+    return backToClient(target, parameters, types.includes('id_token') ? 'hash' : 'search');
   }
 
   #token(request: SeenRequest): Answer {
@@ -254,19 +263,8 @@ export class TestProvider {
     return this.#tokens({ ...grant, nonce: undefined }, keepsRefreshTokens ? undefined : this.#newRefreshToken(grant), changes);
   }
 
-  #isOurClient({ headers, parameters }: SeenRequest): boolean {
-    const { clientSecret } = this.#options;
-    if (clientSecret === undefined) return parameters.get('client_id') === this.clientID;
-    const { clientSecret: way } = this.#misbehaviour;
-    const [, basic = ''] = /^Basic (.*)$/.exec(headers.authorization ?? '') ?? [];
-    if (basic !== '' && way === 'body') return false;
-    const given = basic
-      ? Buffer.from(basic, 'base64')
-          .toString()
-          .split(':')
-          .map(way === 'plain' ? String : formDecode)
-      : [parameters.get('client_id'), parameters.get('client_secret')];
-    return given[0] === this.clientID && given[1] === clientSecret;
+  #isOurClient(request: SeenRequest): boolean {
+    return isClient(request, { id: this.clientID, secret: this.clientSecret, way: this.#misbehaviour.clientSecret });
   }
 
   #newRefreshToken(grant: Grant): string | undefined {
@@ -318,20 +316,6 @@ export class TestProvider {
   async #tellClient(): Promise<void> {
     if (this.backchannelLogoutURL === undefined) return;
     const { logoutToken = {} } = this.#misbehaviour;
-    const body = new URLSearchParams({ logout_token: this.logoutToken(logoutToken) });
-    const answer = await fetch(this.backchannelLogoutURL, { method: 'POST', body });
-    this.logoutAnswers.push({ status: answer.status, headers: answer.headers, text: await answer.text() });
-  }
-
-  #endSession(asked: URLSearchParams): Answer {
-    const target = asked.get('post_logout_redirect_uri');
-    if (target === null) return json(200, {});
-    const url = new URL(target);
-    const { state } = { state: asked.get('state') ?? undefined, ...this.#misbehaviour.response };
-    if (state !== undefined) url.searchParams.set('state', state);
-    return redirect(302, url.href);
+    this.logoutAnswers.push(await sendLogoutToken(this.backchannelLogoutURL, this.logoutToken(logoutToken)));
   }
 }
-
-/** As names and secrets stand in a Basic header (RFC 6749 2.3.1). */
-const formDecode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
