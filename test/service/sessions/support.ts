@@ -4,7 +4,7 @@ import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer as startCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
-import { type Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
+import { Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
 import type { TestProvider } from '../login/provider/provider.ts';
 
 export const sessionsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
@@ -113,6 +113,53 @@ export const sessionManifest = (secret: string, ends: Record<string, number>) =>
     ...Object.fromEntries(Object.entries(ends).map(([key, end]) => [key, time(end)])),
   },
 });
+
+/** Path of the operations on sessions. */
+export const operations = '/auth/v1/sessions';
+/** As a session that there is not. */
+export const unknownSession = `s-${'0'.repeat(64)}`;
+
+interface Item {
+  metadata: { name: string };
+  spec: Record<string, string>;
+  current?: true;
+}
+
+export const itemsOf = ({ body }: Reply) => (body as { items: Item[] }).items;
+export const namesOf = (reply: Reply) => itemsOf(reply).map(({ metadata }) => metadata.name);
+/** Of the Session object. */
+export const nameOf = (one: LoggedIn) => one.path.split('/').at(-1) ?? '';
+
+/** Lets keeper@example.com list and delete sessions. */
+export const allowKeeper = (kubernetes: ClusterAdmin): Promise<void> => {
+  const rules = [{ apiGroups: ['auth.platform.io'], resources: ['sessions'], verbs: ['list', 'delete'] }];
+  const metadata = { name: 'session-keeper', namespace: serviceNamespace };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'keeper@example.com' }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'session-keeper' };
+  return kubernetes.apply(
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata, rules },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata, subjects, roleRef },
+  );
+};
+
+/** A session of keeper@example.com, who logs in from here on. */
+export function keeper(service: { url: string }, provider: TestProvider): Promise<LoggedIn> {
+  provider.become('keeper');
+  return session(service);
+}
+
+/** Whether the cookie of a session still counts at that replica. */
+export async function isIn({ secret }: LoggedIn, { url }: { url: string }): Promise<boolean> {
+  const browser = new Browser(url);
+  browser.cookies.set(cookieName, secret);
+  return (await browser.info('v2')).status === 200;
+}
+
+export const whenOut = (one: LoggedIn, replica: { url: string }) =>
+  eventually(
+    () => isIn(one, replica),
+    (stillIn) => !stillIn,
+  );
 
 /** A cluster with all that an installation applies, and a client of it, without a service. */
 export interface BareCluster {
