@@ -1,40 +1,33 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { json } from '../login/provider/answers.ts';
-import { Browser, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
+import { Browser, logIn, userInfoOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { LoginCluster } from '../login/support.ts';
-import { exchanges, expiresCookie, handleOf, logout, objects, patchUser, refresh, revokedName, session, tokens } from './support.ts';
+import {
+  becomeOfOneSession,
+  exchanges,
+  expectEnded,
+  expiresCookie,
+  handleOf,
+  info,
+  logout,
+  refresh,
+  revoked,
+  session,
+  tokens,
+} from './support.ts';
 
 describe('tokens that the caller keeps', () => {
   const cluster = forSuite(() => LoginCluster.start());
   const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
   const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
   const other = forSuite(() => cluster.service({ provider }));
-
-  let people = 0;
   beforeEach(() => {
     provider.misbehave();
-    provider.tokenSeconds = 900;
-    people += 1;
-    const sub = `keeper-${people}`;
-    // As an issuer whose session lives on: every login through it has the same `sid` and `auth_time`.
-    const authTime = Math.floor(cluster.clock.now().getTime() / 1000) - 100;
-    provider.person = { ...provider.person, sub, email: `${sub}@example.com`, sid: `session-of-${sub}`, auth_time: authTime };
     provider.forgetRequests();
+    becomeOfOneSession(provider, cluster.clock);
   });
-
-  const revoked = async () => (await objects(cluster.kubernetes, 'revokedtokens')).filter(({ spec }) => spec.kind !== 'Flow');
-  const info = ({ url }: { url: string }, bearer: string) => new Browser(url).info('v2', bearer);
-  const both = () => [service, other];
-  const expectEnded = async ({ bearer, refreshToken }: { bearer: string; refreshToken: string }) => {
-    for (const at of both()) {
-      expect((await info(at, bearer)).body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
-      expect((await refresh(new Browser(at.url), refreshToken)).status).to.equal(401);
-      expect((await logout(new Browser(at.url), refreshToken)).status).to.equal(401);
-    }
-  };
 
   it('are what a login without token_storage gives', async () => {
     const { callback } = await logIn(service, { storage: 'unasked' });
@@ -45,167 +38,9 @@ describe('tokens that the caller keeps', () => {
     expect((await info(service, token?.access_token ?? '')).status).to.equal(200);
   });
 
-  it('END-03 end on both replicas by a logout as documented, without Authorization; another login of the same person lives', async () => {
-    const [mine, theirs] = [await tokens(service), await tokens(other)];
-    const seconds = await tokens(service, { browser: new Browser(service.url) });
-    provider.person = { ...provider.person, sid: 'another-session' };
-    const elsewhere = await tokens(service);
-    provider.forgetRequests();
-    const reply = await logout(new Browser(service.url), mine.refreshToken);
-
-    expect(reply.status, reply.text).to.equal(200);
-    expect(Object.keys(renewPayloadOf(reply)).sort()).to.deep.equal(['expire_at', 'issued_at', 'token_storage', 'token_type']);
-    expect(exchanges(provider)).to.equal(0);
-    expect(provider.hits('revocation')).to.equal(1);
-    await expectEnded(mine);
-    for (const at of both()) expect((await info(at, elsewhere.bearer)).status).to.equal(200);
-    for (const one of [theirs, seconds, elsewhere]) {
-      const renewed = await refresh(new Browser(other.url), one.refreshToken);
-      expect(renewed.status, renewed.text).to.equal(200);
-      for (const at of both()) expect((await info(at, renewPayloadOf(renewed).access_token ?? '')).status).to.equal(200);
-    }
-  });
-
-  it('END-03 end by what the contract names: the login, the bearer tokens handed out last, and those of the session at the issuer', async () => {
-    const { bearer, refreshToken } = await tokens(service);
-    const before = new Set((await revoked()).map(({ metadata }) => metadata.name));
-    const begun = cluster.clock.now().getTime();
-    expect((await logout(new Browser(service.url), refreshToken)).status).to.equal(200);
-    const ended = cluster.clock.now().getTime();
-
-    const written = (await revoked()).filter(({ metadata }) => !before.has(metadata.name));
-    expect(written.map(({ spec }) => spec.kind).sort()).to.deep.equal(['Bearer', 'Logout', 'Refresh']);
-    const of = (kind: string) => written.find(({ spec }) => spec.kind === kind);
-    expect(of('Bearer')?.metadata.name).to.equal(revokedName('Bearer', bearer));
-    const notBefore = Date.parse(of('Logout')?.spec.notBefore ?? '');
-    expect(notBefore).to.be.within(begun, begun + 3_000);
-    expect(ended).to.be.at.least(notBefore);
-    expect(of('Logout')?.spec.session).to.match(/^[0-9a-f]{40}$/);
-    const day = 86_400_000;
-    for (const kind of ['Bearer', 'Logout'])
-      expect(Date.parse(of(kind)?.spec.expiration ?? '')).to.be.within(begun + day - 1, begun + 2 * day);
-    expect(Date.parse(of('Refresh')?.spec.expiration ?? '')).to.be.within(begun + 6.9 * day, begun + 7 * day);
-  });
-
-  it('END-05 leave the next login through a living session of the issuer alone, with its renewals', async () => {
-    const first = await tokens(service);
-    expect((await logout(new Browser(service.url), first.refreshToken)).status).to.equal(200);
-    await expectEnded(first);
-    let { bearer, refreshToken } = await tokens(service);
-    for (let n = 0; n < 3; n += 1) {
-      for (const at of both()) expect((await info(at, bearer)).status).to.equal(200);
-      cluster.clock.advance(600);
-      const renewed = renewPayloadOf(await refresh(new Browser(n % 2 === 0 ? other.url : service.url), refreshToken));
-      [bearer, refreshToken] = [renewed.access_token ?? '', renewed.refresh_token ?? ''];
-    }
-  });
-
-  it('END-05 leave sessions of the same session at the issuer alone, too', async () => {
-    const kept = await tokens(service);
-    const { browser, handle } = await session(service);
-    expect((await logout(new Browser(other.url), kept.refreshToken)).status).to.equal(200);
-
-    expect((await browser.info('v2')).status).to.equal(200);
-    expect((await refresh(browser, handle)).status).to.equal(200);
-  });
-
-  it('END-05 end in all tabs, when one has renewed and another logs out with the old token', async () => {
-    const { bearer, refreshToken } = await tokens(service);
-    cluster.clock.advance(20);
-    const renewed = renewPayloadOf(await refresh(new Browser(other.url), refreshToken));
-    const newer = { bearer: renewed.access_token ?? '', refreshToken: renewed.refresh_token ?? '' };
-    expect(newer.bearer).to.not.equal(bearer);
-    expect((await logout(new Browser(service.url), refreshToken)).status).to.equal(200);
-
-    await expectEnded({ bearer, refreshToken });
-    await expectEnded(newer);
-  });
-
-  it('END-05 end with a logout everywhere, and the next login counts', async () => {
-    const first = await tokens(service);
-    const headers = { authorization: `Bearer ${first.bearer}` };
-    expect((await new Browser(service.url).request('/auth/v1/sessions', { method: 'DELETE', headers })).status).to.equal(204);
-
-    await expectEnded(first);
-    const { bearer, refreshToken } = await tokens(service);
-    expect((await info(service, bearer)).status).to.equal(200);
-    expect((await refresh(new Browser(service.url), refreshToken)).status).to.equal(200);
-  });
-
-  describe('END-02', () => {
-    const ends: Record<string, (user: string, at: string) => Promise<void>> = {
-      'a logout everywhere or another password': (user, at) =>
-        patchUser(cluster.kubernetes, user, { status: { sessionsNotBefore: at } }, '/status'),
-      disabling: (user) => patchUser(cluster.kubernetes, user, { spec: { is_disabled: true } }),
-    };
-    for (const [what, end] of Object.entries(ends)) {
-      it(`are not renewed after ${what}, also not with an older token, and not afterwards`, async () => {
-        provider.misbehave({ keepsRefreshTokens: true });
-        const { browser, bearer, refreshToken } = await tokens(service);
-        const newer = handleOf(await refresh(browser, refreshToken));
-        const { user } = userInfoOf(await info(service, bearer)).ext;
-        cluster.clock.advance(20);
-        await end(
-          String(user),
-          cluster.clock
-            .now()
-            .toISOString()
-            .replace(/\.\d+Z$/, 'Z'),
-        );
-        for (const at of both())
-          await eventually(
-            () => info(at, bearer),
-            ({ status }) => status === 401,
-          );
-        provider.forgetRequests();
-        for (const at of both())
-          for (const token of [refreshToken, newer]) expect((await refresh(new Browser(at.url), token)).status).to.equal(401);
-
-        expect(exchanges(provider)).to.equal(0);
-        expect(provider.hits('revocation'), 'once').to.equal(1);
-        if (what === 'disabling') {
-          await patchUser(cluster.kubernetes, String(user), { spec: { is_disabled: false } });
-          await eventually(
-            () => info(service, bearer),
-            ({ status }) => status === 200,
-          );
-          expect((await refresh(browser, newer)).status, 'the login is over').to.equal(401);
-        }
-      });
-    }
-  });
-
-  it('REC-06 do not outlive the record of their user, deleted with kubectl and made again under its name', async () => {
-    const kept = await tokens(service);
-    const { browser, handle, user } = await session(service);
-    cluster.clock.advance(2);
-    expect((await cluster.kubernetes.call('DELETE', `/apis/auth.platform.io/v1/users/${user}`)).status).to.equal(200);
-    for (const at of both())
-      await eventually(
-        () => info(at, kept.bearer),
-        ({ status }) => status === 401,
-      );
-    cluster.clock.advance(2);
-    const again = await tokens(service);
-    expect(userInfoOf(await info(service, again.bearer)).ext.user).to.equal(user);
-    provider.misbehave({ keepsRefreshTokens: true });
-    provider.forgetRequests();
-
-    for (const at of both()) {
-      await eventually(
-        () => refresh(new Browser(at.url), kept.refreshToken),
-        ({ status }) => status === 401,
-      );
-      const old = new Browser(at.url);
-      for (const [name, value] of browser.cookies) old.cookies.set(name, value);
-      expect((await refresh(old, handle)).status).to.equal(401);
-      expect((await refresh(new Browser(at.url), again.refreshToken)).status).to.equal(200);
-    }
-  });
-
   it("END-01 LIM-09 cost nothing while they are made up: no call, no object, and no user's login ends", async () => {
     const mine = await tokens(service);
-    const before = (await revoked()).length;
+    const before = (await revoked(cluster.kubernetes)).length;
     provider.forgetRequests();
     const { user, name } = { user: String(userInfoOf(await info(service, mine.bearer)).ext.user), name: String(provider.person.email) };
     const [kid = ''] = mine.refreshToken.split('.');
@@ -220,11 +55,11 @@ describe('tokens that the caller keeps', () => {
     withCookie.cookies.set('atrium_session', 'a'.repeat(43));
     expect(expiresCookie(await logout(withCookie, name))).to.equal(true);
 
-    expect((await revoked()).length).to.equal(before);
+    expect((await revoked(cluster.kubernetes)).length).to.equal(before);
     expect(provider.requests).to.deep.equal([]);
     expect((await info(service, mine.bearer)).status).to.equal(200);
     expect((await cluster.kubernetes.call('DELETE', `/apis/auth.platform.io/v1/users/${user}`)).status).to.equal(200);
-    for (const at of both())
+    for (const at of [service, other])
       await eventually(
         () => refresh(new Browser(at.url), mine.refreshToken),
         ({ status }) => status === 401,
@@ -272,7 +107,7 @@ describe('tokens that the caller keeps', () => {
     provider.forgetRequests();
     expect((await logout(new Browser(service.url), kept.refreshToken)).status).to.equal(200);
     expect(provider.hits('revocation')).to.equal(0);
-    await expectEnded(kept);
+    await expectEnded([service, other], kept);
   });
 
   it('leave a refresh token out that is too long for a seal, end it at the issuer, and say so in the log', async () => {
@@ -286,7 +121,7 @@ describe('tokens that the caller keeps', () => {
     expect(lines).to.include('too long to be kept by the caller').and.to.not.include(long.slice(0, 100));
     expect((await refresh(new Browser(service.url), kept.refreshToken)).status).to.equal(401);
     expect((await logout(new Browser(service.url), kept.refreshToken)).status).to.equal(200);
-    await expectEnded(kept);
+    await expectEnded([service, other], kept);
   });
 
   it('are not refreshed, nor ended, where only sessions are offered and no cookie comes', async () => {
@@ -329,7 +164,7 @@ describe('tokens that the caller keeps', () => {
       expect(provider.hits('revocation'), 'the new tokens are dropped').to.equal(1);
       if (claim !== 'email') expect(provider.hits('userinfo')).to.equal(0);
       provider.misbehave({ keepsRefreshTokens: true });
-      for (const at of both()) expect((await refresh(new Browser(at.url), refreshToken)).status).to.equal(401);
+      for (const at of [service, other]) expect((await refresh(new Browser(at.url), refreshToken)).status).to.equal(401);
       expect(exchanges(provider), 'the issuer is not asked again').to.equal(1);
     });
   }
@@ -368,32 +203,6 @@ describe('tokens that the caller keeps', () => {
     expect(reply.status).to.equal(401);
     expect(reply.body).to.have.property('message').that.includes('token_storage=cookie');
     expect(provider.hits('revocation')).to.equal(1);
-  });
-
-  it('REN-11 end at their absolute end', async () => {
-    const short = await cluster.service({ provider, config: { login: { session: { absolute: '30m' } } } });
-    let { refreshToken } = await tokens(short);
-    for (let n = 0; n < 2; n += 1) {
-      cluster.clock.advance(800);
-      refreshToken = handleOf(await refresh(new Browser(short.url), refreshToken));
-    }
-    cluster.clock.advance(800);
-    for (const ask of [refresh, logout]) expect((await ask(new Browser(short.url), refreshToken)).status).to.equal(401);
-    await short.stop();
-  });
-
-  it('REN-07 are revoked at the issuer later when it was not reached at the logout', async () => {
-    const { refreshToken } = await tokens(service);
-    provider.misbehave({ answer: { revocation: json(500, {}) } });
-    const reply: Reply = await logout(new Browser(service.url), refreshToken);
-    expect([reply.status, reply.headers.get('warning')]).to.deep.equal([200, '199 - "identity provider not reached"']);
-    provider.misbehave();
-    provider.forgetRequests();
-
-    await eventually(
-      () => provider.hits('revocation'),
-      (count) => count === 1,
-    );
   });
 });
 

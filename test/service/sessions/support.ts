@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
@@ -80,6 +80,28 @@ export const logout = (browser: Browser, token: string, options: BrowserRequest 
   browser.request(`/api/v2/token/logout?${new URLSearchParams({ refresh_token: token })}`, options);
 
 export const handleOf = (reply: Reply): string => renewPayloadOf(reply).refresh_token ?? '';
+
+/** The user information that a replica gives for a bearer token. */
+export const info = ({ url }: { url: string }, bearer: string): Promise<Reply> => new Browser(url).info('v2', bearer);
+
+/** That tokens count at no replica, for anything. */
+export async function expectEnded(replicas: { url: string }[], { bearer, refreshToken }: { bearer: string; refreshToken: string }) {
+  for (const at of replicas) {
+    expect((await info(at, bearer)).body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
+    expect((await refresh(new Browser(at.url), refreshToken)).status).to.equal(401);
+    expect((await logout(new Browser(at.url), refreshToken)).status).to.equal(401);
+  }
+}
+
+/** The RevokedTokens, without those of login flows. */
+export const revoked = async (kubernetes: ClusterAdmin) =>
+  (await objects(kubernetes, 'revokedtokens')).filter(({ spec }) => spec.kind !== 'Flow');
+
+/** Another person, whose session at the issuer lives on: every login through it has the same `sid` and `auth_time`. */
+export function becomeOfOneSession(provider: TestProvider, { now }: { now(): Date }): void {
+  const sub = `keeper-${randomUUID()}`;
+  provider.become(sub, { sid: `session-of-${sub}`, auth_time: Math.floor(now().getTime() / 1000) - 100 });
+}
 
 /** How often a refresh token was redeemed at the provider. */
 export const exchanges = (provider: TestProvider): number =>
