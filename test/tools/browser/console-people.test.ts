@@ -14,6 +14,8 @@ const people = ['admin', 'manager', 'viewer', 'nobody'] as const;
 
 const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
+const termed = z.object({ spec: z.object({ expiresAt: z.string() }) });
+
 describe('the people pages of the console', () => {
   let browser: Browser;
   let demo: Demo;
@@ -170,6 +172,39 @@ describe('the people pages of the console', () => {
     await page.getByLabel('team-2', { exact: true }).waitFor({ state: 'detached' });
 
     expect(await page.locator('.choices label').allTextContents()).to.deep.equal(['default', 'team-1', 'team-10', 'team-11']);
+  });
+
+  it('a role begins and ends at the times of the person who binds it, and the list tells when it is over', async () => {
+    const visitor = new Visitor(await browser.newContext({ timezoneId: 'Asia/Kolkata' }));
+    const page = await visitor.openTab();
+    await demo.logIn(page, 'admin', '/bindings/new');
+    await page.getByText('Times of Asia/Calcutta, GMT+5:30.').waitFor();
+    await page.getByRole('combobox', { name: 'E-mail' }).fill('nobody@example.com');
+    await page.getByRole('combobox', { name: 'Role' }).fill('view');
+    await page.getByRole('combobox', { name: 'Role' }).press('Escape');
+    await page.getByLabel('From').fill('2035-01-02T12:00');
+    await page.getByLabel('Until').fill('2035-01-02T09:30');
+    await press(page, 'Create the binding');
+    await page.locator('.field', { hasText: 'From' }).getByText('must be before spec.expiresAt').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 422');
+    await page.getByLabel('From').fill('');
+    await press(page, 'Create the binding');
+    await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
+    await page.getByText('Jan 2, 2035, 9:30 AM').waitFor();
+    const path = new URL(page.url()).pathname.replace('/bindings/', '/auth/v2/userbindings/');
+    const { spec } = termed.parse(await (await send('GET', path)).json());
+    expect(spec.expiresAt).to.equal('2035-01-02T04:00:00.000Z');
+
+    const [expiresAt, metadata] = [new Date(Date.now() + 3000).toISOString(), { name: 'short' }];
+    const short = { subjects: [{ kind: 'Group', name: 'guests' }], roleRef: 'view', scope: 'platform', expiresAt };
+    expect((await send('POST', '/auth/v2/userbindings', { metadata, spec: short })).status).to.equal(201);
+    await page.goto(`${demo.url}/bindings?sort=expiresAt`);
+    const [first] = await page.locator('tbody tr:not(.spacer)').all();
+    await first?.getByText('Ended').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(visitor.complaints).to.deep.equal([]);
+    await visitor.leave();
   });
 
   it('a combobox is worked by its keys', async () => {

@@ -88,6 +88,13 @@ function dateFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 export const dateTime = (time: string | number): string => dateFormat({ dateStyle: 'medium', timeStyle: 'short' }).format(new Date(time));
 
+/** Of this browser, for fields that take a local time: `Europe/Vienna, GMT+2`. */
+export function timeZone(): string {
+  const parts = dateFormat({ timeZoneName: 'shortOffset' }).formatToParts(new Date());
+  const offset = parts.find(({ type }) => type === 'timeZoneName')?.value;
+  return [Intl.DateTimeFormat().resolvedOptions().timeZone, offset].filter(Boolean).join(', ');
+}
+
 export const dateOnly = (time: string | number): string => dateFormat({ dateStyle: 'medium' }).format(new Date(time));
 
 export const count = (value: number): string => new Intl.NumberFormat(language.value).format(value);

@@ -71,7 +71,7 @@ interface FieldProps {
   /** As the causes of a refusal name it. */
   name: string;
   value: Signal<string>;
-  type?: 'text' | 'email' | 'password' | 'date' | 'number' | 'search';
+  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'number' | 'search';
   hint?: ComponentChildren;
   isRequired?: boolean;
   autocomplete?: string;

@@ -31,15 +31,33 @@ export async function roleNames(signal: AbortSignal): Promise<string[]> {
   return names ?? ['admin', 'edit', 'view'];
 }
 
+/** From when and until when a role is given, as fields for local times have it; empty is without. */
+export interface Term {
+  notBefore: string;
+  expiresAt: string;
+}
+
+/** The local time of a field, as the service takes it; what is no time stays, to be refused. */
+function instant(local: string): string {
+  const time = new Date(local);
+  return Number.isNaN(time.getTime()) ? local : time.toISOString();
+}
+
 /** A new UserBinding; in no namespaces means everywhere. */
-export function bindingBody(subject: { kind: 'User' | 'Group'; name: string }, role: string, namespaces: readonly string[]) {
+export function bindingBody(
+  subject: { kind: 'User' | 'Group'; name: string },
+  role: string,
+  namespaces: readonly string[],
+  term: Partial<Term> = {},
+) {
   const generateName = `${role
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]/g, '-')
     .slice(0, 40)}-`;
   const constraint = namespaces.map((namespace) => ({ namespace }));
   const where = constraint.length > 0 ? { scope: 'namespace' as const, constraint } : { scope: 'platform' as const };
-  return { metadata: { generateName }, spec: { subjects: [subject], roleRef: role, ...where } };
+  const times = Object.fromEntries(Object.entries(term).flatMap(([name, local]) => (local ? [[name, instant(local)]] : [])));
+  return { metadata: { generateName }, spec: { subjects: [subject], roleRef: role, ...where, ...times } };
 }
 
 /** Beyond these a box to find one is quicker than the eye. */

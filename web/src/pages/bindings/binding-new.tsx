@@ -4,7 +4,7 @@ import { useLoad } from '../../api/load';
 import { Guarded } from '../../app/guarded';
 import { useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
-import { t } from '../../text/text';
+import { dateTime, t, timeZone } from '../../text/text';
 import type { Suggestion } from '../../ui/combobox';
 import { CheckField, Field, Form } from '../../ui/form';
 import { bindingBody, NamespaceChoice, roleNames } from '../../ui/role-choice';
@@ -26,12 +26,16 @@ function NewBinding() {
   const kind = useSignal<'User' | 'Group'>('User');
   const [who, role] = [useSignal(''), useSignal('')];
   const namespaces = useSignal<readonly string[]>([]);
+  const [begin, end] = [useSignal(''), useSignal('')];
   const roles = useLoad('roles', roleNames);
   const found = useLoad(`subjects/${kind.value}/${who.value}`, (signal) => suggestionsFor(kind.value, who.value, signal));
   async function create(): Promise<void> {
     const binding = (await bodyOf(
       api.POST('/auth/v2/userbindings', {
-        body: bindingBody({ kind: kind.value, name: await subjectOf(kind.value, who.value) }, role.value, namespaces.value),
+        body: bindingBody({ kind: kind.value, name: await subjectOf(kind.value, who.value) }, role.value, namespaces.value, {
+          notBefore: begin.value,
+          expiresAt: end.value,
+        }),
       }),
     )) as Schemas['UserBinding'];
     navigate(`/bindings/${binding.metadata.name}`);
@@ -75,7 +79,20 @@ function NewBinding() {
         <Field label={t('roles.role')} name="spec.roleRef" value={role} isRequired suggestions={roles.data.value ?? []} />
         <RulesOf role={roles.data.value?.includes(role.value) ? role.value : ''} />
         <NamespaceChoice chosen={namespaces} />
-        {who.value && role.value && <p class="notice info">{t('bindings.sentence', { who: who.value, role: role.value, where })}</p>}
+        <fieldset>
+          <legend>{t('bindings.when')}</legend>
+          <p class="muted small">{t('bindings.whenHint', { zone: timeZone() })}</p>
+          <div class="row">
+            <Field label={t('bindings.from')} name="spec.notBefore" type="datetime-local" value={begin} />
+            <Field label={t('bindings.until')} name="spec.expiresAt" type="datetime-local" value={end} />
+          </div>
+        </fieldset>
+        {who.value && role.value && (
+          <p class="notice info">
+            {t('bindings.sentence', { who: who.value, role: role.value, where })}
+            {end.value && ` ${t('bindings.ends', { time: dateTime(end.value) })}`}
+          </p>
+        )}
       </Form>
     </section>
   );

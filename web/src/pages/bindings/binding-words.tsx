@@ -25,10 +25,11 @@ const kinds = { Synced: 'ok', Pending: 'warn', Failed: 'bad', Expired: 'warn' } 
 
 export function StateOf({ binding: { status } }: { binding: Binding }) {
   const phase = status?.phase ?? 'Pending';
+  const isEarly = status?.conditions?.some(({ type, reason }) => type === 'InEffect' && reason === 'NotYetValid') === true;
   return (
     <span class={`phase ${kinds[phase]}`}>
       <Icon of={shapes[phase]} />
-      <span>{t(`bindings.${phase}`)}</span>
+      <span>{t(`bindings.${isEarly ? 'NotYetValid' : phase}`)}</span>
     </span>
   );
 }

@@ -85,6 +85,8 @@ function OneBinding({ name }: { name: string }) {
                     [t('bindings.who'), subjectsOf(binding)],
                     [t('roles.role'), <code key="role">{binding.spec.roleRef}</code>],
                     [t('roles.where'), whereOf(binding)],
+                    [t('bindings.from'), binding.spec.notBefore && dateTime(binding.spec.notBefore)],
+                    [t('bindings.until'), binding.spec.expiresAt && dateTime(binding.spec.expiresAt)],
                     [t('user.created'), dateTime(binding.metadata.creationTimestamp)],
                     [t('bindings.became'), becameOf(binding)],
                   ]}

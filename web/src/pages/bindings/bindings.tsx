@@ -6,7 +6,7 @@ import { windowSize } from '../../api/windows';
 import { Guarded } from '../../app/guarded';
 import { may, useRights } from '../../app/rights';
 import { href, query } from '../../app/router';
-import { t } from '../../text/text';
+import { dateTime, relative, t } from '../../text/text';
 import { LinkButton } from '../../ui/button';
 import { sortBy, sortIn } from '../../ui/sort';
 import type { Column } from '../../ui/table';
@@ -28,7 +28,7 @@ export function Page() {
   );
 }
 
-const sortable = ['subject', 'roleRef', 'namespace', 'phase', 'creationTimestamp'];
+const sortable = ['subject', 'roleRef', 'namespace', 'expiresAt', 'phase', 'creationTimestamp'];
 
 function Bindings() {
   const asked = { search: query.value.get('q') ?? '', sortBy: sortBy(sortIn(query.value, sortable)) };
@@ -82,5 +82,13 @@ const columns = (): readonly Column<Binding>[] => [
     ),
   },
   { id: 'where', title: t('roles.where'), sortBy: 'namespace', isMinor: true, cell: whereOf },
+  {
+    id: 'expires',
+    title: t('tokens.expires'),
+    sortBy: 'expiresAt',
+    isMinor: true,
+    cell: ({ spec: { expiresAt } }) =>
+      expiresAt ? <span title={dateTime(expiresAt)}>{relative(expiresAt)}</span> : <span class="muted">{t('tokens.never')}</span>,
+  },
   { id: 'phase', title: t('users.phase'), sortBy: 'phase', cell: (binding) => <StateOf binding={binding} /> },
 ];
