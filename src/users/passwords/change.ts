@@ -4,13 +4,14 @@ import { conflict, StatusError, serviceUnavailable } from '../../api/status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
+import { noFailures } from '../logins/lockout.ts';
 import { type Account, accountOf } from '../record/account.ts';
 import { phaseOf, phaseStatus } from '../record/phase.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
 import { userResource } from '../record/resource.ts';
 import type { Passwords } from './passwords.ts';
 import { type PasswordProblem, passwordProblems } from './policy.ts';
-import { PasswordSecrets } from './secret.ts';
+import { PasswordSecrets, type StoredHash } from './secret.ts';
 
 /** Which password a user has proved to know: what a `PasswordVerdict` says of it. */
 export interface ProvedPassword {
@@ -25,6 +26,20 @@ export type ChangeVerdict =
   | { outcome: 'refused'; problem: PasswordProblem | 'SameAsOld' }
   /** Meanwhile the password was changed, or the user may not log in any more. */
   | { outcome: 'overtaken' };
+
+/** A user as they are, with the password that they have. */
+export interface PasswordState {
+  readonly object: KubernetesObject;
+  readonly stored: StoredHash | undefined;
+}
+
+interface Replacement {
+  mustChange: boolean;
+  /** What else is written into the status at the end. */
+  further?: Record<string, unknown>;
+  /** Asked between reading and writing, before anything is written. */
+  isWanted?: (object: KubernetesObject) => Promise<boolean>;
+}
 
 /** Each call has a deadline of its own: a client that hangs up must not leave a change half done. */
 const { signal } = new AbortController();
@@ -49,27 +64,65 @@ export class PasswordChange {
    * @throws StatusError 429, 503, 504
    */
   async change(proved: ProvedPassword, password: string): Promise<ChangeVerdict> {
-    const passwords = this.#passwords;
-    const { passwordPolicy } = this.#services.config.users;
-    const stored = await this.#secrets.read(proved, signal);
-    const account = await this.#accountOf(proved);
-    if (stored === undefined || account === undefined || stored.changedAt !== proved.passwordChangedAt) return { outcome: 'overtaken' };
-    const [problem] = await passwordProblems(password, account, passwordPolicy);
+    const { idleDays } = this.#services.config.users;
+    const isProved = ({ object, stored }: PasswordState) =>
+      stored?.changedAt === proved.passwordChangedAt && phaseOf(accountOf(object), this.#services.now(), idleDays).phase === 'Normal';
+    return this.#changeWhile(proved, password, isProved, {});
+  }
+
+  /**
+   * With a one-time link, whatever the old one was. Lifts a lock: what was guessed was the old one. Ends all sessions and tokens.
+   *
+   * @param isCurrent whether the link counts still; asked again before the password is replaced
+   * @throws StatusError 429, 503, 504
+   */
+  setByLink(user: { name: string; uid: string }, password: string, isCurrent: (state: PasswordState) => boolean): Promise<ChangeVerdict> {
+    return this.#changeWhile(user, password, isCurrent, noFailures);
+  }
+
+  /** Undefined for a user who is gone. @throws StatusError 503, 504 */
+  async stateOf(user: { name: string; uid: string }): Promise<PasswordState | undefined> {
+    const [object, stored] = await Promise.all([this.#records.read(user.name, signal), this.#secrets.read(user, signal)]);
+    return object === undefined || object === 'notInstalled' || object.metadata.uid !== user.uid ? undefined : { object, stored };
+  }
+
+  async #changeWhile(
+    user: { name: string; uid: string },
+    password: string,
+    isCurrent: (state: PasswordState) => boolean,
+    further: Record<string, unknown>,
+  ): Promise<ChangeVerdict> {
+    const state = await this.stateOf(user);
+    if (state === undefined || !isCurrent(state)) return { outcome: 'overtaken' };
+    const { stored, object } = state;
+    const [problem] = await passwordProblems(password, accountOf(object), this.#services.config.users.passwordPolicy);
     if (problem !== undefined) return { outcome: 'refused', problem };
-    if ((await passwords.verify(password, stored.hash)) !== 'mismatch') return { outcome: 'refused', problem: 'SameAsOld' };
-    const hash = await passwords.hash(password);
+    if (stored !== undefined && (await this.#passwords.verify(password, stored.hash)) !== 'mismatch')
+      return { outcome: 'refused', problem: 'SameAsOld' };
+    const hash = await this.#passwords.hash(password);
     try {
       const written = await this.#replace(
-        proved,
-        // Once another change has won, its sessions are not ours to end.
-        { mustChange: false, isWanted: async () => (await this.#secrets.read(proved, signal))?.changedAt === proved.passwordChangedAt },
-        (changedAt) => this.#secrets.replaceHash(proved.name, { ...stored, hash, changedAt: timestamp(changedAt) }, signal),
+        user,
+        {
+          mustChange: false,
+          further,
+          // Once another change has won, its sessions are not ours to end.
+          isWanted: async (now) => isCurrent({ object: now, stored: await this.#secrets.read(user, signal) }),
+        },
+        (changedAt) => this.#put(user, stored, { hash, changedAt }),
       );
       return { outcome: 'changed', account: accountOf(written) };
     } catch (error) {
       if (error instanceof StatusError && error.status.code === 409) return { outcome: 'overtaken' };
       throw error;
     }
+  }
+
+  /** In the place of that very one, or where there was none. @throws StatusError 409, 503, 504 */
+  async #put(user: { name: string; uid: string }, stored: StoredHash | undefined, { hash, changedAt }: { hash: string; changedAt: Date }) {
+    if (stored !== undefined) return this.#secrets.replaceHash(user.name, { ...stored, hash, changedAt: timestamp(changedAt) }, signal);
+    const isFirst = await this.#secrets.create({ user, hash, changedAt }, signal);
+    if (!isFirst) throw conflict(userResource, user.name, 'another request set the password at the same time');
   }
 
   /**
@@ -99,13 +152,13 @@ export class PasswordChange {
   async writeStatus(
     { name, uid }: { name: string; uid: string },
     changes: Record<string, unknown>,
-    isWanted = async () => true,
+    isWanted: (object: KubernetesObject) => Promise<boolean> = async () => true,
   ): Promise<KubernetesObject> {
     const written = await untilUncontested(async () => {
       const object = await this.#records.read(name, signal);
       if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid)
         throw conflict(userResource, name, 'the user was deleted meanwhile');
-      if (!(await isWanted())) throw conflict(userResource, name, 'the password was changed meanwhile');
+      if (!(await isWanted(object))) throw conflict(userResource, name, 'the password was changed meanwhile');
       const status = { ...partsOf(object).status, ...changes };
       const phase = phaseStatus({ ...object, status }, this.#services.now(), this.#services.config.users.idleDays);
       return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
@@ -120,7 +173,7 @@ export class PasswordChange {
    */
   async #replace(
     user: { name: string; uid: string },
-    { mustChange, isWanted }: { mustChange: boolean; isWanted?: () => Promise<boolean> },
+    { mustChange, further = {}, isWanted }: Replacement,
     write: (changedAt: Date) => Promise<void>,
   ): Promise<KubernetesObject> {
     const ended = { sessionsNotBefore: timestamp(nextSecond(this.#services.now())) };
@@ -129,17 +182,10 @@ export class PasswordChange {
     const since = nextSecond(this.#services.now());
     await write(since);
     const time = timestamp(since);
-    const written = await this.writeStatus(user, { sessionsNotBefore: time, passwordChangedTime: time, mustChangePassword: mustChange });
+    const changed = { sessionsNotBefore: time, passwordChangedTime: time, mustChangePassword: mustChange };
+    const written = await this.writeStatus(user, { ...changed, ...further });
     await this.#until(since);
     return written;
-  }
-
-  async #accountOf({ name, uid }: ProvedPassword): Promise<Account | undefined> {
-    const object = await this.#records.read(name, signal);
-    if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return undefined;
-    const account = accountOf(object);
-    const { phase } = phaseOf(account, this.#services.now(), this.#services.config.users.idleDays);
-    return phase === 'Normal' ? account : undefined;
   }
 
   /** Tokens tell their time in whole seconds: one made earlier would count as made before. */

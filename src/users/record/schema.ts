@@ -87,6 +87,8 @@ const status = z
     factorsDueTime: time.optional().describe('Until when a second factor that is required may be set up.'),
     passwordChangedTime: time.optional(),
     mustChangePassword: z.boolean().optional(),
+    linksNotBefore: time.optional().describe('One-time links made earlier do not count.'),
+    lastMailTime: time.optional().describe('When a one-time link was last mailed because the password was forgotten.'),
     unfinishedSince: time.optional().describe('Since when the user is being made; gone when that is done.'),
     sessionsNotBefore: time.optional().describe('Tokens issued earlier do not count.'),
   })
