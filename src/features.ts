@@ -27,6 +27,9 @@ import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
+import { Links } from './links/links.ts';
+import { linkOperations } from './links/routes.ts';
+import { LinkService } from './links/service.ts';
 import { createLists } from './lists/lists.ts';
 import { createLogin } from './login/login.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
@@ -94,7 +97,10 @@ export function createFeatures(surroundings: Surroundings): Features {
   const { services, connection, accounts, localGroups, events } = base;
   const { config, rbac } = services;
   const { console, plugins } = createConsoles(base, surroundings);
-  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore } = createLogins(base, console.brand);
+  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore, links } = createLogins(
+    base,
+    console.brand,
+  );
   const users = createUsers(services, base.watched, {
     naming: base.naming,
     localGroups,
@@ -114,6 +120,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     base.directory,
     users,
     ...(factorStore ? [factorsFeature(base, factorStore, passwords.passwordChange)] : []),
+    ...(links ? [linksFeature(base, links, passwords.passwordChange)] : []),
     ...createTeams(base),
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
@@ -207,6 +214,8 @@ function createLogins(base: Base, brand: () => Brand) {
   const passwordCheck = new PasswordCheck(services, accounts, passwords, directory.passwords, factorStore);
   const factors = factorStore && new SecondFactors(services, { attempts: passwordCheck.attempts, store: factorStore });
   const passwordChange = new PasswordChange(services, passwords);
+  const links =
+    config.features.links && identityURL !== undefined ? new Links(services, { issuerURL: identityURL, passwordChange }) : undefined;
   const isSecure = config.server.publicURL?.startsWith('https:') === true;
   const knownBrowsers = new KnownBrowsers({ seal: keyRing.sealFor('known browser'), isSecure, now });
   const identity =
@@ -220,6 +229,7 @@ function createLogins(base: Base, brand: () => Brand) {
           passwordChange,
           knownBrowsers,
           factors,
+          links,
           brand,
         });
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
@@ -251,16 +261,25 @@ function createLogins(base: Base, brand: () => Brand) {
     authenticator: withAccessTokens(sessions.authenticator, accessTokens?.judge),
     passwords: { passwords, passwordCheck, passwordChange },
     factorStore,
+    links,
   };
 }
 
 /** The operations on second factors, which the embedded issuer asks for. */
 function factorsFeature(base: Base, store: FactorStore, passwordChange: PasswordChange): Feature {
-  const { services, accounts, localGroups, naming, userBindings } = base;
-  const rights = new SubjectRights(services, naming, localGroups, userBindings);
-  const service = new FactorService(services, { store, accounts, localGroups, rights, passwordChange });
+  const { services, accounts, localGroups } = base;
+  const service = new FactorService(services, { store, accounts, localGroups, rights: rightsOf(base), passwordChange });
   return { operations: factorOperations(service, services.audit) };
 }
+
+/** The operations on one-time links, which lead to a page of the embedded issuer. */
+function linksFeature(base: Base, links: Links, passwordChange: PasswordChange): Feature {
+  const { services, accounts } = base;
+  const service = new LinkService(services, { links, accounts, rights: rightsOf(base), passwordChange });
+  return { operations: linkOperations(service, services.audit) };
+}
+
+const rightsOf = ({ services, naming, localGroups, userBindings }: Base) => new SubjectRights(services, naming, localGroups, userBindings);
 
 /** What people share. */
 function createTeams(base: Base): Feature[] {

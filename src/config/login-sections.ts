@@ -151,7 +151,7 @@ export const loginSection = z.strictObject({
     })
     .prefault({}),
   factors: factors.prefault({}).describe('Second factors at the embedded issuer.'),
-  stepUp: stepUp.prefault({}).describe('Operations on factors want a fresh login (RFC 9470).'),
+  stepUp: stepUp.prefault({}).describe('Operations on factors and one-time links want a fresh login (RFC 9470).'),
   keysSecret: z
     .string()
     .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be the name of a Secret')

@@ -27,6 +27,8 @@ export interface RequestMiddlewareOptions {
 }
 
 const maxHeaders = 200;
+/** A one-time link, which is worth a password: also where it is answered by a refusal, and where the path is not quite right. */
+const secretPath = /(\/identity\/{1,8}link)(?:\/|%2f).*/is;
 const oneYear = 'max-age=31536000';
 /** Answered whatever the load is: a probe that gets 429 would make things worse. They come every few seconds, and would drown the log. */
 const isProbe = /\/(livez|readyz|healthz)$/;
@@ -152,7 +154,7 @@ export class RequestMiddleware {
     const elapsed = Math.round(seconds * 1e4) / 1e4;
     const user = userName === undefined ? '' : `,"user":${JSON.stringify(userName)}`;
     const why = refusal === undefined ? '' : `,"refusal":${JSON.stringify(refusal)}`;
-    const [shownPath, agent] = [path.slice(0, 1024), (req.headers['user-agent'] ?? '').slice(0, 256)].map((text) => JSON.stringify(text));
+    const [shownPath, agent] = [shown(path), (req.headers['user-agent'] ?? '').slice(0, 256)].map((text) => JSON.stringify(text));
     write(
       `"requestId":"${requestId}","method":${JSON.stringify(method)},"path":${shownPath},"code":${code},"seconds":${elapsed},"operation":${JSON.stringify(operationId)},"source":${JSON.stringify(source)}${user}${why},"userAgent":${agent},"msg":"request"`,
     );
@@ -251,6 +253,8 @@ function stripBasePath(ctx: Context, basePath: string): void {
   if (!ctx.path.startsWith(`${basePath}/`)) throw unknownPath();
   ctx.path = ctx.path.slice(basePath.length);
 }
+
+const shown = (path: string): string => path.slice(0, 1024).replace(secretPath, '$1/***');
 
 /** What is done to every answer but a failure. */
 function finish(ctx: Context): Promise<void> | undefined {

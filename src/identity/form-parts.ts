@@ -1,6 +1,21 @@
 /** Parts of the forms. Values are escaped where they are put in. */
 import { type Html, html } from './html.ts';
+import type { Texts } from './texts.ts';
 
 export const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
 
 export const problemText = (text: Html | string): Html => html`<div class="bad" role="alert" id="problem">${text}</div>`;
+
+/** A new password, twice, and for password managers whose it is. */
+export function newPasswordFields(
+  texts: Texts,
+  { email, minLength, isWrong }: { email: string; minLength: number; isWrong: boolean },
+): Html {
+  const marks = isWrong && html` aria-invalid="true"`;
+  const field = (name: string, label: string, focus: Html | false) => html`<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="password" autocomplete="new-password" maxlength="1024" required aria-describedby="rule${isWrong && ' problem'}"${focus}${marks}>`;
+  return html`<input type="text" name="email" autocomplete="username" value="${email}" readonly hidden>
+${field('new_password', texts.newPassword, html` autofocus`)}
+${field('new_password_again', texts.newPasswordAgain, false)}
+<p class="faint" id="rule">${texts.newPasswordRule(minLength)}</p>`;
+}

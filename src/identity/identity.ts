@@ -11,6 +11,7 @@ import { RateLimit } from '../http/rate-limit.ts';
 import type { Before } from '../http/request-listener.ts';
 import { stateOf } from '../http/router.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
+import type { Links } from '../links/links.ts';
 import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
@@ -22,6 +23,7 @@ import { adapterFor, unavailable } from './adapter.ts';
 import { asBehindFrame, useProviderCookies } from './behind-frame.ts';
 import { BrowserRecords } from './browser-records.ts';
 import { languageChoice } from './languages.ts';
+import { answerLinkPage, type LinkPageParts } from './link-page.ts';
 import { answerLoginPage, type LoginPageParts } from './login-page.ts';
 import { LogoutRequests } from './logout-requests.ts';
 import { errors } from './oidc-provider.ts';
@@ -45,6 +47,8 @@ interface IdentityNeeds {
   passwordChange: Pick<PasswordChange, 'change' | 'writeStatus'>;
   /** Undefined where they are turned off. */
   factors: SecondFactors | undefined;
+  /** Undefined where they are turned off. */
+  links: Links | undefined;
   /** What the installation is called and looks like, as far as it says so. */
   brand?: () => Look['brand'];
 }
@@ -65,6 +69,7 @@ export interface Identity {
 
 const prefix = '/identity';
 const loginPath = /^\/identity\/login\/([\w-]{1,64})$/;
+const linkPath = /^\/identity\/link\/([\w.-]{1,2048})$/;
 
 /** Ten minutes: as long as a device code lives, so that these bound how many there are. */
 const deviceWindowMs = 10 * 60_000;
@@ -140,12 +145,16 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     progress: new LoginProgress(keyRing.sealFor('identity login progress'), now),
     lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
   };
+  const { links } = needs;
+  const linkPage = links && { services, views, links, origin };
   const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));
 
   return {
     // All requests of the service come by.
     middleware: (ctx, next) =>
-      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inRequestScope(ctx, () => answer(ctx, keeper, logIn)) : next(ctx),
+      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
+        ? inRequestScope(ctx, () => answer(ctx, { keeper, logIn, linkPage }))
+        : next(ctx),
     provenAgain: (ctx, refreshToken) =>
       inRequestScope(ctx, async () => {
         const found = await records.find('RefreshToken', refreshToken);
@@ -165,9 +174,22 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   };
 }
 
-async function answer(ctx: Context, keeper: ProviderKeeper, logIn: LoginPageParts): Promise<void> {
+interface Pages {
+  keeper: ProviderKeeper;
+  logIn: LoginPageParts;
+  /** Undefined where there are no links. */
+  linkPage: LinkPageParts | undefined;
+}
+
+async function answer(ctx: Context, { keeper, logIn, linkPage }: Pages): Promise<void> {
   const state = stateOf(ctx);
   state.operationId = 'identity';
+  const [, token] = linkPath.exec(ctx.path) ?? [];
+  if (linkPage !== undefined && token !== undefined) {
+    state.operationId = 'identity link';
+    await orShowFailure(ctx, linkPage.views, () => answerLinkPage(linkPage, ctx, token));
+    return;
+  }
   const { provider, middleware } = await keeper.get();
   useProviderCookies(ctx, provider);
   const [, uid] = loginPath.exec(ctx.path) ?? [];
@@ -178,16 +200,16 @@ async function answer(ctx: Context, keeper: ProviderKeeper, logIn: LoginPagePart
     return;
   }
   state.operationId = 'identity log_in';
-  try {
-    await answerLoginPage(logIn, ctx, provider, uid);
-  } catch (error) {
-    showFailure(ctx, logIn.views, error);
-  }
+  await orShowFailure(ctx, logIn.views, () => answerLoginPage(logIn, ctx, provider, uid));
 }
 
-function showFailure(ctx: Context, views: Views, error: unknown): void {
-  const failure = error instanceof StatusError && error.status.code >= 500 ? unavailable(error) : error;
-  if (!(failure instanceof errors.OIDCProviderError)) throw error;
-  ctx.status = failure.statusCode;
-  views.failure(ctx, failure, failure);
+async function orShowFailure(ctx: Context, views: Views, answering: () => Promise<void>): Promise<void> {
+  try {
+    await answering();
+  } catch (error) {
+    const failure = error instanceof StatusError && error.status.code >= 500 ? unavailable(error) : error;
+    if (!(failure instanceof errors.OIDCProviderError)) throw error;
+    ctx.status = failure.statusCode;
+    views.failure(ctx, failure, failure);
+  }
 }

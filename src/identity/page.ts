@@ -63,17 +63,23 @@ export interface Page {
   isFailure?: boolean;
   /** Origins, beside our own, that a form of this page may end at: browsers hold redirects after it to the same rule. */
   formTargets?: readonly string[];
+  /** Whether the address of the page must be told to no server, this one included. */
+  isSecretAddress?: true;
 }
 
 /** Answers with a page: no script, no foreign host, never framed, never stored. */
-export function sendPage(ctx: Context, look: Look, { texts, heading, content, isFailure = false, formTargets = [] }: Page): void {
+export function sendPage(
+  ctx: Context,
+  look: Look,
+  { texts, heading, content, isFailure = false, formTargets = [], isSecretAddress }: Page,
+): void {
   const { text: css, hash: styleHash } = styleOf(look.brand.accent);
   ctx.set({
     'Content-Security-Policy': `default-src 'none'; style-src ${styleHash}; img-src 'self'; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`,
     'X-Frame-Options': 'DENY',
     'Cache-Control': 'no-store',
     // With no-referrer, browsers would send `Origin: null` along with the forms.
-    'Referrer-Policy': 'same-origin',
+    'Referrer-Policy': isSecretAddress ? 'strict-origin' : 'same-origin',
   });
   ctx.vary('Accept-Language, Cookie');
   const title = `${isFailure ? `${texts.errorPrefix}: ` : ''}${heading} – ${look.title}`;

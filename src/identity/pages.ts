@@ -1,4 +1,4 @@
-import { hidden, problemText } from './form-parts.ts';
+import { hidden, newPasswordFields, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
 import type { Page } from './page.ts';
@@ -75,9 +75,6 @@ interface NewPasswordForm {
 
 /** In place of a login with a password that is due. */
 export function newPasswordPage(texts: Texts, { email, proof, problem, minLength, formTargets }: NewPasswordForm): Page {
-  const marks = problem !== undefined && html` aria-invalid="true"`;
-  const field = (name: string, label: string, focus: Html | false) => html`<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="password" autocomplete="new-password" maxlength="1024" required aria-describedby="rule${problem !== undefined && ' problem'}"${focus}${marks}>`;
   return {
     texts,
     heading: texts.dueTitle,
@@ -87,10 +84,7 @@ export function newPasswordPage(texts: Texts, { email, proof, problem, minLength
 <p>${texts.due(email)}</p>
 <form method="post">
 ${hidden('proof', proof)}
-<input type="text" name="email" autocomplete="username" value="${email}" readonly hidden>
-${field('new_password', texts.newPassword, html` autofocus`)}
-${field('new_password_again', texts.newPasswordAgain, false)}
-<p class="faint" id="rule">${texts.newPasswordRule(minLength)}</p>
+${newPasswordFields(texts, { email, minLength, isWrong: problem !== undefined })}
 <button>${texts.setPassword}</button>
 <button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
 </form>`,

@@ -1,5 +1,6 @@
 import type { PasswordProblem } from '../users/passwords/policy.ts';
 import { type FactorTexts, factorTexts } from './factor-texts.ts';
+import { type LinkTexts, linkTexts } from './link-texts.ts';
 
 /** Why a new password is refused. */
 export type NewPasswordProblem = PasswordProblem | 'SameAsOld' | 'Different';
@@ -57,6 +58,7 @@ export interface Texts {
   readonly begun: string;
   readonly details: string;
   readonly factors: FactorTexts;
+  readonly links: LinkTexts;
 }
 
 const en: Texts = {
@@ -121,6 +123,7 @@ const en: Texts = {
   begun: 'This login has taken too long, or it was begun in another browser. Begin again.',
   details: 'Details',
   factors: factorTexts.en,
+  links: linkTexts.en,
 };
 
 const de: Texts = {
@@ -186,6 +189,7 @@ const de: Texts = {
   begun: 'Diese Anmeldung hat zu lange gedauert, oder sie wurde in einem anderen Browser begonnen. Beginnen Sie von vorn.',
   details: 'Einzelheiten',
   factors: factorTexts.de,
+  links: linkTexts.de,
 };
 
 const zh: Texts = {
@@ -249,6 +253,7 @@ const zh: Texts = {
   begun: '此次登录用时过长，或者是在另一个浏览器中开始的。请重新开始。',
   details: '详细信息',
   factors: factorTexts.zh,
+  links: linkTexts.zh,
 };
 
 /** By primary language subtag. */

@@ -40,6 +40,8 @@ const guarded = [
   { method: 'DELETE', path: `/auth/v1/users/${jane}/factors`, stranger: 403 },
   { method: 'PATCH', path: `/auth/v1/users/${jane}/factors/${factor}`, body: { name: 'phone' }, stranger: 403 },
   { method: 'DELETE', path: `/auth/v1/users/${jane}/factors/${factor}`, stranger: 403 },
+  { method: 'POST', path: `/auth/v1/users/${jane}/links`, body: { kind: 'password' }, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/users/${jane}/links`, stranger: 403 },
   { method: 'DELETE', path: '/auth/v1/users?dryRun=All', body: { names: [jane] }, stranger: 403 },
   { method: 'PUT', path: '/auth/v1/users/sync', body: {}, stranger: 403 },
   { method: 'GET', path: '/auth/v1/users/sync', stranger: 403 },
@@ -103,14 +105,14 @@ const isPassedOn = (path: string) => path.startsWith('/api/kubernetes/');
 
 /**
  * There was no synchronisation, the user has no account at an issuer, and the administrator no record for a token to act for, and no login
- * that a change of factors wants.
+ * that a change of factors or a link wants.
  */
 const answersToAdmin = (path: string) => [
   200,
   201,
   204,
   ...(/\/(sync|me|\{path\}|a-token|s-0+|subjects\?dryRun=All)$/.test(path) ? [404] : []),
-  ...(/accesstoken\?|\/factors/.test(path) ? [403] : []),
+  ...(/accesstoken\?|\/(factors|links)/.test(path) ? [403] : []),
   ...(isPassedOn(path) ? [400] : []),
 ];
 

@@ -196,6 +196,7 @@ async function startReplica({
       now: () => new Date(),
     }),
     factors: new SecondFactors(services, { attempts: passwordCheck.attempts, store: factorStore }),
+    links: undefined,
   });
   identity.start();
   const koa = new Koa();

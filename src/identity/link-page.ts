@@ -1,0 +1,62 @@
+/** Where a one-time link leads to: a form for a new password. A look spends nothing, the form does. */
+import type { Context } from 'koa';
+import { methodNotAllowed } from '../api/status.ts';
+import { auditOrigin } from '../http/audit.ts';
+import { formReader } from '../http/body.ts';
+import type { FoundLink, Links } from '../links/links.ts';
+import type { Services } from '../services.ts';
+import { linkDonePage, linkGonePage, linkPasswordPage } from './link-pages.ts';
+import { checkSameOrigin } from './same-origin.ts';
+import type { NewPasswordProblem } from './texts.ts';
+import type { Views } from './views.ts';
+
+const readForm = formReader(8 * 1024);
+
+export interface LinkPageParts {
+  services: Services;
+  views: Views;
+  links: Links;
+  /** Origin of the issuer. */
+  origin: string;
+}
+
+/** @throws InvalidRequest 403 for a form of another site; StatusError 405, 429, 503, 504 */
+export async function answerLinkPage(parts: LinkPageParts, ctx: Context, token: string): Promise<void> {
+  if (!['GET', 'HEAD', 'POST'].includes(ctx.method)) throw methodNotAllowed(ctx.method, ['GET', 'HEAD', 'POST']);
+  if (ctx.method === 'POST') checkSameOrigin(ctx, parts.origin);
+  const found = await parts.links.find(token);
+  if (found === undefined) return showGone(parts, ctx);
+  if (ctx.method !== 'POST') return showForm(parts, ctx, found);
+  await takePassword(parts, ctx, found, await readForm(ctx));
+}
+
+async function takePassword(parts: LinkPageParts, ctx: Context, found: FoundLink, form: URLSearchParams): Promise<void> {
+  const password = form.get('new_password') ?? '';
+  const verdict =
+    form.get('new_password_again') === password
+      ? await parts.links.setPassword(found.link, password)
+      : ({ outcome: 'refused', problem: 'Different' } as const);
+  if (verdict.outcome === 'overtaken') return showGone(parts, ctx);
+  if (verdict.outcome === 'refused') {
+    ctx.status = 422;
+    return showForm(parts, ctx, found, verdict.problem);
+  }
+  const { name, uid, subjectName } = verdict.account;
+  const whom = { ...auditOrigin(ctx), actor: { name: subjectName, uid }, target: { name, uid }, outcome: 'success' } as const;
+  parts.services.audit.record({ audit: 'LinkUsed', ...whom, reason: found.link.kind === 'invite' ? 'Invite' : 'Password' });
+  parts.services.audit.record({ audit: 'PasswordChanged', ...whom });
+  ctx.status = 200;
+  parts.views.send(ctx, linkDonePage(parts.views.texts(ctx), parts.views.consoleURL));
+}
+
+function showForm({ services, views }: LinkPageParts, ctx: Context, { link, email }: FoundLink, problem?: NewPasswordProblem): void {
+  if (problem === undefined) ctx.status = 200;
+  const { minLength } = services.config.users.passwordPolicy;
+  const form = { kind: link.kind, email, client: views.title, minLength, ...(problem && { problem }) };
+  views.send(ctx, linkPasswordPage(views.texts(ctx), form));
+}
+
+function showGone({ views }: LinkPageParts, ctx: Context): void {
+  ctx.status = 410;
+  views.send(ctx, linkGonePage(views.texts(ctx), views.consoleURL));
+}

@@ -1,0 +1,58 @@
+/** One-time links of local users: forgotten password, invitation. */
+import type { Services } from '../services.ts';
+import type { ChangeVerdict, PasswordChange, PasswordState } from '../users/passwords/change.ts';
+import { accountOf } from '../users/record/account.ts';
+import { isCurrent, type Link, type LinkKind, type LinkRules, openLink, sealLink } from './link.ts';
+
+export interface MadeLink {
+  url: string;
+  expiresAt: Date;
+}
+
+/** A link that counts, and whose it is. */
+export interface FoundLink {
+  readonly link: Link;
+  readonly email: string;
+}
+
+export interface LinksNeeds {
+  /** Address of the embedded issuer. */
+  issuerURL: string;
+  passwordChange: Pick<PasswordChange, 'stateOf' | 'setByLink' | 'writeStatus'>;
+}
+
+/** Makes links, and lets each of them be used once. */
+export class Links {
+  readonly #services: Services;
+  readonly #needs: LinksNeeds;
+  readonly #seal;
+
+  constructor(services: Services, needs: LinksNeeds) {
+    this.#services = services;
+    this.#needs = needs;
+    this.#seal = services.keyRing.sealFor('links');
+  }
+
+  /** The address comes from the configuration, whatever host the request names. @throws StatusError 503 */
+  make(kind: LinkKind, state: PasswordState, seconds: number): MadeLink {
+    const expiresAt = new Date((Math.floor(this.#services.now().getTime() / 1000) + seconds) * 1000);
+    return { url: `${this.#needs.issuerURL}/link/${sealLink(this.#seal, kind, state, expiresAt)}`, expiresAt };
+  }
+
+  /** Spends nothing, so that a mail scanner may look. @returns undefined for one that counts no longer, or never did; @throws StatusError 503, 504 */
+  async find(token: string): Promise<FoundLink | undefined> {
+    const link = await openLink(this.#seal, token);
+    const state = link && (await this.#needs.passwordChange.stateOf(link));
+    if (link === undefined || state === undefined || !isCurrent(link, state, this.rules())) return undefined;
+    return { link, email: accountOf(state.object).email };
+  }
+
+  /** Sets the password: of two requests at once, on whatever replica, one does. @throws StatusError 429, 503, 504 */
+  setPassword(link: Link, password: string): Promise<ChangeVerdict> {
+    return this.#needs.passwordChange.setByLink(link, password, (state) => isCurrent(link, state, this.rules()));
+  }
+
+  rules(): LinkRules {
+    return { now: this.#services.now(), idleDays: this.#services.config.users.idleDays };
+  }
+}

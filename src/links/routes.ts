@@ -1,0 +1,75 @@
+/** One-time links of users, made and ended by those who may set their passwords. */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { type Audit, auditOrigin } from '../http/audit.ts';
+import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
+import { userName } from '../users/record/schema.ts';
+import { linkBody, linkSchema } from './schema.ts';
+import type { LinkService } from './service.ts';
+
+const tag = 'one-time links';
+const ofUser = z.object({ name: userName });
+const rights =
+  'Needs the right to create or delete `users/links` and to update `users/password`, `impersonate` for a user who has rights, and a login of the last minutes (`login.stepUp.maxAge`).';
+const refusals = {
+  401: { description: 'No credential that counts, or a login that is not fresh: cause `StepUpRequired`.' },
+  403: { description: 'RBAC denies it, it is the caller, or the credential tells of no login: cause `StepUpNotPossible`.' },
+  404: { description: 'There is no such user.' },
+};
+
+export const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
+  operation({
+    id: 'CreateUserLink',
+    method: 'POST',
+    paths: ['/auth/v1/users/:name/links'],
+    tag,
+    summary: 'Makes a link with which a user sets a password, once',
+    description: `Second factors stay. ${rights}`,
+    credential: 'required',
+    params: ofUser,
+    body: linkBody,
+    answers: {
+      ...refusals,
+      201: { description: 'The link. It is kept nowhere.', content: { 'application/json': linkSchema } },
+      409: { description: 'The user is not local, may not log in, or has no use for a link of this kind.' },
+      422: { description: '`seconds` is out of range.' },
+    },
+    async handle({ ctx, caller, params: { name }, body, signal }) {
+      const { url, expiresAt, account } = await service.make(name, body, caller, signal);
+      audit.record({ audit: 'LinkMade', ...about(ctx, caller, account), code: 201, reason: reasonOf[body.kind] });
+      ctx.status = 201;
+      ctx.body = { url, expiresAt: timestamp(expiresAt) };
+    },
+  }),
+  operation({
+    id: 'DeleteUserLinks',
+    method: 'DELETE',
+    paths: ['/auth/v1/users/:name/links'],
+    tag,
+    summary: 'Ends all links of a user that were not used yet',
+    description: rights,
+    credential: 'required',
+    params: ofUser,
+    answers: {
+      ...refusals,
+      204: { description: 'None that was made before counts.' },
+      409: { description: 'The user was deleted meanwhile, or the name that Kubernetes sees is not known.' },
+    },
+    async handle({ ctx, caller, params: { name }, signal }) {
+      const account = await service.end(name, caller, signal);
+      audit.record({ audit: 'LinksEnded', ...about(ctx, caller, account), code: 204 });
+      ctx.status = 204;
+    },
+  }),
+];
+
+const reasonOf = { password: 'Password', invite: 'Invite' } as const;
+
+const about = (ctx: Context, { identity }: Caller, { name, uid }: { name: string; uid: string }) =>
+  ({
+    ...auditOrigin(ctx),
+    actor: { name: identity.name, uid: identity.uid },
+    target: { name, uid },
+    outcome: 'success',
+  }) as const;

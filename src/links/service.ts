@@ -1,0 +1,83 @@
+import { invalidValue } from '../api/field-error.ts';
+import { conflict, forbidden, invalid, notFound } from '../api/status.ts';
+import type { Caller } from '../http/operation.ts';
+import { requireStepUp } from '../http/step-up.ts';
+import type { Services } from '../services.ts';
+import type { PasswordChange, PasswordState } from '../users/passwords/change.ts';
+import type { Account } from '../users/record/account.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { userResource } from '../users/record/resource.ts';
+import type { SubjectRights } from '../users/subject-rights.ts';
+import { type LinkKind, linksEndAt, refusalOf } from './link.ts';
+import type { Links, MadeLink } from './links.ts';
+import type { LinkRequest } from './schema.ts';
+
+export interface LinkServiceNeeds {
+  links: Links;
+  accounts: AccountLookup;
+  rights: SubjectRights;
+  passwordChange: Pick<PasswordChange, 'stateOf' | 'writeStatus'>;
+}
+
+const minSeconds = 300;
+const longestSeconds: Readonly<Record<LinkKind, number>> = { password: 1800, invite: 604_800 };
+
+/** Links that an administrator makes for another user, with the rights that setting the password takes. */
+export class LinkService {
+  readonly #services: Services;
+  readonly #needs: LinkServiceNeeds;
+
+  constructor(services: Services, needs: LinkServiceNeeds) {
+    this.#services = services;
+    this.#needs = needs;
+  }
+
+  /** @throws StatusError 401, 403, 404, 409, 422, 503, 504 */
+  async make(name: string, request: LinkRequest, caller: Caller, signal: AbortSignal): Promise<MadeLink & { account: Account }> {
+    const account = await this.#require(name, 'create', caller, signal);
+    const seconds = secondsOf(name, request);
+    const state = await this.#stateOf(account);
+    const refusal = refusalOf(request.kind, state, this.#needs.links.rules());
+    if (refusal !== undefined) throw conflict(userResource, name, refusal);
+    return { ...this.#needs.links.make(request.kind, state, seconds), account };
+  }
+
+  /** Makes all links of the user void. @throws StatusError 401, 403, 404, 409, 503, 504 */
+  async end(name: string, caller: Caller, signal: AbortSignal): Promise<Account> {
+    const account = await this.#require(name, 'delete', caller, signal);
+    const state = await this.#stateOf(account);
+    await this.#needs.passwordChange.writeStatus(account, { linksNotBefore: linksEndAt(state, this.#services.now()) });
+    return account;
+  }
+
+  /** A caller with the link could set the password: what a reset needs, and a fresh login. */
+  async #require(name: string, verb: 'create' | 'delete', caller: Caller, signal: AbortSignal): Promise<Account> {
+    const { accounts, rights } = this.#needs;
+    const { access, config, now } = this.#services;
+    requireAccounts(accounts);
+    const account = accounts.get(name);
+    await access.require(caller, { ...userResource, subresource: 'links', verb, name }, signal);
+    await access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
+    if (account === undefined) throw notFound(userResource, name);
+    if (account.subjectName !== '' && account.subjectName === caller.identity.name)
+      throw forbidden({ ...userResource, subresource: 'links', verb, name, user: caller.identity.name }, [ownLinks]);
+    await rights.requireForPassword(caller, account, signal);
+    requireStepUp(caller, config.login.stepUp, now());
+    return account;
+  }
+
+  async #stateOf(account: Account): Promise<PasswordState> {
+    const state = await this.#needs.passwordChange.stateOf(account);
+    if (state === undefined) throw conflict(userResource, account.name, 'the user was deleted meanwhile');
+    return state;
+  }
+}
+
+const ownLinks = { reason: 'OwnLinks', message: 'one’s own password is changed with the old one' };
+
+function secondsOf(name: string, { kind, seconds = longestSeconds[kind] }: LinkRequest): number {
+  const longest = longestSeconds[kind];
+  if (seconds >= minSeconds && seconds <= longest) return seconds;
+  const wrong = invalidValue('seconds', seconds, `must be ${minSeconds} to ${longest} for a link of the kind ${kind}`);
+  throw invalid({ group: userResource.group, kind: 'User', name }, [wrong]);
+}
