@@ -8,6 +8,7 @@ import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } fr
 import type { Brand } from './console/brand.ts';
 import { createConsole } from './console/console.ts';
 import { createDirectory } from './directory/directory.ts';
+import { Passkeys } from './factors/passkeys.ts';
 import { factorOperations } from './factors/routes.ts';
 import { SecondFactors } from './factors/second-factors.ts';
 import { FactorService } from './factors/service.ts';
@@ -38,7 +39,8 @@ import { createProxy } from './proxy/routes.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import { createRoles } from './roles/roles.ts';
 import type { Services } from './services.ts';
-import { createSessions, withoutSessions } from './sessions/sessions.ts';
+import type { SessionContext } from './sessions/context.ts';
+import { createSessions, type SessionsFeature, withoutSessions } from './sessions/sessions.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
 import { KnownBrowsers } from './users/logins/known-browsers.ts';
 import { LoginRecorder } from './users/logins/recorder.ts';
@@ -212,7 +214,9 @@ function createLogins(base: Base, brand: () => Brand) {
   const identityURL = identityURLOf(config);
   const factorStore = config.features.factors && identityURL !== undefined ? new FactorStore(services) : undefined;
   const passwordCheck = new PasswordCheck(services, accounts, passwords, directory.passwords, factorStore);
-  const factors = factorStore && new SecondFactors(services, { attempts: passwordCheck.attempts, store: factorStore });
+  const { attempts } = passwordCheck;
+  const passkeys = factorStore && new Passkeys(services, { store: factorStore, useOnce: (...use) => useOnce(sessions.context, ...use) });
+  const factors = factorStore && passkeys && new SecondFactors(services, { attempts, store: factorStore, passkeys });
   const passwordChange = new PasswordChange(services, passwords);
   const links =
     config.features.links && identityURL !== undefined ? new Links(services, { issuerURL: identityURL, passwordChange }) : undefined;
@@ -236,7 +240,7 @@ function createLogins(base: Base, brand: () => Brand) {
   const { publicURL } = config.server;
   const issuerURL = issuerOf(config);
   const issuers = issuerURL !== undefined && publicURL !== undefined ? new Issuers(createIssuer(services, issuerURL)) : undefined;
-  const sessions =
+  const sessions: SessionsFeature =
     issuers !== undefined && publicURL !== undefined
       ? createSessions(services, {
           issuers,
@@ -264,6 +268,10 @@ function createLogins(base: Base, brand: () => Brand) {
     links,
   };
 }
+
+/** Whether a challenge was not used before. Without sessions nothing can be remembered. */
+const useOnce = (context: SessionContext | undefined, ...[text, expiresAt, signal]: [string, Date, AbortSignal]): Promise<boolean> =>
+  context?.revokedTokens.useState(`passkey ${text}`, expiresAt, signal) ?? Promise.resolve(false);
 
 /** The operations on second factors, which the embedded issuer asks for. */
 function factorsFeature(base: Base, store: FactorStore, passwordChange: PasswordChange): Feature {

@@ -15,8 +15,19 @@ const factorStatus = z.object({
   used: z.array(z.int()).exactOptional(),
   lastUsedTime: z.iso.datetime({ offset: true }).exactOptional(),
   suspectedTime: z.iso.datetime({ offset: true }).exactOptional(),
+  signCount: z.int().exactOptional(),
 });
 export type FactorStatus = z.output<typeof factorStatus>;
+
+/** Beside the key: what browsers are told to find it by, and what never changes of it. */
+const passkeyFacts = z.object({
+  rpID: z.string(),
+  aaguid: z.string().exactOptional(),
+  backupEligible: z.boolean().exactOptional(),
+  discoverable: z.boolean().exactOptional(),
+  transports: z.array(z.string()).exactOptional(),
+});
+export type PasskeyFacts = z.output<typeof passkeyFacts>;
 
 const factorObject = z.object({
   metadata: z.object({ name: z.string(), uid: z.string(), resourceVersion: z.string(), creationTimestamp: z.string() }),
@@ -26,6 +37,7 @@ const factorObject = z.object({
     type: factorType,
     name: z.string().default(''),
     sealed: z.string(),
+    passkey: passkeyFacts.exactOptional(),
   }),
   status: factorStatus.default({}),
 });
@@ -42,6 +54,8 @@ export interface Factor {
   /** What its owner calls it; may be ''. */
   readonly name: string;
   readonly sealed: string;
+  /** Of a passkey. */
+  readonly passkey?: PasskeyFacts;
   readonly status: FactorStatus;
 }
 

@@ -3,6 +3,7 @@ import type { AuditOrigin } from '../http/audit.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
 import type { Account } from '../users/record/account.ts';
+import type { PasskeyProof, Passkeys } from './passkeys.ts';
 import { indexOfCode, isRecoveryCode, keptCodes, newRecoveryCodes } from './recovery-codes.ts';
 import type { Factor } from './resource.ts';
 import type { FactorOwner, FactorStore } from './store.ts';
@@ -17,11 +18,12 @@ export interface Means {
   readonly acr: string;
 }
 
-export const acrValues = ['urn:atrium:acr:1', 'urn:atrium:acr:2'] as const;
+export const acrValues = ['urn:atrium:acr:1', 'urn:atrium:acr:2', 'phr'] as const;
 const [acr1, acr2] = acrValues;
 
 export const byPassword: Means = { amr: ['pwd'], acr: acr1 };
 const byCodeOfApp: Means = { amr: ['pwd', 'otp', 'mfa'], acr: acr2 };
+const byPasswordAndPasskey: Means = { amr: ['pwd', 'pop', 'user', 'mfa'], acr: acr2 };
 /** Gets in and sets up a new factor, but is worth no more than a password: it may have been read over a shoulder. */
 const byRecoveryCode: Means = { amr: ['pwd', 'mfa'], acr: acr1 };
 
@@ -32,6 +34,7 @@ export type FactorVerdict = { outcome: 'ok'; account: Account; means: Means } | 
 interface SecondFactorsNeeds {
   attempts: LoginAttempts;
   store: FactorStore;
+  passkeys: Passkeys;
 }
 
 /** Each call has a deadline of its own: a client that hangs up must not get an attempt that is neither counted nor told of. */
@@ -42,11 +45,13 @@ export class SecondFactors {
   readonly #services: Services;
   readonly #attempts: LoginAttempts;
   readonly #store: FactorStore;
+  readonly #passkeys: Passkeys;
 
-  constructor(services: Services, { attempts, store }: SecondFactorsNeeds) {
+  constructor(services: Services, { attempts, store, passkeys }: SecondFactorsNeeds) {
     this.#services = services;
     this.#attempts = attempts;
     this.#store = store;
+    this.#passkeys = passkeys;
   }
 
   /** @throws StatusError 503, 504 */
@@ -55,21 +60,21 @@ export class SecondFactors {
   }
 
   /**
-   * Judges a code of an app, or of the ones on paper. A wrong one counts as a wrong password, before it is looked at.
+   * Judges a code of an app, or of the ones on paper, or what came from a passkey. A wrong one counts as a wrong password, before it is looked at.
    *
    * @param known the user who has given the right password; `sessionsNotBefore` as it was then
    * @throws StatusError 503, 504
    */
   async verify(
     known: Pick<Account, 'name' | 'uid' | 'email'> & { sessionsNotBefore: number | undefined },
-    code: string,
+    given: string | PasskeyProof,
     origin: AuditOrigin,
   ): Promise<FactorVerdict> {
     const { account, refusal, isLast = false } = await this.#attempts.count(known, signal, missed);
     if (account === undefined || refusal !== undefined) return this.#refuse(known, refusal ?? 'UnknownUser', origin);
     if (account.uid !== known.uid || account.sessionsNotBefore !== known.sessionsNotBefore)
       return this.#refuse(known, 'WrongPassword', origin);
-    const means = await this.#judge(account, code, origin);
+    const means = await this.#judge(account, given, origin);
     if (means === undefined) return this.#refuse(known, 'WrongFactor', origin, isLast);
     const proved = await this.#attempts.succeed(account, { isComplete: true, status: noMisses }, signal);
     return 'account' in proved ? { outcome: 'ok', account: proved.account, means } : this.#refuse(known, proved.refusal, origin);
@@ -99,7 +104,12 @@ export class SecondFactors {
     return codes;
   }
 
-  async #judge(account: Account, code: string, origin: AuditOrigin): Promise<Means | undefined> {
+  async #judge(account: Account, given: string | PasskeyProof, origin: AuditOrigin): Promise<Means | undefined> {
+    if (typeof given === 'string') return this.#judgeCode(account, given, origin);
+    return (await this.#passkeys.judge(account, given, { isAlone: false }, origin)) ? byPasswordAndPasskey : undefined;
+  }
+
+  async #judgeCode(account: Account, code: string, origin: AuditOrigin): Promise<Means | undefined> {
     const wanted = isRecoveryCode(code) ? 'RecoveryCodes' : 'TOTP';
     // Two at the same moment read the same object: one of them writes it.
     const factor = (await this.#store.list(account, signal)).find(({ type }) => type === wanted);

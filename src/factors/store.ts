@@ -7,12 +7,21 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import { userApiVersion } from '../users/record/resource.ts';
-import { type Factor, type FactorStatus, factorApiVersion, factorKind, factorOf } from './resource.ts';
+import { type Factor, type FactorStatus, factorApiVersion, factorKind, factorOf, type PasskeyFacts } from './resource.ts';
 
 /** Name and uid of a User record. */
 export interface FactorOwner {
   readonly name: string;
   readonly uid: string;
+}
+
+interface NewPasskey {
+  /** What its owner calls it. */
+  name: string;
+  /** base64url */
+  credentialID: string;
+  content: object;
+  passkey: PasskeyFacts;
 }
 
 /** What is sealed says whose it is: the text of one object is worth nothing in another. */
@@ -22,6 +31,9 @@ const prefixes = { TOTP: 't', RecoveryCodes: 'r' } as const;
 
 /** A user has one of them at most: the name says whose, so that the API server lets one of two win. */
 type SingleType = keyof typeof prefixes;
+
+/** Of a passkey the name says which credential it is: none belongs to two users. */
+export const passkeyName = (credentialID: string): string => `p-${hash('sha256', Buffer.from(credentialID, 'base64url'))}`;
 
 /**
  * The Factor objects, read and written with the service's own account. Every read goes to the API server, never to a cache: a factor that
@@ -59,8 +71,40 @@ export class FactorStore {
   /** Makes it, or puts it in the place of an older one. @throws StatusError 503, also if another request does so at that moment; 504 */
   async put(owner: FactorOwner, type: SingleType, content: object, signal: AbortSignal): Promise<Factor> {
     const name = `${prefixes[type]}-${hash('sha256', owner.uid)}`;
+    const object = this.#objectOf(owner, { name, type, content });
+    let created = await this.#factors.create(object, { signal });
+    if (created === 'conflict') {
+      await this.#factors.remove(name, { signal });
+      created = await this.#factors.create(object, { signal });
+    }
+    if (created === 'conflict') throw serviceUnavailable('kubernetes', { cause: new Error('another request sets it up at the same time') });
+    return factorOf(created);
+  }
+
+  /** @returns undefined if that credential is known already, of that user or another; @throws StatusError 503, 504 */
+  async addPasskey(
+    owner: FactorOwner,
+    { name, credentialID, content, passkey }: NewPasskey,
+    signal: AbortSignal,
+  ): Promise<Factor | undefined> {
+    const { metadata, spec, ...object } = this.#objectOf(owner, { name: passkeyName(credentialID), type: 'Passkey', content });
+    const created = await this.#factors.create({ ...object, metadata, spec: { ...spec, name, passkey } }, { signal });
+    return created === 'conflict' ? undefined : factorOf(created);
+  }
+
+  /** By the name of the object; the account of the service may list, not get. @throws StatusError 503, 504 */
+  async find(id: string, signal: AbortSignal): Promise<Factor | undefined> {
+    try {
+      for await (const object of this.#factors.list({ fieldSelector: `metadata.name=${id}` }, signal)) return factorOf(object);
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
+    }
+    return undefined;
+  }
+
+  #objectOf(owner: FactorOwner, { name, type, content }: { name: string; type: Factor['type']; content: object }) {
     const sealed = this.#seal.seal(JSON.stringify({ userUID: owner.uid, type, content }));
-    const object = {
+    return {
       apiVersion: factorApiVersion,
       kind: factorKind.kind,
       metadata: {
@@ -70,13 +114,6 @@ export class FactorStore {
       },
       spec: { user: owner.name, userUID: owner.uid, type, sealed },
     };
-    let created = await this.#factors.create(object, { signal });
-    if (created === 'conflict') {
-      await this.#factors.remove(name, { signal });
-      created = await this.#factors.create(object, { signal });
-    }
-    if (created === 'conflict') throw serviceUnavailable('kubernetes', { cause: new Error('another request sets it up at the same time') });
-    return factorOf(created);
   }
 
   /** What verifies it; undefined for a text that was sealed for another. @throws StatusError 503 while there is no key */
@@ -93,6 +130,12 @@ export class FactorStore {
     const change = { metadata: { uid, resourceVersion }, status: { ...status, lastUsedTime } };
     const written = await this.#factors.patchStatus(id, change, { signal });
     return written !== 'conflict' && written !== 'gone';
+  }
+
+  /** It counts no longer. @throws StatusError 503, 504 */
+  async suspect({ id, uid }: Factor, signal: AbortSignal): Promise<void> {
+    const suspectedTime = timestamp(this.#services.now());
+    await this.#factors.patchStatus(id, { metadata: { uid }, status: { suspectedTime } }, { signal });
   }
 
   /** @returns the renamed one, undefined if another request changed or deleted it; @throws StatusError 503, 504 */

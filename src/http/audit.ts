@@ -18,6 +18,7 @@ type AuditName =
   | 'FactorAdded'
   | 'FactorRemoved'
   | 'FactorFailed'
+  | 'FactorSuspected'
   | 'FactorsReset'
   | 'RecoveryCodeUsed'
   | 'LinkMade'

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isRecord } from '../../../src/api/reader.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
+import { Passkeys } from '../../../src/factors/passkeys.ts';
 import { SecondFactors } from '../../../src/factors/second-factors.ts';
 import { FactorStore } from '../../../src/factors/store.ts';
 import { Audit } from '../../../src/http/audit.ts';
@@ -15,6 +16,7 @@ import { createIdentity, type Identity } from '../../../src/identity/identity.ts
 import { KeyRing } from '../../../src/keys/key-ring.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
+import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
 import { KnownBrowsers } from '../../../src/users/logins/known-browsers.ts';
 import { PasswordChange } from '../../../src/users/passwords/change.ts';
 import { PasswordCheck } from '../../../src/users/passwords/check.ts';
@@ -47,6 +49,8 @@ export interface IssuerSettings {
   replicas?: number;
   /** Default: the address of the first replica. */
   publicURL?: string;
+  /** What the addresses of the replicas name. Browsers have passkeys at `localhost`, and at no IP address. */
+  host?: '127.0.0.1' | 'localhost';
 }
 
 interface Replica {
@@ -75,13 +79,13 @@ export class Issuers {
     this.#cluster = cluster;
   }
 
-  static async start({ config = {}, replicas: count = 1, publicURL }: IssuerSettings = {}): Promise<Issuers> {
+  static async start({ config = {}, replicas: count = 1, publicURL, host = '127.0.0.1' }: IssuerSettings = {}): Promise<Issuers> {
     const cluster = await apiServer({ isReused: true });
     const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
     await kubernetes.install();
     const logLines: string[] = [];
     const auditLines: Record<string, unknown>[] = [];
-    const shared = { cluster, config, token: await kubernetes.serviceToken(), logLines, auditLines };
+    const shared = { cluster, config, host, token: await kubernetes.serviceToken(), logLines, auditLines };
     const replicas: Replica[] = [];
     for (let index = 0; index < count; index += 1)
       replicas.push(await startReplica({ ...shared, publicURL: publicURL ?? replicas[0]?.origin }));
@@ -132,6 +136,7 @@ export class Issuers {
 }
 
 interface ReplicaParts {
+  host: string;
   cluster: TestCluster;
   config: Record<string, unknown>;
   token: string;
@@ -142,6 +147,7 @@ interface ReplicaParts {
 }
 
 async function startReplica({
+  host,
   cluster,
   config: settings,
   token,
@@ -174,7 +180,7 @@ async function startReplica({
 
   let handle: RequestListener = (_request, response) => response.end();
   const listener = new Listener((request, response) => handle(request, response), { host: '127.0.0.1', port: 0, requestTimeoutMs: 10_000 });
-  const own = `http://127.0.0.1:${await listener.start()}`;
+  const own = `http://${host}:${await listener.start()}`;
   const publicURL = givenURL ?? own;
   const config = parseConfig({
     yaml: JSON.stringify({ ...settings, server: { ...(isRecord(settings.server) && settings.server), publicURL } }),
@@ -184,6 +190,9 @@ async function startReplica({
   const services = servicesOf(service, { log, config, audit, basePath, keyRing, namespace: serviceNamespace });
   const factorStore = new FactorStore(services);
   const passwordCheck = new PasswordCheck(services, accounts, passwords, undefined, factorStore);
+  const { attempts } = passwordCheck;
+  const revokedTokens = new RevokedTokens(services);
+  const passkeys = new Passkeys(services, { store: factorStore, useOnce: (...use) => revokedTokens.useState(...use) });
   const identity = createIdentity(services, {
     issuerURL: `${publicURL}/identity`,
     accounts,
@@ -195,7 +204,7 @@ async function startReplica({
       isSecure: publicURL.startsWith('https:'),
       now: () => new Date(),
     }),
-    factors: new SecondFactors(services, { attempts: passwordCheck.attempts, store: factorStore }),
+    factors: new SecondFactors(services, { attempts, store: factorStore, passkeys }),
     links: undefined,
   });
   identity.start();

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import type { AuditOrigin } from '../http/audit.ts';
+import type { Services } from '../services.ts';
+import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
+import type { Factor } from './resource.ts';
+import { type FactorOwner, type FactorStore, passkeyName } from './store.ts';
+import { algorithms, readAssertion, readAttestation, type VerifiedAssertion, verifyAssertion, verifyAttestation } from './webauthn.ts';
+
+const maxPasskeys = 10;
+
+/** Beside others that are used at the same moment: more would be no person. */
+const maxAttempts = 5;
+
+const content = z.object({ credentialID: z.string(), publicKey: z.string() });
+
+/** A challenge that was given out, and until when it counts. */
+interface Challenge {
+  readonly text: string;
+  readonly expiresAt: Date;
+}
+
+/** What a browser has sent of a passkey, as it stands in the form. */
+export interface PasskeyProof {
+  readonly assertion: string;
+  readonly challenge: Challenge;
+}
+
+/** What a login by passkey alone is held to, beside the second factor of one by password. */
+interface Strictness {
+  /** By fingerprint, face or PIN; and the passkey says whose it is. */
+  isAlone: boolean;
+}
+
+export type SetUp = 'added' | 'refused' | 'known' | 'tooMany';
+
+interface PasskeysNeeds {
+  store: FactorStore;
+  /** Whether it is the first use of a challenge, on whichever replica. @throws StatusError 503, 504 */
+  useOnce(text: string, expiresAt: Date, signal: AbortSignal): Promise<boolean>;
+}
+
+/** Each call has a deadline of its own: a client that hangs up must not leave a passkey half noted. */
+const { signal } = new AbortController();
+
+/** Sets up passkeys, and judges what comes from one. */
+export class Passkeys {
+  readonly relyingParty: RelyingParty | undefined;
+  readonly #services: Services;
+  readonly #needs: PasskeysNeeds;
+
+  constructor(services: Services, needs: PasskeysNeeds) {
+    this.#services = services;
+    this.#needs = needs;
+    this.relyingParty = relyingPartyOf(services.config.server.publicURL ?? 'http://0.0.0.0');
+  }
+
+  /** For `navigator.credentials.get`. Of a login by passkey alone it names none: it is the same for all people. */
+  requestOptions(challenge: string, credentials?: readonly CredentialDescriptor[]) {
+    return {
+      challenge,
+      rpId: this.relyingParty?.id,
+      timeout: timeoutMs,
+      userVerification: credentials === undefined ? 'required' : 'preferred',
+      allowCredentials: credentials ?? [],
+    };
+  }
+
+  /** For `navigator.credentials.create`. @param title what the installation is called */
+  async creationOptions(owner: FactorOwner & { email: string }, challenge: string, title: string) {
+    const known = await this.credentialsIn(await this.#needs.store.list(owner, signal));
+    return {
+      challenge,
+      rp: { id: this.relyingParty?.id, name: title },
+      user: { id: userHandle(owner), name: owner.email, displayName: owner.email },
+      pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+      timeout: timeoutMs,
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
+      excludeCredentials: known,
+      extensions: { credProps: true },
+    };
+  }
+
+  /** Those of a user's factors that count here. @throws StatusError 503 while there is no key */
+  async credentialsIn(factors: readonly Factor[]): Promise<CredentialDescriptor[]> {
+    const usable = factors.filter((factor) => this.#counts(factor));
+    const known = await Promise.all(usable.map(async (factor) => ({ factor, kept: await this.#contentOf(factor) })));
+    return known.flatMap(({ factor, kept }) =>
+      kept === undefined ? [] : [{ type: 'public-key', id: kept.credentialID, transports: factor.passkey?.transports ?? [] }],
+    );
+  }
+
+  /** The one that is meant, whether or not it is right. @throws StatusError 503, 504 */
+  async find({ assertion }: PasskeyProof): Promise<Factor | undefined> {
+    const id = readAssertion(assertion)?.id;
+    return id === undefined ? undefined : this.#needs.store.find(passkeyName(id), signal);
+  }
+
+  /** Whether it is a passkey of that user, used just now and for this. Counts once. @throws StatusError 503, 504 */
+  async judge(owner: FactorOwner, proof: PasskeyProof, strictness: Strictness, origin: AuditOrigin): Promise<boolean> {
+    const factor = await this.find(proof);
+    const verified = factor && (await this.#verify(owner, factor, proof, strictness));
+    if (factor === undefined || verified === undefined) return false;
+    const { text, expiresAt } = proof.challenge;
+    if (!(await this.#needs.useOnce(text, expiresAt, signal))) return false;
+    return this.#note(owner, factor, verified, origin);
+  }
+
+  /** @throws StatusError 503, 504 */
+  async add(owner: FactorOwner, proof: PasskeyProof, name: string, origin: AuditOrigin): Promise<SetUp> {
+    const { store, useOnce } = this.#needs;
+    const { relyingParty } = this;
+    const attestation = readAttestation(proof.assertion);
+    if (relyingParty === undefined || attestation === undefined) return 'refused';
+    const { text: challenge, expiresAt } = proof.challenge;
+    const made = await verifyAttestation(attestation, { challenge, relyingParty, log: this.#services.log });
+    if (made === undefined || !(await useOnce(challenge, expiresAt, signal))) return 'refused';
+    const others = (await store.list(owner, signal)).filter(({ type }) => type === 'Passkey');
+    if (others.length >= maxPasskeys) return 'tooMany';
+    const { credentialID, publicKey, signCount, aaguid, isBackupEligible: backupEligible } = made;
+    const discoverable = attestation.clientExtensionResults.credProps?.rk;
+    const { transports } = attestation.response;
+    const passkey = { rpID: relyingParty.id, aaguid, backupEligible, ...(discoverable !== undefined && { discoverable }), transports };
+    const factor = await store.addPasskey(owner, { name, credentialID, content: { credentialID, publicKey }, passkey }, signal);
+    if (factor === undefined) return 'known';
+    if (signCount > 0) await store.use(factor, { signCount }, signal);
+    this.#record('FactorAdded', owner, origin, 'success');
+    return 'added';
+  }
+
+  /** Made for this host, and not one of which there may be a copy. */
+  #counts({ type, passkey, status }: Factor): boolean {
+    return type === 'Passkey' && passkey?.rpID === this.relyingParty?.id && status.suspectedTime === undefined;
+  }
+
+  async #verify(
+    owner: FactorOwner,
+    factor: Factor,
+    { assertion: field, challenge }: PasskeyProof,
+    { isAlone }: Strictness,
+  ): Promise<VerifiedAssertion | undefined> {
+    const { relyingParty } = this;
+    const assertion = readAssertion(field);
+    if (relyingParty === undefined || assertion === undefined || !this.#counts(factor)) return undefined;
+    const { userHandle: told } = assertion.response;
+    const isOwners = factor.user === owner.name && factor.userUID === owner.uid;
+    if (!isOwners || (told === undefined ? isAlone : told !== userHandle(owner))) return undefined;
+    const kept = await this.#contentOf(factor);
+    if (kept === undefined) return undefined;
+    const expected = { challenge: challenge.text, relyingParty, log: this.#services.log };
+    const verified = await verifyAssertion(assertion, { ...expected, publicKey: kept.publicKey, isUserVerified: isAlone });
+    // Whether it may be copied never changes (WebAuthn 6.1.3).
+    return verified?.isBackupEligible === (factor.passkey?.backupEligible ?? false) ? verified : undefined;
+  }
+
+  /** Its counter goes up, or stays 0 for ever; otherwise there are two of it (WebAuthn 6.1.1). */
+  async #note(owner: FactorOwner, factor: Factor, { signCount }: VerifiedAssertion, origin: AuditOrigin): Promise<boolean> {
+    const { store } = this.#needs;
+    let current: Factor | undefined = factor;
+    for (let attempt = 0; attempt < maxAttempts && current !== undefined; attempt += 1) {
+      const { signCount: last = 0, suspectedTime } = current.status;
+      if (suspectedTime !== undefined) return false;
+      if (signCount <= last && (signCount > 0 || last > 0)) {
+        await store.suspect(current, signal);
+        this.#record('FactorSuspected', owner, origin, 'failure');
+        return false;
+      }
+      if (await store.use(current, { signCount }, signal)) return true;
+      current = await store.find(factor.id, signal);
+    }
+    return false;
+  }
+
+  async #contentOf(factor: Factor): Promise<z.output<typeof content> | undefined> {
+    return content.safeParse(await this.#needs.store.contentOf(factor)).data;
+  }
+
+  #record(audit: 'FactorAdded' | 'FactorSuspected', { name, uid }: FactorOwner, origin: AuditOrigin, outcome: 'success' | 'failure'): void {
+    this.#services.audit.record({ audit, ...origin, target: { name, uid }, outcome, reason: 'Passkey' });
+  }
+}
+
+/** As long as the browser waits for its user; the challenge lives as long. */
+const timeoutMs = 300_000;
+
+/** As browsers are told to find a credential. */
+interface CredentialDescriptor {
+  type: 'public-key';
+  /** base64url */
+  id: string;
+  transports: readonly string[];
+}
+
+/** What a passkey says of whose it is: nothing that tells a stranger who that is. */
+const userHandle = ({ uid }: FactorOwner): string => Buffer.from(uid).toString('base64url');
