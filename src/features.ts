@@ -8,6 +8,7 @@ import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } fr
 import type { Brand } from './console/brand.ts';
 import { createConsole } from './console/console.ts';
 import { createDirectory } from './directory/directory.ts';
+import { PasskeyLogin } from './factors/passkey-login.ts';
 import { Passkeys } from './factors/passkeys.ts';
 import { factorOperations } from './factors/routes.ts';
 import { SecondFactors } from './factors/second-factors.ts';
@@ -234,6 +235,7 @@ function createLogins(base: Base, brand: () => Brand) {
           knownBrowsers,
           factors,
           links,
+          passkeys: passkeys && { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
           brand,
         });
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);

@@ -14,7 +14,7 @@ const maxAttempts = 5;
 const content = z.object({ credentialID: z.string(), publicKey: z.string() });
 
 /** A challenge that was given out, and until when it counts. */
-interface Challenge {
+export interface Challenge {
   readonly text: string;
   readonly expiresAt: Date;
 }

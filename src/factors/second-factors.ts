@@ -160,4 +160,4 @@ function missed({ secondFactorFailures }: Readonly<Record<string, unknown>>) {
 }
 
 /** With a login that is complete. */
-const noMisses = { secondFactorFailures: null, isTOTPSuspended: null };
+export const noMisses = { secondFactorFailures: null, isTOTPSuspended: null };

@@ -2,6 +2,7 @@ import { encode } from 'uqr';
 import { hidden, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import type { Page } from './page.ts';
+import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import type { Texts } from './texts.ts';
 
 interface Form {
@@ -11,21 +12,31 @@ interface Form {
   formTargets: readonly string[];
 }
 
+interface FactorForm extends Form {
+  /** Of those that the user has. */
+  passkey: Pick<PasskeyForm, 'options' | 'challenge'> | undefined;
+  hasApp: boolean;
+  /** What was wrong. */
+  was: 'code' | 'passkey';
+}
+
 const codeField = (label: string, isWrong: boolean): Html => html`<label for="code">${label}</label>
 <input id="code" name="code" type="text" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="64" required autofocus${isWrong && html` aria-invalid="true" aria-describedby="problem"`}>`;
 
 /** Asks for the second factor, after the right password. */
-export const factorPage = (texts: Texts, { proof, isWrong, formTargets }: Form): Page => ({
+export const factorPage = (texts: Texts, { proof, isWrong, was, passkey, hasApp, formTargets }: FactorForm): Page => ({
   texts,
   heading: texts.factors.title,
   isFailure: isWrong,
   formTargets,
-  content: html`${isWrong && problemText(texts.factors.refused)}
-<p>${texts.factors.ask}</p>
+  hasPasskey: passkey !== undefined,
+  content: html`${isWrong && problemText(was === 'passkey' ? texts.passkeys.refused : texts.factors.refused)}
+<p>${passkey === undefined ? texts.factors.ask : hasApp ? texts.passkeys.askOrCode : texts.passkeys.ask}</p>
+${passkey && passkeyForm(texts, { kind: 'get', ...passkey, proof, label: texts.passkeys.use, isMain: true })}
 <form method="post">
 ${hidden('proof', proof)}
-${codeField(texts.factors.code, isWrong)}
-<button>${texts.proceed}</button>
+${codeField(texts.factors.code, isWrong && was === 'code')}
+<button${passkey && html` class="second"`}>${texts.proceed}</button>
 <button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
 </form>
 <p class="faint">${texts.factors.lost}</p>`,
@@ -37,17 +48,21 @@ interface SetUpForm extends Form {
   /** What an app reads from the picture. */
   url: string;
   /** Whether the login may go on without it, and until when where it is required. */
-  later: { until: Date | undefined } | undefined;
+  later: Later;
+  /** Whether a passkey may be set up in the place of it. */
+  mayBePasskey: boolean;
 }
 
+type Later = { until: Date | undefined } | undefined;
+
 /** Sets up an app. */
-export const setUpPage = (texts: Texts, { proof, isWrong, secret, url, later, formTargets }: SetUpForm): Page => ({
+export const setUpPage = (texts: Texts, { proof, isWrong, secret, url, later, mayBePasskey, formTargets }: SetUpForm): Page => ({
   texts,
   heading: texts.factors.setUpTitle,
   isFailure: isWrong,
   formTargets,
   content: html`${isWrong && problemText(texts.factors.wrongCode)}
-${later?.until && html`<p>${texts.factors.due(new Intl.DateTimeFormat(texts.tag, { dateStyle: 'long', timeZone: 'UTC' }).format(later.until))}</p>`}
+${dueText(texts, later)}
 <p>${texts.factors.setUp}</p>
 ${picture(url, texts.factors.picture)}
 <p>${texts.factors.secret}</p>
@@ -56,7 +71,51 @@ ${picture(url, texts.factors.picture)}
 ${hidden('proof', proof)}
 ${codeField(texts.factors.confirm, isWrong)}
 <button>${texts.factors.save}</button>
-${later && html`<button class="second" name="later" value="yes" formnovalidate>${texts.factors.later}</button>`}
+${mayBePasskey && insteadButton(texts.passkeys.instead, 'passkey')}
+${laterButton(texts, later)}
+</form>`,
+});
+
+const dueText = (texts: Texts, later: Later): Html | undefined =>
+  later?.until &&
+  html`<p>${texts.factors.due(new Intl.DateTimeFormat(texts.tag, { dateStyle: 'long', timeZone: 'UTC' }).format(later.until))}</p>`;
+
+const laterButton = (texts: Texts, later: Later): Html | undefined =>
+  later && html`<button class="second" name="later" value="yes" formnovalidate>${texts.factors.later}</button>`;
+
+const insteadButton = (label: string, factor: 'passkey' | 'totp'): Html =>
+  html`<button class="second" name="instead" value="${factor}" formnovalidate>${label}</button>`;
+
+interface PasskeySetUpForm extends Omit<Form, 'isWrong'> {
+  passkey: Pick<PasskeyForm, 'options' | 'challenge'>;
+  problem: keyof Texts['passkeys']['problems'] | undefined;
+  later: Later;
+}
+
+/** Has the browser make a passkey. What needs no script stands outside of the form that does. */
+export const passkeyPage = (texts: Texts, { proof, passkey, problem, later, formTargets }: PasskeySetUpForm): Page => ({
+  texts,
+  heading: texts.passkeys.setUpTitle,
+  isFailure: problem !== undefined,
+  formTargets,
+  hasPasskey: true,
+  content: html`${problem && problemText(texts.passkeys.problems[problem])}
+${dueText(texts, later)}
+<p>${texts.passkeys.setUp}</p>
+<p data-unsupported>${texts.passkeys.unsupported}</p>
+${passkeyForm(texts, {
+  kind: 'create',
+  ...passkey,
+  proof,
+  label: texts.passkeys.create,
+  isMain: true,
+  fields: html`<label for="name">${texts.passkeys.name}</label>
+<input id="name" name="name" type="text" autocomplete="off" maxlength="64">`,
+})}
+<form method="post">
+${hidden('proof', proof)}
+${insteadButton(texts.passkeys.appInstead, 'totp')}
+${laterButton(texts, later)}
 </form>`,
 });
 

@@ -1,3 +1,4 @@
+import type { PasskeyProof } from '../factors/passkeys.ts';
 import { auditOrigin } from '../http/audit.ts';
 import type { Account } from '../users/record/account.ts';
 import { errors } from './oidc-provider.ts';
@@ -7,6 +8,8 @@ import {
   afterSecondFactor,
   askForFactor,
   askToSetUp,
+  askToSetUpPasskey,
+  hasPasskeys,
   hasSecondFactor,
   type Proved,
   refuseOverdue,
@@ -21,33 +24,82 @@ export async function takeFactor(parts: StepParts, visit: Visit, progress: Progr
   const { factors } = parts;
   if (factors === undefined) throw stale();
   const { name, uid, email, sessionsNotBefore } = progress;
-  const verdict = await factors.verify({ name, uid, email, sessionsNotBefore }, form.get('code') ?? '', auditOrigin(visit.ctx));
+  const passkey = await passkeyIn(parts, visit, form, uid);
+  const given = passkey ?? form.get('code') ?? '';
+  const verdict = await factors.verify({ name, uid, email, sessionsNotBefore }, given, auditOrigin(visit.ctx));
   if (verdict.outcome === 'refused') {
     visit.ctx.status = 403;
-    return askForFactor(parts, visit, progress, true);
+    return askForFactor(parts, visit, progress, passkey === undefined ? 'code' : 'passkey');
   }
   await afterSecondFactor(parts, visit, { progress: proving(progress, verdict.means), account: verdict.account });
+}
+
+/** What a form of a factor that is set up may ask for beside that; undefined if it is answered. */
+async function beforeSetUp(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams) {
+  const account = accountOf(parts, progress);
+  if (account === undefined) throw stale();
+  const proved = { progress, account };
+  const later = await laterOf(parts, proved);
+  if (later === undefined) return refuseOverdue(parts, visit, account);
+  if (form.has('later')) return afterFactors(parts, visit, proved);
+  const instead = form.get('instead');
+  if (instead === 'totp') return askToSetUp(parts, visit, progress, { later });
+  if (instead === 'passkey' && hasPasskeys(parts)) return askToSetUpPasskey(parts, visit, progress, { later });
+  return { account, later };
 }
 
 /** The form with the first code of an app that is set up. @throws StatusError 503, 504 */
 export async function takeNewFactor(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
   const { factors } = parts;
   const { secret } = progress;
-  const account = accountOf(parts, progress);
-  if (factors === undefined || secret === undefined || account === undefined) throw stale();
-  const proved = { progress, account };
-  const later = await laterOf(parts, proved);
-  if (later === undefined) return refuseOverdue(parts, visit, account);
-  if (form.has('later')) return afterFactors(parts, visit, proved);
-  const origin = auditOrigin(visit.ctx);
-  if (!(await factors.addTOTP(account, { secret, code: (form.get('code') ?? '').replace(/\s/g, '') }, origin))) {
+  if (factors === undefined || secret === undefined) throw stale();
+  const asked = await beforeSetUp(parts, visit, progress, form);
+  if (asked === undefined) return;
+  const { account, later } = asked;
+  const code = (form.get('code') ?? '').replace(/\s/g, '');
+  if (!(await factors.addTOTP(account, { secret, code }, auditOrigin(visit.ctx)))) {
     visit.ctx.status = 422;
     return askToSetUp(parts, visit, progress, { later, isWrong: true });
   }
+  await afterSetUp(parts, visit, progress, account);
+}
+
+/** The form with what a new passkey has signed. @throws StatusError 503, 504 */
+export async function takeNewPasskey(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
+  if (!hasPasskeys(parts)) throw stale();
+  const asked = await beforeSetUp(parts, visit, progress, form);
+  if (asked === undefined) return;
+  const { account, later } = asked;
+  const proof = await passkeyIn(parts, visit, form, progress.uid);
+  const name = (form.get('name') ?? '').trim().slice(0, maxNameLength);
+  const outcome = proof === undefined ? 'refused' : await parts.passkeys.passkeys.add(account, proof, name, auditOrigin(visit.ctx));
+  if (outcome === 'added') return afterSetUp(parts, visit, progress, account);
+  visit.ctx.status = outcome === 'refused' ? 422 : 409;
+  await askToSetUpPasskey(parts, visit, progress, { later, problem: outcome });
+}
+
+/** With the first factor come codes for paper. */
+async function afterSetUp(parts: StepParts, visit: Visit, progress: Progress, account: Account): Promise<void> {
+  const { factors } = parts;
+  if (factors === undefined) throw stale();
   const done: Progress = { ...progress, hasSetUp: true };
   const hasCodes = (await factors.list(account)).some(({ type }) => type === 'RecoveryCodes');
   if (hasCodes) return afterFactors(parts, visit, { progress: done, account });
-  showCodes(parts, visit, done, await factors.addRecoveryCodes(account, origin));
+  showCodes(parts, visit, done, await factors.addRecoveryCodes(account, auditOrigin(visit.ctx)));
+}
+
+const maxNameLength = 64;
+
+/**
+ * What a browser sent of a passkey. A challenge that counts no longer is none: then nothing that is signed is right.
+ *
+ * @param uid of the user who is asked; '' while that is not known
+ */
+export async function passkeyIn(parts: StepParts, visit: Visit, form: URLSearchParams, uid: string): Promise<PasskeyProof | undefined> {
+  const assertion = form.get('assertion') ?? '';
+  if (!hasPasskeys(parts) || assertion === '') return undefined;
+  const challenge = await parts.passkeys.challenges.open(form.get('challenge') ?? '', visit.interaction.uid, uid);
+  return { assertion, challenge: challenge ?? { text: '', expiresAt: new Date(0) } };
 }
 
 /** The codes for paper have been read. */

@@ -24,3 +24,6 @@ export const htmlText = (page: Html): string => page[trusted];
 
 /** A style sheet of our own, as it is: in it escapes would mean something else. */
 export const styleElement = (css: string): Html => ({ [trusted]: `<style>${css}</style>` });
+
+/** A script of our own, as it is. */
+export const scriptElement = (script: string): Html => ({ [trusted]: `<script>${script}</script>` });

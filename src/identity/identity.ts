@@ -22,6 +22,7 @@ import { accountFinder } from './account.ts';
 import { adapterFor, unavailable } from './adapter.ts';
 import { asBehindFrame, useProviderCookies } from './behind-frame.ts';
 import { BrowserRecords } from './browser-records.ts';
+import { Challenges } from './challenges.ts';
 import { languageChoice } from './languages.ts';
 import { answerLinkPage, type LinkPageParts } from './link-page.ts';
 import { answerLoginPage, type LoginPageParts } from './login-page.ts';
@@ -34,6 +35,7 @@ import { ProviderKeeper } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
 import { IdentityRecords } from './records.ts';
 import { inRequestScope } from './request-scope.ts';
+import type { PasskeyParts } from './steps.ts';
 import { recordSweep } from './sweep.ts';
 import { createViews, type Views } from './views.ts';
 
@@ -49,6 +51,7 @@ interface IdentityNeeds {
   factors: SecondFactors | undefined;
   /** Undefined where they are turned off. */
   links: Links | undefined;
+  passkeys: Omit<PasskeyParts, 'challenges'> | undefined;
   /** What the installation is called and looks like, as far as it says so. */
   brand?: () => Look['brand'];
 }
@@ -143,6 +146,10 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     origin,
     consoleClientID,
     progress: new LoginProgress(keyRing.sealFor('identity login progress'), now),
+    passkeys: needs.passkeys?.passkeys.relyingParty && {
+      ...needs.passkeys,
+      challenges: new Challenges(keyRing.sealFor('identity passkey challenges'), now),
+    },
     lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
   };
   const { links } = needs;

@@ -1,20 +1,22 @@
 import type { Context } from 'koa';
 import type { ClientMetadata, default as Provider } from 'oidc-provider';
 import { methodNotAllowed } from '../api/status.ts';
+import { byPasskey } from '../factors/passkey-login.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
 import type { PasswordCheck, PasswordVerdict } from '../users/passwords/check.ts';
-import { stale, takeFactor, takeNewFactor, takeRead } from './factor-step.ts';
+import { passkeyIn, stale, takeFactor, takeNewFactor, takeNewPasskey, takeRead } from './factor-step.ts';
 import { errors } from './oidc-provider.ts';
 import { consentPage, type LockRule, type LoginProblem, loginPage } from './pages.ts';
 import { takeNewPassword } from './password-due.ts';
 import type { Progress, Step } from './progress.ts';
 import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { afterPassword, askForFactor, isFactorOwed, type StepParts } from './steps.ts';
+import { afterPassword, afterSecondFactor, askForFactor, hasPasskeys, isFactorOwed, type StepParts } from './steps.ts';
 import { finish, formTargetsOf, textsOf, type Unavailable, unlessUnavailable, type Visit } from './visit.ts';
 
-const readForm = formReader(8 * 1024);
+/** What comes of a passkey is 16 KiB at most, and grows in a form. */
+const readForm = formReader(32 * 1024);
 
 export interface LoginPageParts extends StepParts {
   /** Origin of the issuer. */
@@ -27,6 +29,7 @@ export interface LoginPageParts extends StepParts {
 const laterForms: Record<Step, (parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams) => Promise<void>> = {
   factor: takeFactor,
   enrol: takeNewFactor,
+  passkey: takeNewPasskey,
   codes: takeRead,
   password: takeNewPassword,
 };
@@ -55,6 +58,7 @@ export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provi
 /** @throws SessionNotFound for a form that does not come from this visit */
 async function takeForm(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<void> {
   const proof = form.get('proof');
+  if (proof === null && (form.get('assertion') ?? '') !== '') return logInByPasskey(parts, visit, form);
   if (proof === null) return logIn(parts, visit, { email: form.get('email') ?? '', password: form.get('password') ?? '' });
   const progress = await parts.progress.open(proof, visit.interaction.uid);
   if (progress === undefined) throw stale();
@@ -69,6 +73,23 @@ async function logIn(parts: LoginPageParts, visit: Visit, { email, password }: {
   if (verdict.outcome !== 'ok') return refuse(parts, visit, email, verdict);
   const { account, passwordChangedAt } = verdict;
   await afterPassword(parts, visit, { account, progress: parts.progress.begin(interaction.uid, account, passwordChangedAt) });
+}
+
+/** In the place of name, password and second factor. */
+async function logInByPasskey(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<void> {
+  const { ctx, interaction } = visit;
+  const given = await passkeyIn(parts, visit, form, '');
+  if (given === undefined || !hasPasskeys(parts)) throw stale();
+  const verdict = await parts.passkeys.login.logIn(given, auditOrigin(ctx));
+  if (verdict.outcome === 'ok') {
+    const { account, passwordChangedAt } = verdict;
+    const progress = parts.progress.begin(interaction.uid, account, passwordChangedAt, byPasskey);
+    return afterSecondFactor(parts, visit, { account, progress });
+  }
+  ctx.status = 403;
+  if (verdict.outcome === 'passwordFirst') return showForm(parts, visit, '', { kind: 'passwordFirst' });
+  if (verdict.retryAfterSeconds === undefined) return showForm(parts, visit, '', { kind: 'passkeyRefused' });
+  refuse(parts, visit, '', { ...verdict, reason: 'TooManyFromSource' });
 }
 
 type Refusal = Extract<PasswordVerdict, { outcome: 'refused' }>;
@@ -100,7 +121,15 @@ function showForm(parts: LoginPageParts, visit: Visit, email?: string, problem?:
           email: (email ?? (typeof hint === 'string' ? hint : '')).slice(0, 253),
           ...(problem && { problem }),
           lock: parts.lock,
+          passkey: anyPasskey(parts, visit),
           formTargets,
         });
   parts.views.send(ctx, page);
+}
+
+/** Of a person who is not known yet: the same for all. Undefined where there are none. */
+function anyPasskey(parts: LoginPageParts, { interaction }: Visit) {
+  if (!hasPasskeys(parts)) return undefined;
+  const { text, sealed } = parts.passkeys.challenges.give(interaction.uid, '');
+  return { challenge: sealed, options: parts.passkeys.passkeys.requestOptions(text) };
 }

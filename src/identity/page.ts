@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import { type Html, html, htmlText, styleElement } from './html.ts';
+import { type Html, html, htmlText, scriptElement, styleElement } from './html.ts';
+import { passkeyScript, passkeyScriptHash } from './passkey-script.ts';
 import type { Texts } from './texts.ts';
 
 /** Contrast is 4.5:1 or more for text and 3:1 or more for borders and focus, in both colour schemes (WCAG 2.2, 1.4.3 and 1.4.11). */
@@ -15,7 +16,7 @@ img{display:block;max-width:100%;height:3rem;margin-bottom:1rem}
 h1{margin:0 0 .75rem;font-size:1.5rem;line-height:1.25}
 p{margin:0 0 1rem}
 p:last-child{margin:0}
-form+.faint{margin-top:1rem}
+form+.faint,form+form{margin-top:1rem}
 .faint{color:var(--faint);font-size:.9375rem}
 .bad{margin:0 0 1rem;padding:.75rem 1rem;border:1px solid var(--edge);border-inline-start:.25rem solid var(--bad);border-radius:.375rem;background:var(--page)}
 label{display:block;margin-bottom:.25rem;font-weight:600}
@@ -65,17 +66,16 @@ export interface Page {
   formTargets?: readonly string[];
   /** Whether the address of the page must be told to no server, this one included. */
   isSecretAddress?: true;
+  /** Whether it asks for a passkey: the one thing that takes a script. */
+  hasPasskey?: boolean;
 }
 
-/** Answers with a page: no script, no foreign host, never framed, never stored. */
-export function sendPage(
-  ctx: Context,
-  look: Look,
-  { texts, heading, content, isFailure = false, formTargets = [], isSecretAddress }: Page,
-): void {
+/** Answers with a page: no script but ours, no foreign host, never framed, never stored. */
+export function sendPage(ctx: Context, look: Look, page: Page): void {
+  const { texts, heading, content, isFailure = false, formTargets = [], isSecretAddress, hasPasskey = false } = page;
   const { text: css, hash: styleHash } = styleOf(look.brand.accent);
   ctx.set({
-    'Content-Security-Policy': `default-src 'none'; style-src ${styleHash}; img-src 'self'; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`,
+    'Content-Security-Policy': `default-src 'none'; style-src ${styleHash}; ${hasPasskey ? `script-src ${passkeyScriptHash}; ` : ''}img-src 'self'; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`,
     'X-Frame-Options': 'DENY',
     'Cache-Control': 'no-store',
     // With no-referrer, browsers would send `Origin: null` along with the forms.
@@ -99,6 +99,7 @@ ${look.logo !== undefined && html`<img src="${look.logo}" alt="">`}
 <h1>${heading}</h1>
 ${content}
 </main>
+${hasPasskey && scriptElement(passkeyScript)}
 </body>
 </html>
 `);

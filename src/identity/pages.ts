@@ -2,6 +2,7 @@ import { hidden, newPasswordFields, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
 import type { Page } from './page.ts';
+import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import type { NewPasswordProblem, Texts } from './texts.ts';
 
 /** When wrong passwords lock an account. */
@@ -11,7 +12,10 @@ export interface LockRule {
   durationSeconds: number;
 }
 
-export type LoginProblem = { kind: 'refused' } | { kind: 'tooMany'; seconds: number } | { kind: 'unavailable' };
+export type LoginProblem =
+  | { kind: 'refused' | 'passkeyRefused' | 'passwordFirst' }
+  | { kind: 'tooMany'; seconds: number }
+  | { kind: 'unavailable' };
 
 interface LoginForm {
   /** Name of the relying party; undefined if the page is known by the same. */
@@ -20,10 +24,12 @@ interface LoginForm {
   email: string;
   problem?: LoginProblem;
   lock: LockRule;
+  /** Where passkeys are on. */
+  passkey: Pick<PasskeyForm, 'options' | 'challenge'> | undefined;
   formTargets: readonly string[];
 }
 
-export function loginPage(texts: Texts, { client, email, problem, lock, formTargets }: LoginForm): Page {
+export function loginPage(texts: Texts, { client, email, problem, lock, passkey, formTargets }: LoginForm): Page {
   const marks = problem?.kind === 'refused' && html` aria-invalid="true" aria-describedby="problem"`;
   const isKnown = email !== '';
   return {
@@ -31,6 +37,7 @@ export function loginPage(texts: Texts, { client, email, problem, lock, formTarg
     heading: texts.logIn,
     isFailure: problem !== undefined,
     formTargets,
+    hasPasskey: passkey !== undefined,
     content: html`${problem && problemText(explain(texts, problem, lock))}
 ${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
 <form method="post">
@@ -41,6 +48,7 @@ ${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
 <button>${texts.logIn}</button>
 <button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
 </form>
+${passkey && passkeyForm(texts, { kind: 'get', ...passkey, label: texts.passkeys.logIn })}
 <p class="faint">${texts.forgotten}</p>`,
   };
 }
@@ -49,6 +57,8 @@ ${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
 function explain(texts: Texts, problem: LoginProblem, { failures, windowSeconds, durationSeconds }: LockRule): Html | string {
   if (problem.kind === 'tooMany') return texts.tooMany(durationText(texts, problem.seconds));
   if (problem.kind === 'unavailable') return texts.unavailable;
+  if (problem.kind === 'passkeyRefused') return texts.passkeys.refusedAlone;
+  if (problem.kind === 'passwordFirst') return texts.passkeys.passwordFirst;
   const rule = texts.lockRule(failures, durationText(texts, windowSeconds), durationText(texts, durationSeconds));
   return html`<p>${texts.refused}</p><p>${rule}</p>`;
 }

@@ -4,14 +4,14 @@ import type { Seal } from '../keys/seal.ts';
 import type { Account } from '../users/record/account.ts';
 
 /** How long a form counts: choosing a password takes its time. */
-const secondsOf = { factor: 300, enrol: 300, codes: 300, password: 600 };
+const secondsOf = { factor: 300, enrol: 300, passkey: 300, codes: 300, password: 600 };
 export type Step = keyof typeof secondsOf;
 
 /** What a user at the login page has proved so far, and which form comes next. */
 const progressSchema = z.object({
   /** The visit that it was proved in: in no other does it prove anything. */
   interaction: z.string(),
-  step: z.enum(['factor', 'enrol', 'codes', 'password']),
+  step: z.enum(['factor', 'enrol', 'passkey', 'codes', 'password']),
   email: z.string(),
   name: z.string(),
   uid: z.string(),
@@ -42,11 +42,11 @@ export class LoginProgress {
     this.#now = now;
   }
 
-  /** After the right password. */
-  begin(interaction: string, account: Account, passwordChangedAt: string): Progress {
+  /** After the right password, or a passkey in the place of it. */
+  begin(interaction: string, account: Account, passwordChangedAt: string, means = byPassword): Progress {
     const { name, uid, email, sessionsNotBefore } = account;
     const since = sessionsNotBefore !== undefined && { sessionsNotBefore };
-    return { interaction, step: 'factor', email, name, uid, ...since, passwordChangedAt, ...copyOf(byPassword), exp: 0 };
+    return { interaction, step: 'factor', email, name, uid, ...since, passwordChangedAt, ...copyOf(means), exp: 0 };
   }
 
   /** @returns what is put into the form of that step; @throws StatusError 503 while there is no key */

@@ -1,4 +1,7 @@
 import type { Context } from 'koa';
+import type { PasskeyLogin } from '../factors/passkey-login.ts';
+import type { Passkeys, SetUp } from '../factors/passkeys.ts';
+import type { Factor } from '../factors/resource.ts';
 import { type FactorRule, ruleOf } from '../factors/rule.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import { totpURL } from '../factors/totp.ts';
@@ -12,7 +15,8 @@ import type { Account } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
-import { codesPage, factorPage, overduePage, setUpPage } from './factor-pages.ts';
+import type { Challenges } from './challenges.ts';
+import { codesPage, factorPage, overduePage, passkeyPage, setUpPage } from './factor-pages.ts';
 import { errors } from './oidc-provider.ts';
 import { newPasswordPage } from './pages.ts';
 import type { LoginProgress, Progress } from './progress.ts';
@@ -33,6 +37,14 @@ export interface StepParts {
   progress: LoginProgress;
   /** Undefined where they are turned off. */
   factors: SecondFactors | undefined;
+  /** Undefined where browsers have none at our address, too. */
+  passkeys: PasskeyParts | undefined;
+}
+
+export interface PasskeyParts {
+  passkeys: Passkeys;
+  login: PasskeyLogin;
+  challenges: Challenges;
 }
 
 /** What was proved, and by whom. */
@@ -52,7 +64,7 @@ export async function afterPassword(parts: StepParts, visit: Visit, proved: Prov
 /** After all factors that there are: one that is to be set up. @throws StatusError 503, 504 */
 export async function afterSecondFactor(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
   const rule = ruleFor(parts, proved.account);
-  const wanted = wantedFactor(visit);
+  const wanted = wantedFactor(parts, visit);
   const isDue = rule === 'required' && !(await hasSecondFactor(parts, proved.account));
   const due = isDue ? await dueTimeOf(parts, proved.account) : undefined;
   if (due !== undefined && due.getTime() <= parts.services.now().getTime()) return refuseOverdue(parts, visit, proved.account);
@@ -100,10 +112,44 @@ export const aboutUser = ({ ctx }: { ctx: Context }, { name, uid, subjectName }:
   target: { name, uid },
 });
 
-export function askForFactor(parts: StepParts, visit: Visit, progress: Progress, isWrong = false): void {
-  const proof = parts.progress.seal(progress, 'factor');
-  parts.views.send(visit.ctx, factorPage(textsOf(parts, visit), { proof, isWrong, formTargets: formTargetsOf(visit) }));
+/** @param was what was wrong, if something was; @throws StatusError 503, 504 */
+export async function askForFactor(parts: StepParts, visit: Visit, progress: Progress, was?: 'code' | 'passkey'): Promise<void> {
+  const factors = (await parts.factors?.list(progress)) ?? [];
+  const form = {
+    proof: parts.progress.seal(progress, 'factor'),
+    isWrong: was !== undefined,
+    was: was ?? 'code',
+    passkey: await passkeyAsked(parts, visit, progress, factors),
+    hasApp: factors.some(({ type }) => type === 'TOTP'),
+    formTargets: formTargetsOf(visit),
+  };
+  parts.views.send(visit.ctx, factorPage(textsOf(parts, visit), form));
 }
+
+/** Those of the user; undefined if there is none that counts here. */
+async function passkeyAsked({ passkeys: parts }: StepParts, { interaction }: Visit, { uid }: Progress, factors: readonly Factor[]) {
+  const credentials = (await parts?.passkeys.credentialsIn(factors)) ?? [];
+  if (parts === undefined || credentials.length === 0) return undefined;
+  const { text, sealed } = parts.challenges.give(interaction.uid, uid);
+  return { challenge: sealed, options: parts.passkeys.requestOptions(text, credentials) };
+}
+
+/** Has the browser make a passkey. @throws StatusError 503, 504 */
+export async function askToSetUpPasskey(
+  parts: StepParts & { passkeys: PasskeyParts },
+  visit: Visit,
+  { secret: _unused, ...progress }: Progress,
+  { later, problem }: { later: { until: Date | undefined } | undefined; problem?: Exclude<SetUp, 'added'> },
+): Promise<void> {
+  const { challenges, passkeys } = parts.passkeys;
+  const { text, sealed } = challenges.give(visit.interaction.uid, progress.uid);
+  const options = await passkeys.creationOptions(progress, text, parts.views.title);
+  const proof = parts.progress.seal(progress, 'passkey');
+  const form = { proof, passkey: { challenge: sealed, options }, problem, later, formTargets: formTargetsOf(visit) };
+  parts.views.send(visit.ctx, passkeyPage(textsOf(parts, visit), form));
+}
+
+export const hasPasskeys = (parts: StepParts): parts is StepParts & { passkeys: PasskeyParts } => parts.passkeys !== undefined;
 
 /** Shows a secret for an app: a new one, or after a wrong code the same. */
 export function askToSetUp(
@@ -114,7 +160,8 @@ export function askToSetUp(
 ): void {
   const proof = parts.progress.seal({ ...progress, secret }, 'enrol');
   const url = totpURL(secret, { issuer: parts.views.title, label: progress.email });
-  const form = { proof, isWrong, secret, url, later, formTargets: formTargetsOf(visit) };
+  const mayBePasskey = hasPasskeys(parts);
+  const form = { proof, isWrong, secret, url, later, mayBePasskey, formTargets: formTargetsOf(visit) };
   parts.views.send(visit.ctx, setUpPage(textsOf(parts, visit), form));
 }
 
@@ -139,17 +186,20 @@ export function ruleFor({ localGroups, services }: StepParts, account: Account):
 export const hasSecondFactor = async ({ factors }: StepParts, account: Account): Promise<boolean> =>
   (await factors?.list(account))?.some(({ type }) => type !== 'RecoveryCodes') ?? false;
 
-type WantedFactor = 'totp' | 'codes';
+type WantedFactor = 'passkey' | 'totp' | 'codes';
 
 /** What the relying party has asked to be set up (`prompt=enrol`). */
-function wantedFactor({ interaction }: Visit): WantedFactor | undefined {
+function wantedFactor(parts: StepParts, { interaction }: Visit): WantedFactor | undefined {
   const { prompt, factor } = interaction.params;
   if (!String(prompt).split(' ').includes('enrol')) return undefined;
   if (factor === 'totp' || factor === 'codes') return factor;
-  throw new errors.InvalidRequest('factor must be totp or codes');
+  if (factor !== 'passkey') throw new errors.InvalidRequest('factor must be passkey, totp or codes');
+  if (!hasPasskeys(parts)) throw new errors.InvalidRequest('browsers have passkeys on https and at a host name alone');
+  return factor;
 }
 
 async function setUp(parts: StepParts, visit: Visit, proved: Proved, wanted: WantedFactor): Promise<void> {
+  if (wanted === 'passkey' && hasPasskeys(parts)) return askToSetUpPasskey(parts, visit, proved.progress, { later: { until: undefined } });
   if (wanted === 'totp') return askToSetUp(parts, visit, proved.progress, { later: { until: undefined } });
   // They are the way back from another factor, and none by themselves.
   if (!(await hasSecondFactor(parts, proved.account))) return afterFactors(parts, visit, proved);

@@ -1,6 +1,7 @@
 import type { PasswordProblem } from '../users/passwords/policy.ts';
 import { type FactorTexts, factorTexts } from './factor-texts.ts';
 import { type LinkTexts, linkTexts } from './link-texts.ts';
+import { type PasskeyTexts, passkeyTexts } from './passkey-texts.ts';
 
 /** Why a new password is refused. */
 export type NewPasswordProblem = PasswordProblem | 'SameAsOld' | 'Different';
@@ -59,6 +60,7 @@ export interface Texts {
   readonly details: string;
   readonly factors: FactorTexts;
   readonly links: LinkTexts;
+  readonly passkeys: PasskeyTexts;
 }
 
 const en: Texts = {
@@ -124,6 +126,7 @@ const en: Texts = {
   details: 'Details',
   factors: factorTexts.en,
   links: linkTexts.en,
+  passkeys: passkeyTexts.en,
 };
 
 const de: Texts = {
@@ -190,6 +193,7 @@ const de: Texts = {
   details: 'Einzelheiten',
   factors: factorTexts.de,
   links: linkTexts.de,
+  passkeys: passkeyTexts.de,
 };
 
 const zh: Texts = {
@@ -254,6 +258,7 @@ const zh: Texts = {
   details: '详细信息',
   factors: factorTexts.zh,
   links: linkTexts.zh,
+  passkeys: passkeyTexts.zh,
 };
 
 /** By primary language subtag. */

@@ -117,7 +117,7 @@ export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: reado
       .optional()
       .describe('How old the login at the issuer may be, in seconds; the callback refuses an older one.'),
     acr_values: hint().describe('What the login is to be worth, separated by spaces; the callback refuses one that has none of them.'),
-    factor: z.enum(['totp', 'codes']).optional().describe('With `prompt=enrol`, at the embedded issuer: what is to be set up.'),
+    factor: z.enum(['passkey', 'totp', 'codes']).optional().describe('With `prompt=enrol`, at the embedded issuer: what is to be set up.'),
     token_storage: z
       .enum(tokenStorage, 'must be one that is configured')
       .optional()

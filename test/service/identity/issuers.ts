@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isRecord } from '../../../src/api/reader.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
+import { PasskeyLogin } from '../../../src/factors/passkey-login.ts';
 import { Passkeys } from '../../../src/factors/passkeys.ts';
 import { SecondFactors } from '../../../src/factors/second-factors.ts';
 import { FactorStore } from '../../../src/factors/store.ts';
@@ -206,6 +207,7 @@ async function startReplica({
     }),
     factors: new SecondFactors(services, { attempts, store: factorStore, passkeys }),
     links: undefined,
+    passkeys: { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
   });
   identity.start();
   const koa = new Koa();

@@ -1,0 +1,79 @@
+import type { AuditOrigin } from '../http/audit.ts';
+import { RateLimit } from '../http/rate-limit.ts';
+import type { Services } from '../services.ts';
+import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
+import { PasswordSecrets } from '../users/passwords/secret.ts';
+import type { Account } from '../users/record/account.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import type { PasskeyProof, Passkeys } from './passkeys.ts';
+import { type Means, noMisses } from './second-factors.ts';
+
+/** No `hwk`: nothing says that the key is in hardware. */
+export const byPasskey: Means = { amr: ['pop', 'user', 'mfa'], acr: 'phr' };
+
+/** An office has one address, too; as for passwords. */
+const failuresPerSource = 10;
+
+export type PasskeyVerdict =
+  | { outcome: 'ok'; account: Account; passwordChangedAt: string }
+  /** Right, but a directory says whether its users may log in, and is asked with their password. */
+  | { outcome: 'passwordFirst' }
+  | { outcome: 'refused'; retryAfterSeconds?: number };
+
+interface PasskeyLoginNeeds {
+  passkeys: Passkeys;
+  attempts: LoginAttempts;
+  accounts: AccountLookup;
+}
+
+/** Each call has a deadline of its own: a client that hangs up must not get a login that is neither counted nor told of. */
+const { signal } = new AbortController();
+
+/** Logs people in by a passkey, without name and password. */
+export class PasskeyLogin {
+  readonly #services: Services;
+  readonly #needs: PasskeyLoginNeeds;
+  readonly #secrets: PasswordSecrets;
+  readonly #sources: RateLimit;
+
+  constructor(services: Services, needs: PasskeyLoginNeeds) {
+    const { config, clock } = services;
+    const { failures, duration } = config.users.lockout;
+    this.#services = services;
+    this.#needs = needs;
+    this.#secrets = new PasswordSecrets(services);
+    this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
+  }
+
+  /** A wrong one locks no account: it cannot be guessed. @throws StatusError 503, 504 */
+  async logIn(proof: PasskeyProof, origin: AuditOrigin): Promise<PasskeyVerdict> {
+    const exceeded = this.#sources.take(origin.source);
+    if (exceeded !== undefined) return { outcome: 'refused', ...exceeded };
+    const { account, isRight } = await this.#judge(proof, origin);
+    if (account === undefined || !isRight) return this.#refuse('WrongFactor', account, origin);
+    this.#sources.giveBack(origin.source);
+    if (account.connectorType !== 'local') return { outcome: 'passwordFirst' };
+    const counted = await this.#needs.attempts.count(account, signal);
+    if (counted.account === undefined || counted.refusal !== undefined)
+      return this.#refuse(counted.refusal ?? 'UnknownUser', account, origin);
+    const proved = await this.#needs.attempts.succeed(counted.account, { isComplete: true, status: noMisses }, signal);
+    if ('refusal' in proved) return this.#refuse(proved.refusal, account, origin);
+    const stored = await this.#secrets.read(proved.account, signal);
+    return { outcome: 'ok', account: proved.account, passwordChangedAt: stored?.changedAt ?? '' };
+  }
+
+  async #judge(proof: PasskeyProof, origin: AuditOrigin): Promise<{ account: Account | undefined; isRight: boolean }> {
+    const { passkeys, accounts } = this.#needs;
+    requireAccounts(accounts);
+    const factor = await passkeys.find(proof);
+    const account = factor && accounts.get(factor.user);
+    if (factor === undefined || account === undefined || account.uid !== factor.userUID) return { account: undefined, isRight: false };
+    return { account, isRight: await passkeys.judge(account, proof, { isAlone: true }, origin) };
+  }
+
+  #refuse(reason: Refusal | 'WrongFactor', account: Account | undefined, origin: AuditOrigin): PasskeyVerdict {
+    const target = account && { name: account.name, uid: account.uid };
+    this.#services.audit.record({ audit: 'LoginFailed', ...origin, ...(target && { target }), outcome: 'failure', reason });
+    return { outcome: 'refused' };
+  }
+}

@@ -1,0 +1,57 @@
+import { hash } from 'node:crypto';
+
+/**
+ * The only script of these pages: it asks the browser for a passkey and puts what comes of it into the form. Browsers that have none, or
+ * no script, never see the form. It knows the page by `data-passkey`, which is `get` or `create`, and by the options beside it; bytes
+ * travel in base64url.
+ */
+export const passkeyScript = `(() => {
+  const form = document.querySelector('form[data-passkey]');
+  if (!form || !window.PublicKeyCredential || !navigator.credentials) return;
+  const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (sign) => sign.charCodeAt(0));
+  const text = (buffer) => btoa(Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte)).join(''))
+    .replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=+$/, '');
+  const listed = (credentials = []) => credentials.map((one) => ({ ...one, id: bytes(one.id) }));
+  const kind = form.dataset.passkey;
+  const told = JSON.parse(form.dataset.options);
+  const publicKey = { ...told, challenge: bytes(told.challenge) };
+  if (told.allowCredentials) publicKey.allowCredentials = listed(told.allowCredentials);
+  if (told.excludeCredentials) publicKey.excludeCredentials = listed(told.excludeCredentials);
+  if (told.user) publicKey.user = { ...told.user, id: bytes(told.user.id) };
+  const problem = form.querySelector('[data-problem]');
+  const button = form.querySelector('[data-start]');
+  document.querySelector('[data-unsupported]')?.remove();
+  form.hidden = false;
+  form.addEventListener('submit', async (event) => {
+    if (event.submitter?.name) return;
+    event.preventDefault();
+    button.disabled = true;
+    problem.hidden = true;
+    try {
+      const { id, rawId, type, response, ...credential } = await navigator.credentials[kind]({ publicKey }).then((made) => ({
+        id: made.id, rawId: made.rawId, type: made.type, response: made.response, extensions: made.getClientExtensionResults(),
+      }));
+      const sent = { clientDataJSON: text(response.clientDataJSON) };
+      if (kind === 'create') {
+        sent.attestationObject = text(response.attestationObject);
+        sent.transports = response.getTransports ? response.getTransports() : [];
+      } else {
+        sent.authenticatorData = text(response.authenticatorData);
+        sent.signature = text(response.signature);
+        if (response.userHandle && response.userHandle.byteLength > 0) sent.userHandle = text(response.userHandle);
+      }
+      const { credProps = {} } = credential.extensions;
+      form.elements.assertion.value = JSON.stringify({
+        id, rawId: text(rawId), type, response: sent, clientExtensionResults: { credProps },
+      });
+      form.submit();
+    } catch {
+      problem.hidden = false;
+      button.disabled = false;
+    }
+  });
+})();
+`;
+
+/** By which the policy of a page allows it. */
+export const passkeyScriptHash = `'sha256-${hash('sha256', passkeyScript, 'base64')}'`;
