@@ -55,6 +55,11 @@ export class ListedResource {
     return why && `${this.#name}: ${why}`;
   }
 
+  /** What rows have; undefined where the API server does not know the resource, and while that is not known. */
+  get columns(): readonly Column[] | undefined {
+    return this.#isMissing ? undefined : this.#rows?.columns;
+  }
+
   /** @throws StatusError 404 where the API server does not know the resource, 503 while that is not known */
   rows(): Rows {
     if (this.#isMissing) throw notFound(this.type, this.#name);

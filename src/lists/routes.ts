@@ -9,7 +9,8 @@ import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed, lasting } from '../http/preparations.ts';
-import { rowsAnswer, rowsQuery } from './schema.ts';
+import { rowsApiVersion } from './listed-resource.ts';
+import { offeredAnswer, rowsAnswer, rowsQuery } from './schema.ts';
 import type { ListsService, Target } from './service.ts';
 
 const segment = (what: string) => z.string().max(253).describe(what);
@@ -58,6 +59,19 @@ export function listOperations(service: ListsService): Operation[] {
     answers,
   } as const;
   return [
+    operation({
+      id: 'ListOfferedResources',
+      method: 'GET',
+      paths: ['/api/v2/resources'],
+      tag: 'lists',
+      summary: 'Names the resources that are listed here, with their columns',
+      description: 'What `lists.resources` names and the API server knows. It tells nothing of what the caller may list.',
+      credential: 'required',
+      answers: { 200: { description: 'The resources, in the order of the setting.', content: { 'application/json': offeredAnswer } } },
+      handle({ ctx }) {
+        ctx.body = { apiVersion: rowsApiVersion, kind: 'OfferedResourceList', items: service.offered() };
+      },
+    }),
     operation({
       ...shared,
       id: 'ListResources',

@@ -64,10 +64,12 @@ const row = z
 const list = listSchema(row, { apiVersion: rowsApiVersion, kind: 'ResourceRowList' });
 const [example] = list.meta()?.examples ?? [];
 
+const columns = z.array(z.object({ name: z.string(), type: z.enum(['string', 'number', 'date', 'boolean']) }));
+
 const rowList = list
   .extend({
     resource,
-    columns: z.array(z.object({ name: z.string(), type: z.enum(['string', 'number', 'date', 'boolean']) })),
+    columns,
   })
   .meta({
     id: 'ResourceRowList',
@@ -105,6 +107,23 @@ const summarySchema = z
           { value: 'Pending', count: 2 },
         ],
         other: 0,
+      },
+    ],
+  });
+
+export const offeredAnswer = z
+  .object({
+    apiVersion: z.literal(rowsApiVersion),
+    kind: z.literal('OfferedResourceList'),
+    items: z.array(resource.extend({ columns })),
+  })
+  .meta({
+    id: 'OfferedResourceList',
+    examples: [
+      {
+        apiVersion: rowsApiVersion,
+        kind: 'OfferedResourceList',
+        items: [{ group: '', version: 'v1', resource: 'pods', columns: [{ name: 'phase', type: 'string' }] }],
       },
     ],
   });

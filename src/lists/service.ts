@@ -10,8 +10,10 @@ import type { ListParameters } from '../collection/schema.ts';
 import type { RightCheck } from '../collection/while-allowed.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
 import { Slices } from '../kubernetes/slices.ts';
 import type { Services } from '../services.ts';
+import type { Column } from './columns.ts';
 import type { ListedResource } from './listed-resource.ts';
 import { defaultSort, type ResourceRow } from './row.ts';
 import { type Summary, summarize } from './summary.ts';
@@ -25,6 +27,9 @@ export interface Target {
   /** Left out: all that the caller may list. */
   namespace?: string;
 }
+
+/** A resource that is listed, and what its rows have. */
+type Offered = ResourceType & { columns: Pick<Column, 'name' | 'type'>[] };
 
 /** What a caller may see of a resource: everything, or what is in these namespaces. */
 type Sight = 'all' | ReadonlySet<string>;
@@ -40,6 +45,13 @@ export class ListsService {
     this.#access = access;
     this.#resources = resources;
     this.#allowed = allowed;
+  }
+
+  /** What there are lists of, in the order of the configuration. */
+  offered(): Offered[] {
+    return [...this.#resources.values()].flatMap(({ type, columns }) =>
+      columns === undefined ? [] : [{ ...type, columns: columns.map(shown) }],
+    );
   }
 
   /** A ResourceRowList. @throws StatusError 400, 403, 404, 410, 429, 503, 504 */
@@ -109,6 +121,8 @@ export class ListsService {
     return forbidden({ group, resource, verb, user: identity.name, namespace });
   }
 }
+
+const shown = ({ name, type }: Column) => ({ name, type });
 
 /** Rows with equal values stand in the order of namespaces and names. */
 const ordered = <T extends ListParameters>(parameters: T): T =>

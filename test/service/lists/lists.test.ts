@@ -39,6 +39,18 @@ const summary = z.strictObject({
   values: z.array(z.strictObject({ value: z.union([z.string(), z.number(), z.boolean(), z.null()]), count: z.int() })),
   other: z.int(),
 });
+const offered = z.strictObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  items: z.array(
+    z.strictObject({
+      group: z.string(),
+      version: z.string(),
+      resource: z.string(),
+      columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
+    }),
+  ),
+});
 const failure = z.looseObject({
   kind: z.literal('Status'),
   code: z.number(),
@@ -75,6 +87,18 @@ describe('lists of any resource', () => {
     );
   });
   after(() => server.stop());
+
+  it('names what is listed, with its columns, and not what the cluster does not have', async () => {
+    const { items, ...rest } = offered.parse(await ask('/api/v2/resources', 'nobody'));
+
+    expect(rest).to.deep.equal({ apiVersion: 'auth.platform.io/v1', kind: 'OfferedResourceList' });
+    expect(items.map(({ resource }) => resource)).to.deep.equal(['configmaps', 'events', 'namespaces', 'widgets']);
+    expect(items.map(({ columns }) => columns.map(({ name, type }) => `${name} ${type}`))).to.deep.include([
+      'size number',
+      'currentState string',
+    ]);
+    expect(items[0]).to.deep.equal({ group: '', version: 'v1', resource: 'configmaps', columns: [{ name: 'tier', type: 'string' }] });
+  });
 
   it('shows the columns of a resource and nothing else of its objects', async () => {
     const { resource, columns, items, metadata } = await rows(`${configMaps}/namespaces/shop-01?${mine}`);
