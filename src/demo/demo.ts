@@ -145,14 +145,16 @@ interface DemoSettings extends SandboxOptions {
 }
 
 function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...options }: DemoSettings): Config {
+  // Scripts may begin a login at the address that is listened on, too: its cookies are of that host.
+  const addresses = [...new Set([url, `http://${inURL(host)}:${port}`])];
   return parseConfig({
     yaml: stringify({
       server: { host, port, metricsPort: 0, publicURL: url, corsOrigins: options.origin },
       kubernetes: { namespace: demoNamespace, credentials: 'passthrough' },
       // Browsers come back to the page, scripts to the operation that ends a login.
       login: {
-        redirectURLs: [`${url}/`, `${url}/api/v2/token/callback`, ...options.redirectUrl],
-        postLogoutRedirectURLs: [`${url}/`, ...options.redirectUrl],
+        redirectURLs: [...addresses.flatMap((at) => [`${at}/`, `${at}/api/v2/token/callback`]), ...options.redirectUrl],
+        postLogoutRedirectURLs: [...addresses.map((at) => `${at}/`), ...options.redirectUrl],
         audiences: ['kubectl'],
       },
       users: { ldap },
@@ -173,7 +175,10 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...opti
   });
 }
 
-const shownHost = (host: string) => (host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host);
+const inURL = (host: string) => (host.includes(':') ? `[${host}]` : host);
+
+/** By name where it is this machine: browsers have no passkeys at IP addresses. */
+const shownHost = (host: string) => (['127.0.0.1', '::1', '0.0.0.0', '::'].includes(host) ? 'localhost' : inURL(host));
 
 const mayDo = {
   admin: 'everything',

@@ -125,6 +125,24 @@ describe('atrium sandbox, the demo', () => {
     expect(await logIn('', { email: 'zoe@example.com', password })).to.not.have.property('userInfo');
   });
 
+  it('has an address with a name, where browsers have passkeys, and lets scripts log in at the IP address, too', async () => {
+    const { port } = new URL(info.url);
+    expect(info.url).to.equal(`http://localhost:${port}`);
+    const address = `http://127.0.0.1:${port}`;
+    const callback = `${address}/api/v2/token/callback`;
+    const there = new Browser(address, [address]);
+    const { auth_url } = loginInfo.parse(JSON.parse((await there.get(`${address}/api/v2/token/login?redirect_uri=${callback}`)).body));
+    expect(auth_url).to.match(new RegExp(`^${info.url}/identity/`));
+    const atIssuer = new Browser(info.url, [info.url]);
+    const page = await atIssuer.get(auth_url);
+    expect(page.body).to.contain('data-passkey="get"');
+    const { email = '', password = '' } = info.people.find(({ role }) => role === 'viewer') ?? {};
+    const { url } = await atIssuer.submit(page, { email, password });
+    expect(url.href.startsWith(`${callback}?code=`), url.href).to.equal(true);
+
+    expect((await there.get(url)).response.status).to.equal(200);
+  });
+
   it('lets a front-end on another port call it, and logs people in to there', async () => {
     const origin = 'http://localhost:5173';
     const allowed = async (from: string) =>

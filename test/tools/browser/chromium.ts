@@ -32,7 +32,8 @@ export class Visitor {
     });
     context.on('request', (request) => {
       const { hostname, protocol } = new URL(request.url());
-      if (protocol.startsWith('http') && hostname !== '127.0.0.1') this.complaints.push(`another host was asked: ${hostname}`);
+      if (protocol.startsWith('http') && !['127.0.0.1', 'localhost'].includes(hostname))
+        this.complaints.push(`another host was asked: ${hostname}`);
     });
     context.on('weberror', (error) => this.complaints.push(String(error.error())));
   }

@@ -48,7 +48,8 @@ describe('the example of a front-end on another port', () => {
       const isScript = url === '/main.js';
       const text = await readFile(new URL(isScript ? 'main.js' : 'index.html', example), 'utf8');
       response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-      response.end(text.replace('http://127.0.0.1:8080', info.url));
+      // The address of its own site: the cookie of a login goes to no other.
+      response.end(text.replace('http://127.0.0.1:8080', info.url.replace('localhost', '127.0.0.1')));
     }).listen(port, '127.0.0.1');
     visitor = new Visitor(await browser.newContext());
     page = await visitor.openTab();
