@@ -16,7 +16,7 @@ img{display:block;max-width:100%;height:3rem;margin-bottom:1rem}
 h1{margin:0 0 .75rem;font-size:1.5rem;line-height:1.25}
 p{margin:0 0 1rem}
 p:last-child{margin:0}
-form+.faint,form+form{margin-top:1rem}
+form+.faint,form+button+.faint,[data-passkey]+form{margin-top:1rem}
 .faint{color:var(--faint);font-size:.9375rem}
 .bad{margin:0 0 1rem;padding:.75rem 1rem;border:1px solid var(--edge);border-inline-start:.25rem solid var(--bad);border-radius:.375rem;background:var(--page)}
 label{display:block;margin-bottom:.25rem;font-weight:600}

@@ -40,15 +40,15 @@ export function loginPage(texts: Texts, { client, email, problem, lock, passkey,
     hasPasskey: passkey !== undefined,
     content: html`${problem && problemText(explain(texts, problem, lock))}
 ${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
-<form method="post">
+<form method="post" id="by-password">
 <label for="email">${texts.email}</label>
 <input id="email" name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="253" required${!isKnown && html` autofocus`} value="${email}"${marks}>
 <label for="password">${texts.password}</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required${isKnown && html` autofocus`}${marks}>
 <button>${texts.logIn}</button>
-<button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
 </form>
 ${passkey && passkeyForm(texts, { kind: 'get', ...passkey, label: texts.passkeys.logIn })}
+<button class="second" form="by-password" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
 <p class="faint">${texts.forgotten}</p>`,
   };
 }
