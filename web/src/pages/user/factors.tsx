@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { ListRestart, ShieldCheck, ShieldOff } from 'lucide';
+import { Fingerprint, ListRestart, ShieldCheck, ShieldOff } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { asProblem } from '../../api/problem';
@@ -149,7 +149,7 @@ function Rename({ user, factor, onClose }: { user: string; factor: Factor; onClo
 /** The issuer's own page sets factors up, so that no script can. */
 function Enrol({ items }: { items: readonly Factor[] }) {
   const hasApp = items.some(({ type }) => type === 'TOTP');
-  const set = (factor: 'totp' | 'codes') => () => {
+  const set = (factor: 'passkey' | 'totp' | 'codes') => () => {
     logIn(undefined, { prompt: 'enrol', factor }).catch((error: unknown) => toast('bad', asProblem(error).message));
   };
   return (
@@ -157,6 +157,9 @@ function Enrol({ items }: { items: readonly Factor[] }) {
       <div class="buttons">
         <Button kind={hasApp ? 'plain' : 'main'} icon={ShieldCheck} onClick={set('totp')}>
           {t(hasApp ? 'factors.replaceApp' : 'factors.setUpApp')}
+        </Button>
+        <Button icon={Fingerprint} onClick={set('passkey')}>
+          {t('factors.setUpPasskey')}
         </Button>
         {items.length > 0 && (
           <Button icon={ListRestart} onClick={set('codes')}>
