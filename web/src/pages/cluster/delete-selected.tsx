@@ -7,13 +7,13 @@ import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { Notice } from '../../ui/state';
 import { each, type Outcome } from '../users/writes';
-import type { Row } from './table-list';
+import type { Listed } from './list-frame';
 
 const shownNames = 8;
 
 interface DeleteSelectedProps {
   kind: Kind;
-  rows: readonly Row[];
+  rows: readonly Listed[];
   onClose: () => void;
   onDone: () => void;
 }
@@ -23,7 +23,7 @@ export function DeleteSelected({ kind, rows, onClose, onDone }: DeleteSelectedPr
   const failed = useSignal<readonly Outcome[] | undefined>(undefined);
   const title = t('cluster.deleteMany', { count: rows.length, kind: rows.length === 1 ? kind.kind : kind.title });
   async function remove(): Promise<void> {
-    const byUid = new Map(rows.map(({ metadata }) => [metadata.uid, metadata]));
+    const byUid = new Map(rows.map((row) => [row.uid, row]));
     const outcomes = await each([...byUid.keys()], async (uid) => {
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid }, propagationPolicy: 'Background' };
       await write(apiPath(kind, byUid.get(uid)), { method: 'DELETE', body });
@@ -55,9 +55,9 @@ export function DeleteSelected({ kind, rows, onClose, onDone }: DeleteSelectedPr
   return (
     <Confirm title={title} onConfirm={remove} onClose={onClose}>
       <ul class="chips">
-        {rows.slice(0, shownNames).map(({ metadata }) => (
-          <li key={metadata.uid} class="chip">
-            {metadata.name}
+        {rows.slice(0, shownNames).map(({ uid, name }) => (
+          <li key={uid} class="chip">
+            {name}
           </li>
         ))}
         {rows.length > shownNames && <li class="chip">{t('users.more', { count: rows.length - shownNames })}</li>}

@@ -1,0 +1,113 @@
+/** Kinds that `lists.resources` names: the console leaves filter, order and counts to the service. */
+import { expect } from 'chai';
+import { aConfigMap, aWidget, objects, ofAlice, resources } from '../../service/lists/support.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { isLoggedIn, press, submitPassword } from './demo.ts';
+
+const password = 'a long enough passphrase';
+const [admin, alice] = ['admin@example.com', 'alice@example.com'];
+
+describe('lists of the console that the service keeps', () => {
+  const service = forSuite(() => startEmbeddedLogin({ emails: [admin, alice], password, lists: { resources } }));
+  const browser = forSuite(startChromium, (it) => it.close());
+  const visitor = forSuite(async () => new Visitor(await browser.newContext({ ignoreHTTPSErrors: true })), needsNoStop);
+  const page = forSuite(() => visitor.openTab(), needsNoStop);
+
+  const names = () => page.locator('td.c-name a').allTextContents();
+  const count = (text: string) => page.getByRole('status').getByText(text, { exact: true }).waitFor();
+
+  async function logIn(email: string, path: string): Promise<void> {
+    await page.goto(`${service.url}${path}`);
+    await press(page, 'Log in');
+    await submitPassword(page, { email, password });
+    await isLoggedIn(page, email);
+  }
+
+  before(async () => {
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: alice }];
+    await service.admin.apply(
+      ...objects,
+      clusterRoleBinding('console-admin', 'cluster-admin', { kind: 'User', name: admin }),
+      ...ofAlice.map((namespace) => ({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { name: 'console-alice', namespace },
+        roleRef,
+        subjects,
+      })),
+    );
+    await logIn(admin, '/');
+  });
+  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+
+  it('show the columns of the setting, and all of the list in the order of the address', async () => {
+    await page.goto(`${service.url}/r/core/v1/configmaps?sort=-tier&selector=suite%3Dlists`);
+    await count('48 objects');
+
+    const heads = ['Name', 'Namespace', 'Tier', 'Age'];
+    expect(await page.locator('thead th:not(.check)').allTextContents()).to.deep.equal(heads);
+    expect(await page.getByRole('columnheader', { name: 'Tier' }).getAttribute('aria-sort')).to.equal('descending');
+    expect(await page.getByText('Filter and sort work on the first').count()).to.equal(0);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('are searched by the service, and changed in place', async () => {
+    await service.admin.apply(aConfigMap('shop-02', 'sought', 'bronze'));
+    await page.goto(`${service.url}/r/core/v1/configmaps/ns/shop-02`);
+    await page.getByPlaceholder('Filter by name or column').fill('sought');
+    await count('1 object');
+    expect(await names()).to.deep.equal(['sought']);
+    await service.admin.apply(aConfigMap('shop-02', 'sought', 'platinum'));
+    await page.getByRole('cell', { name: 'platinum' }).waitFor();
+
+    expect(new URL(page.url()).search).to.equal('?q=sought');
+  });
+
+  it('count the objects by their state, and show one state alone', async () => {
+    const made = ['Ready', 'Ready', 'Broken'].map((state, index) => aWidget('shop-03', `w${index}`, { size: index, state }));
+    await service.admin.apply(...made);
+    await page.goto(`${service.url}/r/example.com/v1/widgets/ns/shop-03`);
+    const choice = page.locator('.filters select');
+    await choice.locator('option', { hasText: 'Ready (2)' }).waitFor({ state: 'attached' });
+    await choice.selectOption('Broken');
+    await count('1 object');
+
+    expect(await names()).to.deep.equal(['w2']);
+    expect(page.url()).to.contain('?is=Broken');
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('delete what is selected, and only if it is still the same', async () => {
+    await service.admin.apply(aWidget('shop-02', 'doomed', { size: 1, state: 'old' }));
+    await page.goto(`${service.url}/r/example.com/v1/widgets/ns/shop-02?q=doomed`);
+    await page.getByLabel('Select doomed').check();
+    await press(page, 'Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete one Widget' }).click();
+    await page.getByText('Nothing matches the filter.').waitFor();
+
+    const { status } = await service.admin.call('GET', '/apis/example.com/v1/namespaces/shop-02/widgets/doomed');
+    expect(status).to.equal(404);
+  });
+
+  it('show a person all that they may see, of three namespaces in one list', async () => {
+    const other = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    const tab = await other.openTab();
+    await tab.goto(`${service.url}/r/core/v1/configmaps?selector=suite%3Dlists`);
+    await press(tab, 'Log in');
+    await submitPassword(tab, { email: alice, password });
+    await tab.getByRole('status').getByText('12 objects', { exact: true }).waitFor();
+    const seen = new Set(await tab.locator('td.c-namespace').allTextContents());
+
+    expect([...seen].sort()).to.deep.equal([...ofAlice]);
+    await tab.goto(`${service.url}/r/example.com/v1/widgets`);
+    await tab.getByText('You may not').first().waitFor();
+    // The browser tells of the refusal that the page explains.
+    for (const complaint of other.complaints) expect(complaint).to.contain('status of 403');
+    await other.leave();
+  });
+});

@@ -1,0 +1,144 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { Plus, Search, Trash2, X } from 'lucide';
+import type { ComponentChildren } from 'preact';
+import type { Kind } from '../../api/kinds';
+import type { Metadata } from '../../api/objects';
+import { may, type Right } from '../../app/rights';
+import { query, setQuery } from '../../app/router';
+import { count, t } from '../../text/text';
+import { Button, LinkButton } from '../../ui/button';
+import { Icon } from '../../ui/icon';
+import { Notice } from '../../ui/state';
+import { DeleteSelected } from './delete-selected';
+
+export interface ListProps {
+  kind: Kind;
+  namespace: string | undefined;
+}
+
+export type ListRights = Readonly<Record<'list' | 'watch' | 'create' | 'remove', Right>>;
+
+/** What a list is told of a row that it selects and deletes. */
+export type Listed = Pick<Metadata, 'name' | 'namespace' | 'uid'>;
+
+/** Rows that are selected, and how they are. */
+export interface Selected {
+  rows: Signal<ReadonlyMap<string, Listed>>;
+  select: (rows: readonly { metadata: Listed }[], isSelected: boolean) => void;
+}
+
+export function useSelected(): Selected {
+  const rows = useSignal<ReadonlyMap<string, Listed>>(new Map());
+  return {
+    rows,
+    select(chosen, isSelected) {
+      const next = new Map(rows.value);
+      for (const { metadata } of chosen) {
+        if (isSelected) next.set(metadata.uid, metadata);
+        else next.delete(metadata.uid);
+      }
+      rows.value = next;
+    },
+  };
+}
+
+interface ListFrameProps extends ListProps {
+  rights: ListRights;
+  /** Undefined before the first answer. */
+  total: number | undefined;
+  /** What is looked for. */
+  search: string;
+  /** Beside the search. */
+  filters?: ComponentChildren;
+  selected: Selected;
+  /** The list is to be read again. */
+  onDeleted: () => void;
+  children: ComponentChildren;
+}
+
+/** Around the rows of a kind: how many there are, what is looked for, what is selected, and what may be made. */
+export function ListFrame({ kind, namespace, rights, total, search, filters, selected, onDeleted, children }: ListFrameProps) {
+  const isDeleting = useSignal(false);
+  const selector = query.value.get('selector') ?? '';
+  const chosen = [...selected.rows.value.values()];
+  const clear = () => {
+    selected.rows.value = new Map();
+  };
+  return (
+    <>
+      <header class="page-head">
+        <h1 tabIndex={-1}>{kind.title}</h1>
+        <p class="muted" role="status">
+          {total !== undefined && t('cluster.count', { count: total, shown: count(total) })}
+        </p>
+        <div class="buttons">
+          {may(rights.create) && kind.verbs.includes('create') && (
+            <LinkButton
+              to={`/new/${kind.group || 'core'}/${kind.version}/${kind.resource}${namespace ? `/ns/${namespace}` : ''}`}
+              kind="main"
+              icon={Plus}
+            >
+              {t('cluster.new', { kind: kind.kind })}
+            </LinkButton>
+          )}
+        </div>
+      </header>
+      {total !== undefined && (
+        <search class="filters">
+          <label class="search">
+            <span class="hidden">{search}</span>
+            <Icon of={Search} />
+            <input
+              type="search"
+              data-find
+              placeholder={search}
+              maxLength={128}
+              spellcheck={false}
+              value={query.value.get('q') ?? ''}
+              onInput={({ currentTarget }) => setQuery({ q: currentTarget.value.trim() })}
+            />
+          </label>
+          {filters}
+        </search>
+      )}
+      {selector && (
+        <Notice kind="info">
+          {t('cluster.selector')} <code>{selector}</code>{' '}
+          <Button kind="quiet" onClick={() => setQuery({ selector: '' })}>
+            {t('cluster.showAll')}
+          </Button>
+        </Notice>
+      )}
+      {chosen.length > 0 && (
+        <section class="selection" aria-label={t('cluster.selected', { count: chosen.length })}>
+          <strong>{t('cluster.selected', { count: chosen.length })}</strong>
+          <Button
+            icon={Trash2}
+            kind="danger"
+            onClick={() => {
+              isDeleting.value = true;
+            }}
+          >
+            {t('cluster.delete')}
+          </Button>
+          <Button icon={X} kind="quiet" label={t('users.clearSelection')} onClick={clear} />
+        </section>
+      )}
+      {isDeleting.value && (
+        <DeleteSelected
+          kind={kind}
+          rows={chosen}
+          onClose={() => {
+            isDeleting.value = false;
+          }}
+          onDone={() => {
+            isDeleting.value = false;
+            clear();
+            onDeleted();
+          }}
+        />
+      )}
+      {children}
+    </>
+  );
+}

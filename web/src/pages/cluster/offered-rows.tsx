@@ -1,0 +1,208 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { type Kind, pageOf } from '../../api/kinds';
+import { follow } from '../../api/live';
+import { useLoad } from '../../api/load';
+import type { paths } from '../../api/schema';
+import { type LiveWindows, useWindows } from '../../api/use-windows';
+import { windowSize } from '../../api/windows';
+import { may } from '../../app/rights';
+import { href, query, setQuery } from '../../app/router';
+import { count, t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { sortBy, sortIn, sortText } from '../../ui/sort';
+import { Empty, Failure, Notice, Skeleton, Waiting } from '../../ui/state';
+import { type Column, Table } from '../../ui/table';
+import { Age } from './age';
+import { StateWord } from './cells';
+import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
+import { namespaceColumn } from './table-rows';
+
+type Row = Schemas['ResourceRow'];
+type Offered = Schemas['OfferedResourceList']['items'][number]['columns'];
+
+interface OfferedRowsProps extends ListProps {
+  rights: ListRights;
+  columns: Offered;
+  /** In the place of a list that is refused. */
+  none: ComponentChildren;
+}
+
+const isState = (name: string): boolean => /(?:^s|S)tat(?:e|us)$|(?:^p|P)hase$/.test(name);
+
+/** A kind that `lists.resources` names: filtered, sorted and counted by the service, all of it, and of all namespaces that one may see. */
+export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedRowsProps) {
+  const state = columns.find(({ name, type }) => type === 'string' && isState(name))?.name;
+  const sortable = ['name', 'namespace', 'creationTimestamp', ...columns.map(({ name }) => name)];
+  const sort = sortIn(query.value, sortable);
+  const [search, labelSelector] = [query.value.get('q') ?? '', query.value.get('selector') ?? ''];
+  const is = state === undefined ? '' : (query.value.get('is') ?? '');
+  const filterBy = is === '' ? [] : [`${state},${is.replaceAll(',', '\\,')}`];
+  const asked = { ...(search && { search: search.slice(0, 128) }), ...(labelSelector && { labelSelector }) };
+  const at = pathOf(kind, namespace);
+  const windows = useWindows<Row>({
+    key: `${at}?${JSON.stringify([asked, filterBy, sort])}`,
+    fetch: (page, signal) =>
+      ask<Schemas['ResourceRowList']>(kind, namespace, { ...asked, filterBy, sortBy: sortBy(sort), page, limit: windowSize }, signal),
+    follow: may(rights.watch)
+      ? ({ resourceVersion, ...following }) => {
+          const parameters = new URLSearchParams({ watch: 'true', resourceVersion, ...asked });
+          for (const filter of filterBy) parameters.append('filterBy', filter);
+          return follow<Row>({ address: `${at}?${parameters}`, ...following });
+        }
+      : undefined,
+  });
+  const { list, waiting, refresh } = windows;
+  const selected = useSelected();
+  const [total, problem] = [list.total.value, list.error.value];
+  if (total === undefined && problem?.status === 403)
+    return (
+      <>
+        <header class="page-head">
+          <h1 tabIndex={-1}>{kind.title}</h1>
+        </header>
+        {none}
+      </>
+    );
+  return (
+    <ListFrame
+      {...{ kind, namespace, rights, total, selected }}
+      search={t('cluster.searchOffered')}
+      filters={state && <States {...{ kind, namespace, state, is, asked, windows }} />}
+      onDeleted={() => void refresh()}
+    >
+      {problem && total !== undefined && <Notice>{problem.message}</Notice>}
+      <Waiting count={waiting.value} onShow={() => void refresh()} />
+      {body()}
+    </ListFrame>
+  );
+
+  function body() {
+    if (total === undefined) return problem ? <Failure problem={problem} onRetry={() => void refresh()} /> : <Skeleton rows={12} />;
+    if (total === 0) {
+      const isFiltered = search !== '' || is !== '';
+      return (
+        <Empty text={isFiltered ? t('cluster.noneMatch') : t('cluster.none', { kind: kind.title })}>
+          {isFiltered && <Button onClick={() => setQuery({ q: '', is: '' })}>{t('list.clear')}</Button>}
+        </Empty>
+      );
+    }
+    const mayDelete = may(rights.remove) === true && kind.verbs.includes('delete');
+    return (
+      <Table
+        label={kind.title}
+        columns={columnsOf(kind, namespace, columns)}
+        total={total}
+        row={(index) => list.row(index)}
+        idOf={({ metadata }) => metadata.uid}
+        nameOf={({ metadata }) => metadata.name}
+        onRange={(first, last) => list.want(first, last)}
+        sort={sort}
+        onSort={(next) => setQuery({ sort: sortText(next, sortable) })}
+        {...(mayDelete && { selected: new Set(selected.rows.value.keys()), onSelect: selected.select })}
+      />
+    );
+  }
+}
+
+/** Of the service, below the base path. */
+const pathOf = ({ group, version, resource }: Kind, namespace: string | undefined) =>
+  `api/v2/resources/${group || 'core'}/${version}/${resource}${namespace === undefined ? '' : `/namespaces/${namespace}`}`;
+
+type Asked = NonNullable<paths['/api/v2/resources/{group}/{version}/{resource}']['get']['parameters']['query']>;
+
+async function ask<T>({ group, version, resource }: Kind, namespace: string | undefined, asked: Asked, signal: AbortSignal): Promise<T> {
+  const path = { group: group || 'core', version, resource };
+  const params = { query: asked };
+  const answer = await (namespace === undefined
+    ? bodyOf(api.GET('/api/v2/resources/{group}/{version}/{resource}', { params: { ...params, path }, signal }))
+    : bodyOf(
+        api.GET('/api/v2/resources/{group}/{version}/{resource}/namespaces/{namespace}', {
+          params: { ...params, path: { ...path, namespace } },
+          signal,
+        }),
+      ));
+  return answer as T;
+}
+
+function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered): Column<Row>[] {
+  const hasStatus = columns.some(({ name }) => name === 'status');
+  return [
+    {
+      id: 'name',
+      title: t('users.name'),
+      sortBy: 'name',
+      cell: ({ metadata }) => (
+        <a class="strong" href={href(pageOf(kind, metadata))}>
+          {metadata.name}
+        </a>
+      ),
+    },
+    ...(kind.isNamespaced && namespace === undefined ? [namespaceColumn<Row>(kind, 'namespace')] : []),
+    // What kubectl shows of a pod says more than its phase.
+    ...columns.filter(({ name }) => !(hasStatus && name === 'phase')).map(cellOf),
+    {
+      id: 'age',
+      title: t('cluster.age'),
+      sortBy: 'creationTimestamp',
+      cell: ({ metadata }) => <Age since={metadata.creationTimestamp} />,
+    },
+  ];
+}
+
+function cellOf({ name, type }: Offered[number]): Column<Row> {
+  const isStateColumn = isState(name);
+  return {
+    id: isStateColumn ? 'phase' : `x-${name}`,
+    title: titleOf(name),
+    sortBy: name,
+    isMinor: !isStateColumn,
+    cell({ values }) {
+      const value = values[name] ?? '';
+      if (value === '') return '';
+      if (isStateColumn) return <StateWord word={String(value)} />;
+      return type === 'date' ? <Age since={String(value)} /> : String(value);
+    },
+  };
+}
+
+/** `currentState` is headed Current State, `ip` IP. */
+const titleOf = (name: string): string =>
+  name.length <= 2 ? name.toUpperCase() : name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/([a-z])([A-Z])/g, '$1 $2');
+
+interface StatesProps extends ListProps {
+  state: string;
+  /** The one that is shown alone. */
+  is: string;
+  asked: Asked;
+  windows: LiveWindows<Row>;
+}
+
+/** How many are in which state, of all that may be seen. */
+function States({ kind, namespace, state, is, asked, windows: { list, waiting } }: StatesProps) {
+  const load = useLoad(`${pathOf(kind, namespace)}/summary?${JSON.stringify(asked)}`, (signal) =>
+    ask<Schemas['ResourceSummary']>(kind, namespace, { ...asked, summary: state }, signal),
+  );
+  useEffect(() => {
+    const timer = setTimeout(() => void load.reload(), countAgainMs);
+    return () => clearTimeout(timer);
+  }, [load, list.revision.value, waiting.value]);
+  const values = (load.data.value?.values ?? []).filter(({ value }) => value !== null && value !== '');
+  return (
+    <label>
+      <span class="hidden">{t('cluster.state')}</span>
+      <select value={is} onChange={({ currentTarget }) => setQuery({ is: currentTarget.value })}>
+        <option value="">{t('cluster.anyState')}</option>
+        {is !== '' && !values.some(({ value }) => String(value) === is) && <option value={is}>{is}</option>}
+        {values.map(({ value, count: number }) => (
+          <option key={String(value)} value={String(value)}>
+            {`${String(value)} (${count(number)})`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const countAgainMs = 1000;
