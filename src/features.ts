@@ -29,6 +29,7 @@ import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
+import { LinkMail } from './links/link-mail.ts';
 import { Links } from './links/links.ts';
 import { linkOperations } from './links/routes.ts';
 import { LinkService } from './links/service.ts';
@@ -100,7 +101,7 @@ export function createFeatures(surroundings: Surroundings): Features {
   const { services, connection, accounts, localGroups, events } = base;
   const { config, rbac } = services;
   const { console, plugins } = createConsoles(base, surroundings);
-  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore, links } = createLogins(
+  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore, links, linkMail } = createLogins(
     base,
     console.brand,
   );
@@ -123,7 +124,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     base.directory,
     users,
     ...(factorStore ? [factorsFeature(base, factorStore, passwords.passwordChange)] : []),
-    ...(links ? [linksFeature(base, links, passwords.passwordChange)] : []),
+    ...(links && linkMail ? [linksFeature(base, { links, linkMail, passwordChange: passwords.passwordChange })] : []),
     ...createTeams(base),
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
@@ -221,6 +222,8 @@ function createLogins(base: Base, brand: () => Brand) {
   const passwordChange = new PasswordChange(services, passwords);
   const links =
     config.features.links && identityURL !== undefined ? new Links(services, { issuerURL: identityURL, passwordChange }) : undefined;
+  const title = () => brand().title ?? config.identity.loginPage.title;
+  const linkMail = links && new LinkMail(services, { links, accounts, passwordChange, title });
   const isSecure = config.server.publicURL?.startsWith('https:') === true;
   const knownBrowsers = new KnownBrowsers({ seal: keyRing.sealFor('known browser'), isSecure, now });
   const identity =
@@ -236,6 +239,7 @@ function createLogins(base: Base, brand: () => Brand) {
           factors,
           links,
           passkeys: passkeys && { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
+          linkMail,
           brand,
         });
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
@@ -268,6 +272,7 @@ function createLogins(base: Base, brand: () => Brand) {
     passwords: { passwords, passwordCheck, passwordChange },
     factorStore,
     links,
+    linkMail,
   };
 }
 
@@ -283,10 +288,10 @@ function factorsFeature(base: Base, store: FactorStore, passwordChange: Password
 }
 
 /** The operations on one-time links, which lead to a page of the embedded issuer. */
-function linksFeature(base: Base, links: Links, passwordChange: PasswordChange): Feature {
+function linksFeature(base: Base, parts: { links: Links; linkMail: LinkMail; passwordChange: PasswordChange }): Feature {
   const { services, accounts } = base;
-  const service = new LinkService(services, { links, accounts, rights: rightsOf(base), passwordChange });
-  return { operations: linkOperations(service, services.audit) };
+  const service = new LinkService(services, { ...parts, accounts, rights: rightsOf(base) });
+  return { operations: linkOperations(service, services.audit), stop: () => parts.linkMail.stop() };
 }
 
 const rightsOf = ({ services, naming, localGroups, userBindings }: Base) => new SubjectRights(services, naming, localGroups, userBindings);

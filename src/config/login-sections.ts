@@ -152,6 +152,15 @@ export const loginSection = z.strictObject({
     .prefault({}),
   factors: factors.prefault({}).describe('Second factors at the embedded issuer.'),
   stepUp: stepUp.prefault({}).describe('Operations on factors and one-time links want a fresh login (RFC 9470).'),
+  links: z
+    .strictObject({
+      forgotten: z
+        .boolean()
+        .default(true)
+        .describe('With a mail server, people who have forgotten their password are sent a link. Off, an administrator makes one.'),
+    })
+    .prefault({})
+    .describe('One-time links of local users.'),
   keysSecret: z
     .string()
     .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be the name of a Secret')

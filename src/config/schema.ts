@@ -6,6 +6,7 @@ import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { listsSection } from './lists-section.ts';
 import { identitySection, loginSection } from './login-sections.ts';
+import { smtpContradictions, smtpSection } from './smtp-section.ts';
 import { duration, isUnique, path, size } from './units.ts';
 import { usersSection } from './users-section.ts';
 
@@ -275,6 +276,7 @@ export const configSchema = z.strictObject({
   login: loginSection.prefault({}).describe('Logging people in by OpenID Connect.'),
   identity: identitySection.prefault({}).describe('The embedded OpenID provider for local users.'),
   users: usersSection.prefault({}).describe('User records.'),
+  smtp: smtpSection.prefault({}).describe('The mail server.'),
   lists: listsSection.prefault({}).describe('Lists of any resource.'),
   features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
   log: log.prefault({}).describe('The process log.'),
@@ -295,6 +297,10 @@ export function identityURLOf({ server, login, identity }: Config): string | und
 
 /** What is right by itself and wrong together, by the path of the setting to change. */
 export function contradictions(config: Config): Record<string, string> {
+  return { ...smtpContradictions(config.smtp), ...issuerContradictions(config) };
+}
+
+function issuerContradictions(config: Config): Record<string, string> {
   const { login } = config;
   const embedded = identityURLOf(config);
   if (embedded === undefined || issuerOf(config) !== embedded) return {};

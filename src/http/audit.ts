@@ -22,6 +22,7 @@ type AuditName =
   | 'FactorsReset'
   | 'RecoveryCodeUsed'
   | 'LinkMade'
+  | 'LinkMailed'
   | 'LinkUsed'
   | 'LinksEnded'
   | 'UserDeleted'

@@ -11,6 +11,7 @@ import { RateLimit } from '../http/rate-limit.ts';
 import type { Before } from '../http/request-listener.ts';
 import { stateOf } from '../http/router.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
+import { type LinkMail, mailsForgotten } from '../links/link-mail.ts';
 import type { Links } from '../links/links.ts';
 import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
@@ -23,6 +24,7 @@ import { adapterFor, unavailable } from './adapter.ts';
 import { asBehindFrame, useProviderCookies } from './behind-frame.ts';
 import { BrowserRecords } from './browser-records.ts';
 import { Challenges } from './challenges.ts';
+import { answerForgottenPage, type ForgottenPageParts } from './forgotten-page.ts';
 import { languageChoice } from './languages.ts';
 import { answerLinkPage, type LinkPageParts } from './link-page.ts';
 import { answerLoginPage, type LoginPageParts } from './login-page.ts';
@@ -52,6 +54,7 @@ interface IdentityNeeds {
   /** Undefined where they are turned off. */
   links: Links | undefined;
   passkeys: Omit<PasskeyParts, 'challenges'> | undefined;
+  linkMail: LinkMail | undefined;
   /** What the installation is called and looks like, as far as it says so. */
   brand?: () => Look['brand'];
 }
@@ -72,6 +75,7 @@ export interface Identity {
 
 const prefix = '/identity';
 const loginPath = /^\/identity\/login\/([\w-]{1,64})$/;
+const forgottenPath = '/identity/forgotten';
 const linkPath = /^\/identity\/link\/([\w.-]{1,2048})$/;
 
 /** Ten minutes: as long as a device code lives, so that these bound how many there are. */
@@ -139,8 +143,10 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
       now,
     },
   });
+  const forgottenURL = needs.linkMail && mailsForgotten(config) ? `${publicURL}${forgottenPath}` : undefined;
   const logIn: LoginPageParts = {
     ...needs,
+    forgottenURL,
     services,
     views,
     origin,
@@ -153,14 +159,17 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
   };
   const { links } = needs;
-  const linkPage = links && { services, views, links, origin };
+  const linkPages = links && {
+    link: { services, views, links, forgottenURL, origin },
+    forgotten: { views, linkMail: forgottenURL === undefined ? undefined : needs.linkMail, origin },
+  };
   const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));
 
   return {
     // All requests of the service come by.
     middleware: (ctx, next) =>
       ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
-        ? inRequestScope(ctx, () => answer(ctx, { keeper, logIn, linkPage }))
+        ? inRequestScope(ctx, () => answer(ctx, { keeper, logIn, linkPages }))
         : next(ctx),
     provenAgain: (ctx, refreshToken) =>
       inRequestScope(ctx, async () => {
@@ -185,16 +194,21 @@ interface Pages {
   keeper: ProviderKeeper;
   logIn: LoginPageParts;
   /** Undefined where there are no links. */
-  linkPage: LinkPageParts | undefined;
+  linkPages: { link: LinkPageParts; forgotten: ForgottenPageParts } | undefined;
 }
 
-async function answer(ctx: Context, { keeper, logIn, linkPage }: Pages): Promise<void> {
+async function answer(ctx: Context, { keeper, logIn, linkPages }: Pages): Promise<void> {
   const state = stateOf(ctx);
   state.operationId = 'identity';
   const [, token] = linkPath.exec(ctx.path) ?? [];
-  if (linkPage !== undefined && token !== undefined) {
+  if (linkPages !== undefined && token !== undefined) {
     state.operationId = 'identity link';
-    await orShowFailure(ctx, linkPage.views, () => answerLinkPage(linkPage, ctx, token));
+    await orShowFailure(ctx, logIn.views, () => answerLinkPage(linkPages.link, ctx, token));
+    return;
+  }
+  if (linkPages !== undefined && ctx.path === forgottenPath) {
+    state.operationId = 'identity forgotten';
+    await orShowFailure(ctx, logIn.views, () => answerForgottenPage(linkPages.forgotten, ctx));
     return;
   }
   const { provider, middleware } = await keeper.get();

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
+import { auditReasons } from '../links/link.ts';
 import type { FoundLink, Links } from '../links/links.ts';
 import type { Services } from '../services.ts';
 import { linkDonePage, linkGonePage, linkPasswordPage } from './link-pages.ts';
@@ -16,6 +17,8 @@ export interface LinkPageParts {
   services: Services;
   views: Views;
   links: Links;
+  /** Where a new link is asked for; undefined where no mail is sent. */
+  forgottenURL: string | undefined;
   /** Origin of the issuer. */
   origin: string;
 }
@@ -43,7 +46,7 @@ async function takePassword(parts: LinkPageParts, ctx: Context, found: FoundLink
   }
   const { name, uid, subjectName } = verdict.account;
   const whom = { ...auditOrigin(ctx), actor: { name: subjectName, uid }, target: { name, uid }, outcome: 'success' } as const;
-  parts.services.audit.record({ audit: 'LinkUsed', ...whom, reason: found.link.kind === 'invite' ? 'Invite' : 'Password' });
+  parts.services.audit.record({ audit: 'LinkUsed', ...whom, reason: auditReasons[found.link.kind] });
   parts.services.audit.record({ audit: 'PasswordChanged', ...whom });
   ctx.status = 200;
   parts.views.send(ctx, linkDonePage(parts.views.texts(ctx), parts.views.consoleURL));
@@ -56,7 +59,7 @@ function showForm({ services, views }: LinkPageParts, ctx: Context, { link, emai
   views.send(ctx, linkPasswordPage(views.texts(ctx), form));
 }
 
-function showGone({ views }: LinkPageParts, ctx: Context): void {
+function showGone({ views, forgottenURL }: LinkPageParts, ctx: Context): void {
   ctx.status = 410;
-  views.send(ctx, linkGonePage(views.texts(ctx), views.consoleURL));
+  views.send(ctx, linkGonePage(views.texts(ctx), views.consoleURL, forgottenURL));
 }

@@ -35,11 +35,41 @@ export const linkDonePage = (texts: Texts, consoleURL: string): Page => ({
 <p><a class="button" href="${consoleURL}">${texts.logIn}</a></p>`,
 });
 
-export const linkGonePage = (texts: Texts, consoleURL: string): Page => ({
+/** @param forgottenURL undefined where no mail is sent */
+export const linkGonePage = (texts: Texts, consoleURL: string, forgottenURL: string | undefined): Page => ({
   texts,
   heading: texts.links.goneTitle,
   isFailure: true,
   isSecretAddress: true,
   content: html`<p role="alert">${texts.links.gone}</p>
+${forgottenURL !== undefined && html`<p><a class="button" href="${forgottenURL}">${texts.links.askAgain}</a></p>`}
+<p><a class="button${forgottenURL !== undefined && ' second'}" href="${consoleURL}">${texts.toConsole}</a></p>`,
+});
+
+export const forgottenPage = (texts: Texts, consoleURL: string): Page => ({
+  texts,
+  heading: texts.links.forgottenTitle,
+  content: html`<p>${texts.links.forgotten}</p>
+<form method="post">
+<label for="email">${texts.email}</label>
+<input id="email" name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="253" required autofocus>
+<button>${texts.links.send}</button>
+</form>
+<p><a class="button second" href="${consoleURL}">${texts.cancel}</a></p>`,
+});
+
+/** The same for every address, so that it tells of none whether there is such an account. */
+export const forgottenSentPage = (texts: Texts, consoleURL: string): Page => ({
+  texts,
+  heading: texts.links.sentTitle,
+  content: html`<p role="status">${texts.links.sent}</p>
+<p>${texts.links.notThere}</p>
+<p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
+});
+
+export const noMailPage = (texts: Texts, consoleURL: string): Page => ({
+  texts,
+  heading: texts.links.forgottenTitle,
+  content: html`<p>${texts.links.askAdministrator}</p>
 <p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
 });

@@ -22,6 +22,8 @@ export interface LoginPageParts extends StepParts {
   /** Origin of the issuer. */
   origin: string;
   lock: LockRule;
+  /** Where a link for a new password is asked for; undefined where no mail is sent. */
+  forgottenURL: string | undefined;
   passwordCheck: Pick<PasswordCheck, 'check'>;
 }
 
@@ -122,6 +124,7 @@ function showForm(parts: LoginPageParts, visit: Visit, email?: string, problem?:
           ...(problem && { problem }),
           lock: parts.lock,
           passkey: anyPasskey(parts, visit),
+          forgottenURL: parts.forgottenURL,
           formTargets,
         });
   parts.views.send(ctx, page);

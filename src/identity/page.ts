@@ -25,6 +25,7 @@ input{margin-bottom:1rem;border:1px solid var(--line);background:transparent;col
 input[aria-invalid]{border-color:var(--bad);border-width:2px}
 button,.button{display:block;margin-top:.5rem;border:1px solid var(--action);background:var(--action);color:var(--on-action);font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
 button.second,.button.second{background:transparent;color:var(--action)}
+.faint a{color:inherit}
 :focus-visible{outline:2px solid var(--action);outline-offset:2px}
 .qr{display:block;width:14rem;max-width:100%;margin:0 auto 1rem;background:#fff;fill:#000;border-radius:.375rem}
 .key,.codes{font:600 1rem/1.75 ui-monospace,monospace;text-align:center}

@@ -26,10 +26,12 @@ interface LoginForm {
   lock: LockRule;
   /** Where passkeys are on. */
   passkey: Pick<PasskeyForm, 'options' | 'challenge'> | undefined;
+  /** Undefined where no mail is sent. */
+  forgottenURL: string | undefined;
   formTargets: readonly string[];
 }
 
-export function loginPage(texts: Texts, { client, email, problem, lock, passkey, formTargets }: LoginForm): Page {
+export function loginPage(texts: Texts, { client, email, problem, lock, passkey, forgottenURL, formTargets }: LoginForm): Page {
   const marks = problem?.kind === 'refused' && html` aria-invalid="true" aria-describedby="problem"`;
   const isKnown = email !== '';
   return {
@@ -49,7 +51,7 @@ ${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
 </form>
 ${passkey && passkeyForm(texts, { kind: 'get', ...passkey, label: texts.passkeys.logIn })}
 <button class="second" form="by-password" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
-<p class="faint">${texts.forgotten}</p>`,
+<p class="faint">${forgottenURL === undefined ? texts.forgotten : html`<a href="${forgottenURL}">${texts.links.question}</a>`}</p>`,
   };
 }
 

@@ -8,6 +8,9 @@ import { readUser } from '../users/record/schema.ts';
 
 /** What a link is for: a password that was forgotten, or the first one of a new user. */
 export const linkKinds = ['password', 'invite'] as const;
+/** What the audit trail calls them. */
+export const auditReasons = { password: 'Password', invite: 'Invite' } as const;
+
 export type LinkKind = (typeof linkKinds)[number];
 
 const linkSchema = z.object({

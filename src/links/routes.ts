@@ -5,7 +5,8 @@ import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { userName } from '../users/record/schema.ts';
-import { linkBody, linkSchema } from './schema.ts';
+import { auditReasons } from './link.ts';
+import { linkBody, linkSchema, mailedSchema } from './schema.ts';
 import type { LinkService } from './service.ts';
 
 const tag = 'one-time links';
@@ -32,14 +33,16 @@ export const linkOperations = (service: LinkService, audit: Audit): Operation[] 
     answers: {
       ...refusals,
       201: { description: 'The link. It is kept nowhere.', content: { 'application/json': linkSchema } },
+      202: { description: 'A link is mailed to `spec.email` of the user.', content: { 'application/json': mailedSchema } },
       409: { description: 'The user is not local, may not log in, or has no use for a link of this kind.' },
-      422: { description: '`seconds` is out of range.' },
+      422: { description: '`seconds` is out of range, or no mail can be sent.' },
     },
     async handle({ ctx, caller, params: { name }, body, signal }) {
-      const { url, expiresAt, account } = await service.make(name, body, caller, signal);
-      audit.record({ audit: 'LinkMade', ...about(ctx, caller, account), code: 201, reason: reasonOf[body.kind] });
-      ctx.status = 201;
-      ctx.body = { url, expiresAt: timestamp(expiresAt) };
+      const { url, expiresAt, account } = await service.make(name, body, { caller, origin: auditOrigin(ctx), signal });
+      const code = body.mail ? 202 : 201;
+      audit.record({ audit: 'LinkMade', ...about(ctx, caller, account), code, reason: auditReasons[body.kind] });
+      ctx.status = code;
+      ctx.body = { ...(!body.mail && { url }), expiresAt: timestamp(expiresAt) };
     },
   }),
   operation({
@@ -63,8 +66,6 @@ export const linkOperations = (service: LinkService, audit: Audit): Operation[] 
     },
   }),
 ];
-
-const reasonOf = { password: 'Password', invite: 'Invite' } as const;
 
 const about = (ctx: Context, { identity }: Caller, { name, uid }: { name: string; uid: string }) =>
   ({

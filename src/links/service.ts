@@ -1,5 +1,6 @@
 import { invalidValue } from '../api/field-error.ts';
 import { conflict, forbidden, invalid, notFound } from '../api/status.ts';
+import type { AuditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireStepUp } from '../http/step-up.ts';
 import type { Services } from '../services.ts';
@@ -9,14 +10,23 @@ import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { type LinkKind, linksEndAt, refusalOf } from './link.ts';
+import { hasAddress, type LinkMail } from './link-mail.ts';
 import type { Links, MadeLink } from './links.ts';
+import { isMailSet } from './mailer.ts';
 import type { LinkRequest } from './schema.ts';
 
 export interface LinkServiceNeeds {
   links: Links;
+  linkMail: Pick<LinkMail, 'send'>;
   accounts: AccountLookup;
   rights: SubjectRights;
   passwordChange: Pick<PasswordChange, 'stateOf' | 'writeStatus'>;
+}
+
+interface Asked {
+  caller: Caller;
+  origin: AuditOrigin;
+  signal: AbortSignal;
 }
 
 const minSeconds = 300;
@@ -32,14 +42,17 @@ export class LinkService {
     this.#needs = needs;
   }
 
-  /** @throws StatusError 401, 403, 404, 409, 422, 503, 504 */
-  async make(name: string, request: LinkRequest, caller: Caller, signal: AbortSignal): Promise<MadeLink & { account: Account }> {
+  /** And mails it, if that is asked for. @throws StatusError 401, 403, 404, 409, 422, 429, 503, 504 */
+  async make(name: string, request: LinkRequest, { caller, origin, signal }: Asked): Promise<MadeLink & { account: Account }> {
     const account = await this.#require(name, 'create', caller, signal);
     const seconds = secondsOf(name, request);
+    if (request.mail) this.#requireMail(account);
     const state = await this.#stateOf(account);
     const refusal = refusalOf(request.kind, state, this.#needs.links.rules());
     if (refusal !== undefined) throw conflict(userResource, name, refusal);
-    return { ...this.#needs.links.make(request.kind, state, seconds), account };
+    const link = this.#needs.links.make(request.kind, state, seconds);
+    if (request.mail) await this.#needs.linkMail.send(account, request.kind, link, origin);
+    return { ...link, account };
   }
 
   /** Makes all links of the user void. @throws StatusError 401, 403, 404, 409, 503, 504 */
@@ -64,6 +77,14 @@ export class LinkService {
     await rights.requireForPassword(caller, account, signal);
     requireStepUp(caller, config.login.stepUp, now());
     return account;
+  }
+
+  /** @throws StatusError 422 */
+  #requireMail(account: Account): void {
+    const isSet = isMailSet(this.#services.config.smtp);
+    if (isSet && hasAddress(account)) return;
+    const why = isSet ? 'the user has no e-mail address' : 'there is no mail server (smtp.host)';
+    throw invalid({ group: userResource.group, kind: 'User', name: account.name }, [invalidValue('mail', true, why)]);
   }
 
   async #stateOf(account: Account): Promise<PasswordState> {

@@ -42,7 +42,7 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   tokens: { values: ['users', 'collection', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   identity: { values: ['factors', 'links', 'issuer', 'users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   factors: { values: ['users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
-  links: { values: ['users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
+  links: { values: ['issuer', 'users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   login: { values: ['sessions', 'issuer', 'users', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   sessions: { values: ['issuer', 'users', 'collection', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   issuer: { values: ['users', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },

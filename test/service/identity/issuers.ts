@@ -208,6 +208,7 @@ async function startReplica({
     factors: new SecondFactors(services, { attempts, store: factorStore, passkeys }),
     links: undefined,
     passkeys: { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
+    linkMail: undefined,
   });
   identity.start();
   const koa = new Koa();

@@ -1,0 +1,40 @@
+/** The settings of the mail server. */
+import { z } from 'zod';
+import { path } from './units.ts';
+
+const mailbox = () =>
+  z
+    .string()
+    .max(320)
+    .regex(
+      /^([^<>"\p{Cc}]{1,64} )?<?[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+@[A-Za-z0-9.-]+>?$/u,
+      'must be an e-mail address, or a name and <address>',
+    );
+
+export const smtpSection = z.strictObject({
+  host: z.string().min(1).optional().describe('Mail server. Without it no mail is sent.'),
+  port: z.number().int().min(1).max(65_535).default(587).describe('Port of the mail server.'),
+  tls: z
+    .enum(['starttls', 'implicit', 'none'])
+    .default('starttls')
+    .describe(
+      '`starttls`: nothing is sent if the server does not offer it. `implicit`: from the first byte. `none`: on this machine only.',
+    ),
+  caFile: path().optional().describe('PEM certificate authority of the mail server, beside those of the system.'),
+  userFile: path().optional().describe('File with the name to log in with; read for each mail.'),
+  passwordFile: path().optional().describe('File with the password; read for each mail.'),
+  from: mailbox().optional().describe('Who the mail is from: `Atrium <no-reply@example.com>`.'),
+});
+
+const isThisMachine = (host: string) => ['localhost', '127.0.0.1', '::1'].includes(host);
+
+/** What is right by itself and wrong together, by the path of the setting to change. */
+export function smtpContradictions({ host, tls, from, userFile, passwordFile }: z.output<typeof smtpSection>): Record<string, string> {
+  return {
+    ...(host !== undefined && from === undefined && { 'smtp.from': 'must be set with smtp.host' }),
+    ...(host !== undefined &&
+      tls === 'none' &&
+      !isThisMachine(host) && { 'smtp.tls': 'none is for a mail server on this machine: a link in the mail is worth a password' }),
+    ...((userFile === undefined) !== (passwordFile === undefined) && { 'smtp.passwordFile': 'userFile and passwordFile are set together' }),
+  };
+}

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/schema.ts';
+import { certificateAuthorities } from '../issuer/fetch.ts';
+import { abortable } from '../kubernetes/abortable.ts';
+
+export interface Mail {
+  to: string;
+  subject: string;
+  text: string;
+}
+
+/** Before the second and the third try. */
+const pausesMs = [1_000, 5_000];
+/** Of a try as a whole: a server that says a word now and then holds no place. */
+const tryMs = 20_000;
+const silenceMs = 10_000;
+
+/** Settings of a mail server that there is. */
+type SmtpSettings = Config['smtp'] & { host: string; from: string };
+
+export const isMailSet = (smtp: Config['smtp']): smtp is SmtpSettings => smtp.host !== undefined && smtp.from !== undefined;
+
+/** Hands one mail to the mail server, in three tries. @throws Error if it was not taken; the signal's reason */
+export async function sendMail(smtp: SmtpSettings, mail: Mail, signal: AbortSignal): Promise<void> {
+  for (const pauseMs of [...pausesMs, undefined]) {
+    try {
+      return await tryToSend(smtp, mail, signal);
+    } catch (error) {
+      if (signal.aborted || pauseMs === undefined || isFinal(error)) throw error;
+      await sleep(pauseMs, undefined, { signal });
+    }
+  }
+}
+
+/** What the server has refused for good (RFC 5321, 4.2.1) it will refuse again. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof Error && 'responseCode' in error && typeof error.responseCode === 'number' && error.responseCode >= 500;
+
+/** The files are read each time, as they may be rotated. */
+async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from }: SmtpSettings, mail: Mail, signal: AbortSignal) {
+  const [{ createTransport }, ca, user, pass] = await Promise.all([
+    import('nodemailer'),
+    certificateAuthorities(caFile),
+    secretOf(userFile),
+    secretOf(passwordFile),
+  ]);
+  const transport = createTransport({
+    host,
+    port,
+    secure: tls === 'implicit',
+    requireTLS: tls === 'starttls',
+    ignoreTLS: tls === 'none',
+    tls: { minVersion: 'TLSv1.2', ...(ca && { ca }) },
+    ...(user !== undefined && pass !== undefined && { auth: { user, pass } }),
+    connectionTimeout: silenceMs,
+    greetingTimeout: silenceMs,
+    socketTimeout: silenceMs,
+    dnsTimeout: silenceMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  try {
+    const sending = transport.sendMail({ ...mail, from, headers: { 'Auto-Submitted': 'auto-generated' } });
+    await abortable(sending, AbortSignal.any([signal, AbortSignal.timeout(tryMs)]));
+  } finally {
+    transport.close();
+  }
+}
+
+const secretOf = async (file: string | undefined) => (file === undefined ? undefined : (await readFile(file, 'utf8')).trim());

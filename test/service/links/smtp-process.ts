@@ -1,0 +1,58 @@
+/** A mail server in a process of its own: reads its options from stdin, and writes a line of JSON for all that happens. */
+import { readFileSync } from 'node:fs';
+import { SMTPServer } from 'smtp-server';
+import { z } from 'zod';
+
+const options = z
+  .object({
+    port: z.number(),
+    key: z.string(),
+    cert: z.string(),
+    user: z.string(),
+    password: z.string(),
+    offersTLS: z.boolean(),
+    /** How many mails it puts off before it takes one. */
+    putsOff: z.number(),
+    /** Whether it says nothing to those who connect. */
+    hangs: z.boolean(),
+  })
+  .parse(JSON.parse(readFileSync(0, 'utf8')));
+
+const tell = (event: Record<string, unknown>) => void process.stdout.write(`${JSON.stringify(event)}\n`);
+
+let left = options.putsOff;
+const server = new SMTPServer({
+  key: options.key,
+  cert: options.cert,
+  logger: false,
+  disableReverseLookup: true,
+  ...(!options.offersTLS && { disabledCommands: ['STARTTLS'] }),
+  authOptional: options.user === '',
+  onConnect(_session, callback) {
+    tell({ event: 'connected' });
+    if (!options.hangs) callback();
+  },
+  onAuth({ username, password }, _session, callback) {
+    const isRight = username === options.user && password === options.password;
+    callback(isRight ? null : new Error('wrong'), { user: username });
+  },
+  onData(stream, session, callback) {
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('end', () => {
+      const to = session.envelope.rcptTo.map(({ address }) => address);
+      const isPutOff = left > 0;
+      left -= 1;
+      tell({
+        event: isPutOff ? 'put off' : 'mail',
+        to,
+        isSecure: session.secure,
+        user: session.user ?? '',
+        text: Buffer.concat(chunks).toString(),
+      });
+      callback(isPutOff ? Object.assign(new Error('try again later'), { responseCode: 451 }) : null);
+    });
+  },
+});
+server.on('error', () => undefined);
+server.listen(options.port, '127.0.0.1', () => tell({ event: 'listening' }));
