@@ -49,6 +49,10 @@ export interface EmbeddedLoginOptions {
   login?: Record<string, unknown>;
   /** Settings of lists, as in the YAML file. */
   lists?: Record<string, unknown>;
+  /** Settings of the mail server, as in the YAML file; its certificate is the cluster's. */
+  smtp?: Record<string, unknown>;
+  /** Whose X-Forwarded-For is believed. */
+  trustedProxies?: readonly string[];
   replicas?: number;
 }
 
@@ -61,6 +65,8 @@ export async function startEmbeddedLogin({
   identity = {},
   login = {},
   lists = {},
+  smtp,
+  trustedProxies = [],
   replicas: count = 1,
 }: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
   const cluster = await apiServer({ isReused: true });
@@ -92,13 +98,14 @@ export async function startEmbeddedLogin({
     const app = new TestApp({
       config: parseConfig({
         yaml: stringify({
-          server: { host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls },
+          server: { host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls, trustedProxies },
           kubernetes: { namespace, credentials },
           login: { perMinute: 1_000_000, caFile, ...login },
           console: { static: { directory: 'web/dist' } },
           users,
           identity,
           lists,
+          ...(smtp && { smtp: { caFile, ...smtp } }),
         }),
       }),
       connection: {

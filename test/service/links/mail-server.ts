@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { eventually } from '../../support/cluster-admin.ts';
+import { compileCache } from '../../support/command.ts';
+
+const program = fileURLToPath(new URL('smtp-process.ts', import.meta.url));
+
+const eventSchema = z.object({
+  event: z.enum(['listening', 'connected', 'put off', 'mail']),
+  to: z.array(z.string()).default([]),
+  isSecure: z.boolean().default(false),
+  user: z.string().default(''),
+  text: z.string().default(''),
+});
+
+export interface MailServerOptions {
+  port: number;
+  key: string;
+  cert: string;
+  user?: string;
+  password?: string;
+  offersTLS?: boolean;
+  putsOff?: number;
+  hangs?: boolean;
+}
+
+export interface TakenMail {
+  to: readonly string[];
+  isSecure: boolean;
+  user: string;
+  headers: string;
+  body: string;
+  /** The address of the link in it. */
+  link: string;
+}
+
+/** A mail server on this machine, in a process of its own, and what was sent to it. */
+export class MailServer {
+  readonly #process: ChildProcess;
+  readonly #events: z.output<typeof eventSchema>[] = [];
+
+  private constructor(process: ChildProcess) {
+    this.#process = process;
+    if (process.stdout) createInterface(process.stdout).on('line', (line) => this.#events.push(eventSchema.parse(JSON.parse(line))));
+  }
+
+  static async start(options: MailServerOptions): Promise<MailServer> {
+    const child = spawn(process.execPath, [program], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...compileCache },
+    });
+    const server = new MailServer(child);
+    child.stdin?.end(JSON.stringify({ user: '', password: '', offersTLS: true, putsOff: 0, hangs: false, ...options }));
+    await server.until(() => server.count('listening') === 1);
+    return server;
+  }
+
+  count(event: 'listening' | 'connected' | 'put off' | 'mail'): number {
+    return this.#events.filter((one) => one.event === event).length;
+  }
+
+  get mails(): readonly TakenMail[] {
+    return this.#events
+      .filter(({ event }) => event === 'mail')
+      .map(({ to, isSecure, user, text }) => ({ to, isSecure, user, ...read(text) }));
+  }
+
+  async until(isSo: () => boolean): Promise<void> {
+    await eventually(
+      async () => isSo(),
+      (so) => so,
+    );
+  }
+
+  /** The next mail after so many. */
+  async mail(after = 0): Promise<TakenMail> {
+    await this.until(() => this.mails.length > after);
+    const taken = this.mails[after];
+    if (!taken) throw new Error('no mail');
+    return taken;
+  }
+
+  async stop(): Promise<void> {
+    this.#process.kill();
+    if (this.#process.exitCode === null && this.#process.signalCode === null) await once(this.#process, 'close');
+  }
+}
+
+function read(text: string): Pick<TakenMail, 'headers' | 'body' | 'link'> {
+  const end = text.indexOf('\r\n\r\n');
+  const headers = text.slice(0, end).replaceAll(/\r\n[ \t]/g, ' ');
+  const raw = text.slice(end + 4);
+  const body = /^content-transfer-encoding: base64$/im.test(headers)
+    ? Buffer.from(raw, 'base64').toString()
+    : Buffer.from(
+        raw.replaceAll('=\r\n', '').replaceAll(/=([0-9A-F]{2})/g, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+        'latin1',
+      ).toString();
+  return { headers, body, link: /https?:\/\/\S+/.exec(body)?.[0] ?? '' };
+}
