@@ -268,7 +268,7 @@ function createLogins(base: Base, brand: () => Brand) {
     issuers,
     identity,
     accessTokens,
-    authenticator: withAccessTokens(sessions.authenticator, accessTokens?.judge),
+    authenticator: withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer)),
     passwords: { passwords, passwordCheck, passwordChange },
     factorStore,
     links,

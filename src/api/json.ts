@@ -22,16 +22,17 @@ export function preparedJson(text: string): JsonText {
 
 /** Sends a prepared JSON text with its ETag; an equal If-None-Match becomes 304 in the frame. */
 export function sendJsonText(ctx: Context, { bytes, etag, short }: JsonText): void {
-  ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  ctx.res.setHeader('ETag', etag);
+  const { res, request, response } = ctx;
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  res.setHeader('ETag', etag);
   // Bytes go out as they are; what is indented has to be read again.
-  ctx.body = short ?? (ctx.querystring !== '' && ctx.query.pretty === 'true' ? bytes.toString() : bytes);
+  response.body = short ?? (request.querystring !== '' && request.query.pretty === 'true' ? bytes.toString() : bytes);
 }
 
 /** `pretty=true` indents any JSON. The indented text is another representation, so its ETag differs. */
 export function indentJson(ctx: Context): void {
   if (
-    !ctx.querystring.includes('pretty=true') ||
+    !ctx.request.querystring.includes('pretty=true') ||
     ctx.query.pretty !== 'true' ||
     ctx.body === null ||
     ctx.body === undefined ||

@@ -33,7 +33,10 @@ export interface LiveParameters extends ListParameters {
 
 /** Whether a request asks for a live list. A HEAD is answered as of an ordinary one. */
 export const isLive = (ctx: Context): boolean => {
-  const watch = ctx.URL.searchParams.get('watch');
+  const { querystring } = ctx.request;
+  // Any spelling of the name has one of these in it.
+  if (!querystring.includes('watch') && !querystring.includes('%')) return false;
+  const watch = new URLSearchParams(querystring).get('watch');
   return ctx.method === 'GET' && watch !== null && watch !== '0' && watch.toLowerCase() !== 'false';
 };
 

@@ -91,10 +91,11 @@ export function sendJson(ctx: Context, json: string): void {
 
 /** Answers with a page: as one text, or piece by piece as the caller reads it. It has no ETag: a page is of its moment. */
 export function sendPage(ctx: Context, page: Page): void {
-  const isIndented = ctx.querystring.includes('pretty=true') && ctx.query.pretty === 'true';
-  ctx.type = 'application/json; charset=utf-8';
+  const { request, res, response } = ctx;
+  const isIndented = request.querystring.includes('pretty=true') && request.query.pretty === 'true';
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
   if (page.warning !== undefined) ctx.append('Warning', warningHeaders([page.warning]));
-  if (!page.isHeld) ctx.body = Readable.from(page.chunks({ isIndented }), { objectMode: false, highWaterMark: chunkLength });
+  if (!page.isHeld) response.body = Readable.from(page.chunks({ isIndented }), { objectMode: false, highWaterMark: chunkLength });
   // Bytes go out as they are; what is indented has to be read again.
-  else ctx.body = isIndented ? page.bytes.toString() : page.bytes;
+  else response.body = isIndented ? page.bytes.toString() : page.bytes;
 }

@@ -188,7 +188,7 @@ function sendWhenPrepared(
 
 function sendPrepared(ctx: Context, caller: Caller | undefined, { answer, isStale }: Prepared): void {
   markStale(ctx, isStale);
-  ctx.set('Cache-Control', caller === undefined ? 'no-cache' : 'private, no-cache');
+  ctx.res.setHeader('Cache-Control', caller === undefined ? 'no-cache' : 'private, no-cache');
   sendJsonText(ctx, answer);
 }
 

@@ -38,9 +38,9 @@ export function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPo
     res.setHeader('Content-Security-Policy', contentSecurityPolicy());
     res.setHeader('X-Frame-Options', 'DENY');
   }
-  ctx.status = 200;
+  ctx.response.status = 200;
   if (isNotModified(ctx)) {
-    ctx.status = 304;
+    ctx.response.status = 304;
     return;
   }
   const range = isPartWanted && isRangeValid(ctx.get('If-Range'), content) ? singleRange(wanted, content.size) : undefined;
@@ -55,7 +55,7 @@ export function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPo
 function sendBytes(ctx: Context, content: StaticContent, { start, end }: ByteRange): Promise<void> | void {
   const { source, size } = content;
   if (Buffer.isBuffer(source)) {
-    ctx.body = end - start + 1 === size ? source : source.subarray(start, end + 1);
+    ctx.response.body = end - start + 1 === size ? source : source.subarray(start, end + 1);
     return;
   }
   if (ctx.method === 'HEAD') {

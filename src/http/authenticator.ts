@@ -10,10 +10,10 @@ export interface Authenticator {
    * signature, revocation, state of the account. May expire a cookie on `ctx`.
    *
    * @param isOptional whether a session that has ended counts as none instead of 401
-   * @returns undefined for an anonymous caller
+   * @returns undefined for an anonymous caller; at once where nothing has to be awaited
    * @throws StatusError 401, 403 CrossSiteRequest, 503
    */
-  read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined>;
+  read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> | Bearer | undefined;
   /**
    * The credential of a request that has been under way for long, checked again; that it is open is no use of a session.
    *
@@ -22,11 +22,13 @@ export interface Authenticator {
   revalidate(ctx: Context): Promise<Bearer>;
   /** Whose it is, asked of the API server where it is not known. @throws StatusError 401, 503, 504 */
   identify(bearer: Bearer, signal: AbortSignal): Promise<Caller>;
+  /** The same at once where it is known; undefined where it has to be asked. */
+  identified?(bearer: Bearer): Caller | undefined;
 }
 
 /** Without login: each bearer token that the API server accepts. */
 export const tokensOnly = (identify: Authenticator['identify']): Authenticator => ({
-  read: async ({ req }) => readBearer(req),
+  read: ({ req }) => readBearer(req),
   async revalidate({ req }) {
     const bearer = readBearer(req);
     if (bearer === undefined) throw unauthorized({ tokenGiven: false });
@@ -50,17 +52,23 @@ export type VerifyAccessToken = (bearer: Bearer, ctx: Context, isUse: boolean) =
  * Access tokens are judged here and nowhere else: nothing that begins as one is ever sent to the API server.
  *
  * @param judge undefined where there are none
+ * @param identified whose a credential is, where that is known
  */
-export function withAccessTokens(others: Authenticator, judge: VerifyAccessToken | undefined): Authenticator {
-  const ofAccessToken = async (ctx: Context, isUse: boolean): Promise<Bearer | undefined> => {
-    if (!accessTokenHeader.test(ctx.req.headers.authorization ?? '')) return undefined;
+export function withAccessTokens(
+  others: Authenticator,
+  judge: VerifyAccessToken | undefined,
+  identified: NonNullable<Authenticator['identified']>,
+): Authenticator {
+  const isAccessToken = ({ req }: Context): boolean => accessTokenHeader.test(req.headers.authorization ?? '');
+  const ofAccessToken = async (ctx: Context, isUse: boolean): Promise<Bearer> => {
     const bearer = readBearer(ctx.req);
     if (bearer === undefined || judge === undefined) throw unauthorized({ tokenGiven: true });
     return judge(bearer, ctx, isUse);
   };
   return {
-    read: async (ctx, isOptional) => (await ofAccessToken(ctx, true)) ?? others.read(ctx, isOptional),
-    revalidate: async (ctx) => (await ofAccessToken(ctx, false)) ?? others.revalidate(ctx),
+    read: (ctx, isOptional) => (isAccessToken(ctx) ? ofAccessToken(ctx, true) : others.read(ctx, isOptional)),
+    revalidate: (ctx) => (isAccessToken(ctx) ? ofAccessToken(ctx, false) : others.revalidate(ctx)),
     identify: (bearer, signal) => others.identify(bearer, signal),
+    identified,
   };
 }

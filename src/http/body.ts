@@ -9,6 +9,8 @@ const maxDepth = 100;
 /** jsonc-parser's `SyntaxKind`: a const enum, which code that is only stripped of its types cannot import. */
 const kinds = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, comma: 5, string: 10, number: 11, unknown: 16, end: 17 };
 
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
 const tooLarge = (limit: number) => entityTooLarge(`the body is larger than ${limit} bytes`);
 
 /** The announced length decides before a byte is read; a body without one is cut at the limit. */
@@ -27,16 +29,13 @@ export interface BodyRules {
 }
 
 /**
- * Reads the JSON bodies of one operation: the decoded value, undefined if there is no body.
+ * Reads the bodies of one operation, for `decodeJson`; undefined if there is no body.
  *
- * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit, 400 for what is not strict JSON: duplicate
- *   keys, deeper than 100 levels, numbers out of range, lone surrogates, and keys that would reach an object's prototype
+ * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit, 400 for what is no text
  */
-export function jsonReader(rules: BodyRules): (ctx: Context) => Promise<unknown> {
+export function bodyTextReader(rules: BodyRules): (ctx: Context) => Promise<string | undefined> {
   const readText = textReader(rules);
-  return async (ctx) => {
-    return hasBody(ctx.req) ? decodeJson(await readText(ctx)) : undefined;
-  };
+  return async (ctx) => (hasBody(ctx.req) ? readText(ctx) : undefined);
 }
 
 /**
@@ -71,7 +70,7 @@ function textReader({ limit, mediaTypes }: BodyRules): (ctx: Context) => Promise
     const { rawBody } = ctx.request;
     if (!Buffer.isBuffer(rawBody)) throw unsupportedMediaType(mediaTypes);
     try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(rawBody);
+      return decoder.decode(rawBody);
     } catch {
       throw notText();
     }
@@ -87,8 +86,11 @@ const notText = () => badRequest('the body could not be read as UTF-8 text of th
 
 const notJson = () => badRequest('the body is not valid JSON');
 
-/** @throws StatusError 400 */
-function decodeJson(text: string): unknown {
+/**
+ * @throws StatusError 400 for what is not strict JSON: duplicate keys, deeper than 100 levels, numbers out of range, lone surrogates, and
+ *   keys that would reach an object's prototype
+ */
+export function decodeJson(text: string): unknown {
   checkTokens(createScanner(text, true));
   try {
     return JSON.parse(text);

@@ -2,6 +2,8 @@ import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib';
 import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import { varyOn } from './conditional.ts';
 
 /** Below this the headers of a packet are most of what is sent. */
 const minBytes = 1024;
@@ -31,18 +33,35 @@ let underWay = 0;
  * @returns undefined for an answer that is sent as it is
  */
 export function chooseEncoding(ctx: Context): Encoding | undefined {
+  const { response, res } = ctx;
   // What Koa would make a text of when it answers, it makes one of here.
-  if (isPlain(ctx.body) && !ctx.headerSent && isText(ctx)) ctx.body = JSON.stringify(ctx.body);
-  if (isShort(ctx.body) || !isText(ctx) || ctx.headerSent || ctx.response.get('Content-Encoding')) return undefined;
-  const body = asBytes(ctx.body);
+  if (isPlain(response.body) && !res.headersSent && isText(ctx)) response.body = JSON.stringify(response.body);
+  if (isShort(response.body) || !isText(ctx) || res.headersSent || res.hasHeader('Content-Encoding')) return undefined;
+  const body = asBytes(response.body);
   if (!Buffer.isBuffer(body) && !(body instanceof Readable)) return undefined;
-  if (body !== ctx.body) ctx.body = body;
+  if (body !== response.body) response.body = body;
   if (Buffer.isBuffer(body) && body.length < minBytes) return undefined;
-  ctx.vary('Accept-Encoding');
-  const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
-  if ((encoding !== 'br' && encoding !== 'gzip') || (underWay >= maxUnderWay && !isMade(body, encoding))) return undefined;
-  const etag: string | undefined = ctx.response.get('ETag');
-  if (etag) ctx.set('ETag', etag.replace(/"$/, `${suffixes[encoding]}"`));
+  varyOn(ctx, 'Accept-Encoding');
+  const encoding = accepted(ctx);
+  if (encoding === undefined || (underWay >= maxUnderWay && !isMade(body, encoding))) return undefined;
+  const etag = response.get('ETag');
+  if (etag) res.setHeader('ETag', etag.replace(/"$/, `${suffixes[encoding]}"`));
+  return encoding;
+}
+
+const maxKeptHeader = 128;
+/** By `Accept-Encoding`: browsers and libraries send a few of them, again and again. */
+const choices = new LRUCache<string, { encoding: Encoding | undefined }>({ max: 64 });
+
+/** The encoding that the request likes best; undefined for the answer as it is. */
+function accepted({ req, request }: Context): Encoding | undefined {
+  const header = req.headers['accept-encoding'];
+  if (header === undefined) return undefined;
+  const known = choices.get(`${header}`);
+  if (known !== undefined) return known.encoding;
+  const chosen = request.acceptsEncodings('br', 'gzip', 'identity');
+  const encoding = chosen === 'br' || chosen === 'gzip' ? chosen : undefined;
+  if (header.length <= maxKeptHeader) choices.set(`${header}`, { encoding });
   return encoding;
 }
 
@@ -56,7 +75,11 @@ export async function compress(ctx: Context, encoding: Encoding): Promise<void> 
 const isShort = (body: unknown): boolean =>
   (Buffer.isBuffer(body) && body.length < minBytes) || (typeof body === 'string' && Buffer.byteLength(body) < minBytes);
 
-const isText = (ctx: Context): boolean => ctx.status < 300 && ctx.response.is('json', 'yaml') !== false;
+const isText = ({ res, response }: Context): boolean =>
+  res.statusCode < 300 && (isJson(res.getHeader('Content-Type')) || response.is('json', 'yaml') !== false);
+
+/** As most answers say it; `response.is` takes the type apart each time. */
+const isJson = (type: unknown): boolean => type === 'application/json; charset=utf-8';
 
 const asBytes = (body: unknown): unknown => (typeof body === 'string' ? Buffer.from(body) : body);
 

@@ -123,6 +123,8 @@ interface OperationBase {
   openToPasswordDue?: true;
   /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */
   answersHead?: false;
+  /** Whether the same body, without secrets, comes again and again: what was understood of it is then kept. */
+  isAskedAgain?: true;
   /** Bytes of a body that the handler reads itself, as it comes. Default: `server.bodyLimit`. */
   bodyLimit?: number;
   /** Another protocol that the connection may go on in (RFC 9110, 7.8). Without it `Upgrade` is ignored. */

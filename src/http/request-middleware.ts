@@ -122,7 +122,8 @@ export class RequestMiddleware {
   }
 
   #begin(ctx: Context, lifetime: RequestLifetime): void {
-    const { req, res, path } = ctx;
+    const { req, res, request } = ctx;
+    const { path } = request;
     const started = performance.now();
     const source = this.#addressOf(req.socket.remoteAddress ?? '', req.headers['x-forwarded-for']);
     const state = new RequestFacts(requestId(req.headers['x-request-id']), source, lifetime);
@@ -146,7 +147,7 @@ export class RequestMiddleware {
   /** The line of the access log, and the metrics. */
   #tell(ctx: Context, path: string, seconds: number): void {
     const { requestId, operationId = 'none', userName, refusal, source } = stateOf(ctx);
-    const { req, res, method } = ctx;
+    const { req, res } = ctx;
     const code = res.writableFinished ? res.statusCode : 499;
     this.#options.metrics.requests.add(operationId, code, seconds);
     const write = this.#writeLine[isProbe.test(path) ? 'debug' : 'info'];
@@ -156,7 +157,7 @@ export class RequestMiddleware {
     const why = refusal === undefined ? '' : `,"refusal":${JSON.stringify(refusal)}`;
     const [shownPath, agent] = [shown(path), (req.headers['user-agent'] ?? '').slice(0, 256)].map((text) => JSON.stringify(text));
     write(
-      `"requestId":"${requestId}","method":${JSON.stringify(method)},"path":${shownPath},"code":${code},"seconds":${elapsed},"operation":${JSON.stringify(operationId)},"source":${JSON.stringify(source)}${user}${why},"userAgent":${agent},"msg":"request"`,
+      `"requestId":"${requestId}","method":${JSON.stringify(req.method)},"path":${shownPath},"code":${code},"seconds":${elapsed},"operation":${JSON.stringify(operationId)},"source":${JSON.stringify(source)}${user}${why},"userAgent":${agent},"msg":"request"`,
     );
   }
 
@@ -260,7 +261,7 @@ const shown = (path: string): string => path.slice(0, 1024).replace(secretPath, 
 function finish(ctx: Context): Promise<void> | undefined {
   indentJson(ctx);
   const encoding = stateOf(ctx).isCompressed && chooseEncoding(ctx);
-  if (ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD') && isNotModified(ctx)) ctx.status = 304;
+  if (isNotModified(ctx) && ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD')) ctx.status = 304;
   else if (encoding) return compress(ctx, encoding);
   return undefined;
 }

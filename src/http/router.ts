@@ -2,9 +2,10 @@ import type { Context } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { validate } from '../api/violations.ts';
 import type { Authenticator } from './authenticator.ts';
-import { checkLength, jsonReader } from './body.ts';
+import { bodyTextReader, checkLength, decodeJson } from './body.ts';
 import { varyOn } from './conditional.ts';
 import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
+import { KeptInput } from './kept-input.ts';
 import type { Bearer, Caller, Operation, RequestBounds } from './operation.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
@@ -69,8 +70,9 @@ export function routeOperations(options: RouterOptions): Answer {
 
   return (ctx) => {
     allowOrigin(ctx, options.corsOrigins);
-    const found = table.find(ctx.path);
-    const serve = found?.routes.get(ctx.method);
+    const { path, method } = ctx.request;
+    const found = table.find(path);
+    const serve = found?.routes.get(method);
     if (serve === undefined || isPreflight(ctx)) return refuse(ctx, found);
     return serve(ctx, found?.params ?? {});
   };
@@ -93,7 +95,7 @@ function allowOrigin(ctx: Context, origins: readonly string[]): void {
 
 /** A browser asks before it sends what a page of a listed origin wants, without the credential that comes with it. */
 const isPreflight = (ctx: Context): boolean =>
-  ctx.method === 'OPTIONS' &&
+  ctx.req.method === 'OPTIONS' &&
   ctx.get('Access-Control-Request-Method') !== '' &&
   ctx.response.get('Access-Control-Allow-Origin') !== '' &&
   ctx.get('Authorization') === '';
@@ -127,26 +129,41 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     return serveAuthenticated(ctx, params);
   };
 
-  async function serveAuthenticated(ctx: Context, params: Params): Promise<void> {
-    const state = stateOf(ctx);
-    const bearer = await readCredential(ctx, operation, options.authenticator);
+  function serveAuthenticated(ctx: Context, params: Params): Promise<void> | void {
+    const reading = options.authenticator.read(ctx, credential === 'optional');
+    if (reading instanceof Promise) return reading.then((bearer) => serveBearer(ctx, params, bearer));
+    return serveBearer(ctx, params, reading);
+  }
+
+  function serveBearer(ctx: Context, params: Params, read: Bearer | undefined): Promise<void> | void {
+    const bearer = checkCredential(read, operation);
     if (bearer === undefined) return handle(ctx, params, undefined);
+    const state = stateOf(ctx);
     // A forwarded token is judged by the call that the operation makes with it.
     if (credential === 'forwarded') return guard.ask(state.source, bearer, async () => handle(ctx, params, bearer));
-    const caller = await guard.ask(state.source, bearer, () => options.authenticator.identify(bearer, state.signal));
-    state.userName = caller.identity.name;
-    try {
-      await handle(ctx, params, caller);
-    } catch (error) {
+    const known = options.authenticator.identified?.(bearer);
+    if (known !== undefined) return serveCaller(ctx, params, known);
+    const asking = guard.ask(state.source, bearer, () => options.authenticator.identify(bearer, state.signal));
+    return asking.then((caller) => serveCaller(ctx, params, caller));
+  }
+
+  function serveCaller(ctx: Context, params: Params, caller: Caller): Promise<void> | void {
+    stateOf(ctx).userName = caller.identity.name;
+    const fail = (error: unknown): never => {
       if (error instanceof StatusError && error.status.code === 403) options.onForbidden?.(ctx, caller, error);
       throw error;
+    };
+    try {
+      return handle(ctx, params, caller)?.then(undefined, fail);
+    } catch (error) {
+      return fail(error);
     }
   }
 }
 
-async function readCredential(ctx: Context, operation: Operation, authenticator: Authenticator): Promise<Bearer | undefined> {
+/** @throws StatusError 401, 403 PasswordExpired */
+function checkCredential(bearer: Bearer | undefined, operation: Operation): Bearer | undefined {
   const { credential } = operation;
-  const bearer = await authenticator.read(ctx, credential === 'optional');
   if (bearer === undefined && credential !== 'optional') throw unauthorized({ tokenGiven: false });
   if (bearer?.mustChangePassword && credential !== 'optional' && !operation.openToPasswordDue) throw passwordDue();
   return bearer;
@@ -180,29 +197,39 @@ const noInput = {};
 
 /** Reads the input, then handles it. Where a schema asks for nothing, nothing is read. */
 function handler(operation: Operation, bodyLimit: number) {
-  const repeatable = repeatableParameters(operation.query);
   const hasParams = Object.keys(operation.params.shape).length > 0;
   const hasQuery = Object.keys(operation.query.shape).length > 0;
+  const readQuery = queryReader(operation);
   const readBody = bodyReader(operation, bodyLimit);
   return (ctx: Context, given: Params, caller: Caller | Bearer | undefined): Promise<void> | void => {
     const params = hasParams ? parseParams(operation.params, given) : noInput;
-    const query = hasQuery ? parseQuery(operation.query, repeatable, searchOf(ctx)) : noInput;
+    const query = hasQuery ? readQuery(ctx) : noInput;
     if (readBody === undefined) return operation.handle(new OperationCall({ ctx, caller, params, query, body: undefined }));
     return readBody(ctx).then((body) => operation.handle(new OperationCall({ ctx, caller, params, query, body })));
   };
 }
 
-const noSearch = new URLSearchParams();
+function queryReader({ query: schema, credential }: Operation) {
+  const repeatable = repeatableParameters(schema);
+  const understand = (text: string) => parseQuery(schema, repeatable, new URLSearchParams(text));
+  // Without a credential it may be one: the code of a login.
+  if (credential === 'none') return ({ request }: Context): unknown => understand(request.querystring);
+  const kept = new KeptInput();
+  return ({ request }: Context): unknown => kept.of(request.querystring, understand);
+}
 
-/** Without the rest of the URL, which takes its time to be made. */
-const searchOf = ({ querystring }: Context): URLSearchParams => (querystring === '' ? noSearch : new URLSearchParams(querystring));
-
-function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes }: Operation, limit: number) {
+function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes, isAskedAgain }: Operation, limit: number) {
   if (schema === undefined) return undefined;
-  const read = jsonReader({ limit, mediaTypes });
-  return async (ctx: Context): Promise<unknown> => {
-    const result = validate(schema, await read(ctx));
+  const understand = (body: unknown): unknown => {
+    const result = validate(schema, body);
     if (!result.success) throw badInput(result.violations);
     return result.data;
+  };
+  const read = bodyTextReader({ limit, mediaTypes });
+  const kept = isAskedAgain ? new KeptInput() : undefined;
+  return async (ctx: Context): Promise<unknown> => {
+    const text = await read(ctx);
+    if (text === undefined) return understand(undefined);
+    return kept === undefined ? understand(decodeJson(text)) : kept.of(text, (json) => understand(decodeJson(json)));
   };
 }

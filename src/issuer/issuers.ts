@@ -43,6 +43,12 @@ export class Issuers {
     return 'not ours';
   }
 
+  /** Whether a token of that SHA-256 is known to be of none of them; false while that is not known. */
+  areForeignTo(tokenHash: string): boolean {
+    for (const { verifier } of this.#all.values()) if (!verifier.isForeign(tokenHash)) return false;
+    return true;
+  }
+
   /** As `TokenVerifier.logoutToken`, by the one that the token names; what names none is refused by the first, which logs why. */
   logoutToken(token: string): Promise<LogoutClaims> {
     return (this.#namedIn(token) ?? this.first).verifier.logoutToken(token);

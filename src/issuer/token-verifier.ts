@@ -83,13 +83,18 @@ export class TokenVerifier {
    * @throws StatusError 401 (cause TokenExpired for one that held until then), 503 while the issuer's keys are not to be had
    */
   async bearer(token: string, { isSent = true } = {}): Promise<VerifiedToken | 'not ours'> {
-    const key = hash('sha256', token, 'base64url');
+    const key = hash('sha256', token);
     const known = this.#verified.get(key);
     if (known !== undefined && this.#seconds() < known.claims.exp) return known;
     if (this.#foreign.has(key) || !this.#isOurs(token, key)) return 'not ours';
     const verified = await (isSent ? this.#told('bearer token', token, () => this.#bearer(token)) : this.#bearer(token));
     if (this.#seconds() < verified.claims.exp) this.#verified.set(key, verified);
     return verified;
+  }
+
+  /** Whether a token of that SHA-256 was found to name another issuer. */
+  isForeign(tokenHash: string): boolean {
+    return this.#foreign.has(tokenHash);
   }
 
   async #bearer(token: string): Promise<VerifiedToken> {

@@ -45,9 +45,15 @@ export class AnswerCache<T> {
    */
   async get(key: string, signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    const kept = this.#answers.get(key);
-    if (kept !== undefined && this.#clock() < kept.until) return kept.answer;
+    const kept = this.kept(key);
+    if (kept !== undefined) return kept;
     return this.#wait(this.#questions.get(key) ?? this.#ask(key, ask), signal);
+  }
+
+  /** The answer, if there is one that may be given again. */
+  kept(key: string): T | undefined {
+    const kept = this.#answers.get(key);
+    return kept !== undefined && this.#clock() < kept.until ? kept.answer : undefined;
   }
 
   /** Forgets one answer. */

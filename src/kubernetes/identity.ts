@@ -63,6 +63,12 @@ export class IdentityCache {
     return { ...bearer, identity: verdict.identity };
   }
 
+  /** The same at once, where it is known whose it is; undefined for any other. */
+  identified(bearer: Bearer): Caller | undefined {
+    const verdict = this.#verdicts.kept(bearer.hash);
+    return verdict === undefined || verdict === 'refused' ? undefined : { ...bearer, identity: verdict.identity };
+  }
+
   async #ask(bearer: Bearer, signal: AbortSignal): Promise<Verdict> {
     const answer = await this.#review(bearer, signal);
     if (answer === 'refused') return answer;

@@ -62,6 +62,13 @@ export class AccountState {
     this.#sessions = sessions;
   }
 
+  /** Whether `whenKnown` has nothing to wait for, and nothing to refuse. */
+  get isKnown(): boolean {
+    const [tokens, accounts] = [this.#revokedTokens, this.#accounts];
+    if (tokens.state === 'pending' || accounts.state === 'pending') return false;
+    return !isSilent(tokens) && !isSilent(accounts) && !isSilent(this.#sessions);
+  }
+
   /** To be awaited before anything is verified. @throws StatusError 503 while it is not known who there is and what has ended */
   async whenKnown(signal: AbortSignal): Promise<void> {
     const accounts = this.#accounts;

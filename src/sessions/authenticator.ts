@@ -25,9 +25,21 @@ export class LoginAuthenticator implements Authenticator {
     this.#renewal = renewal;
   }
 
-  async read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
+  read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> | Bearer | undefined {
     const bearer = readBearer(ctx.req);
-    if (bearer !== undefined) return this.#verify(bearer, stateOf(ctx).signal);
+    if (bearer === undefined) return this.#ofCookie(ctx, isOptional);
+    return this.#isForeign(bearer) ? bearer : this.#verify(bearer, stateOf(ctx).signal);
+  }
+
+  /** Whether a token is known to be none of our issuers', while nothing has to be waited for. @throws StatusError 401 if it is revoked */
+  #isForeign({ token, hash }: Bearer): boolean {
+    const { issuers, accountState, revokedTokens } = this.#context;
+    if (!issuers.areForeignTo(hash) || !accountState.isKnown) return false;
+    if (revokedTokens.hasBearer(token)) throw noLongerCounts(revoked);
+    return true;
+  }
+
+  async #ofCookie(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
     const { cookie } = this.#context;
     const secret = cookie.read(ctx);
     if (secret === undefined) return undefined;

@@ -148,7 +148,7 @@ export class RevokedTokens {
 
   /** Whether a bearer token was revoked. */
   hasBearer(token: string): boolean {
-    return this.#cache.get(bearerRevocation(token))?.kind === 'Bearer';
+    return this.#cache.size > 0 && this.#cache.get(bearerRevocation(token))?.kind === 'Bearer';
   }
 
   /** Whether a login was ended here: its tokens are not renewed any more. */
