@@ -7,8 +7,17 @@ import type { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
-import { explainQuery, reviewAnswer, reviewBody, reviewQuery, rulesReviewAnswer, rulesReviewBody } from './schema.ts';
-import { AccessService } from './service.ts';
+import {
+  explainQuery,
+  type Review,
+  type ReviewList,
+  reviewAnswer,
+  reviewBody,
+  reviewQuery,
+  rulesReviewAnswer,
+  rulesReviewBody,
+} from './schema.ts';
+import { AccessService, type Asking } from './service.ts';
 
 /** The feature: its operations. It watches nothing itself. */
 export function createAccess(services: Services): { operations: Operation[] } {
@@ -53,15 +62,25 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     before: [compressed],
     query: reviewing,
     body: reviewBody,
+    isAskedAgain: true,
     answers: answers('The review with its answer, or a list of them in the order asked.', reviewAnswer),
-    async handle({ ctx, caller, query, body, signal }) {
-      const asking = { caller, signal, isExplained: 'explain' in query && query.explain === 'true' };
-      sendCreated(
-        ctx,
-        body.kind === 'SelfSubjectAccessReviewList' ? await service.reviewAll(body, asking) : await service.review(body, asking),
-      );
+    handle(request) {
+      const { ctx, caller, query, body } = request;
+      const isExplained = 'explain' in query && query.explain === 'true';
+      if (body.kind !== 'SelfSubjectAccessReviewList') {
+        const kept = service.keptText(body, { caller, isExplained });
+        if (kept !== undefined) return sendCreated(ctx, kept);
+      }
+      return answer(ctx, body, { caller, isExplained, signal: request.signal });
     },
   });
+
+  async function answer(ctx: Context, body: Review | ReviewList, asking: Asking): Promise<void> {
+    sendCreated(
+      ctx,
+      body.kind === 'SelfSubjectAccessReviewList' ? await service.reviewAll(body, asking) : await service.review(body, asking),
+    );
+  }
 }
 
 function rulesReview(service: AccessService): Operation {
@@ -83,7 +102,9 @@ function rulesReview(service: AccessService): Operation {
   });
 }
 
-function sendCreated(ctx: Context, answer: object): void {
-  ctx.status = 201;
-  ctx.body = answer;
+/** @param answer an object, or its JSON text */
+function sendCreated({ res, response }: Context, answer: object | string): void {
+  response.status = 201;
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.body = answer;
 }

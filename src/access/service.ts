@@ -40,6 +40,8 @@ export class AccessService {
   readonly #apiServer: KubernetesClient;
   readonly #access: AccessReviews;
   readonly #explainer: Explainer | undefined;
+  /** Of kept answers. */
+  readonly #texts = new WeakMap<AccessStatus, WeakMap<Review, string>>();
 
   constructor({ apiServer, access, rbac, config }: Services) {
     this.#apiServer = apiServer;
@@ -47,14 +49,30 @@ export class AccessService {
     this.#explainer = config.features.explain ? new Explainer(access, rbac) : undefined;
   }
 
+  /**
+   * The text that answers a review, where the answer is kept; undefined where the API server has to be asked. It belongs to the kept
+   * answer, and goes with it: when a role or binding changes, and when its time is over.
+   */
+  keptText(review: Review, { caller, isExplained }: Omit<Asking, 'signal'>): string | undefined {
+    const { apiVersion, metadata, spec } = review;
+    if (isExplained || !isEmpty(metadata)) return undefined;
+    const status = this.#access.kept(caller, sentOn(spec));
+    if (status === undefined) return undefined;
+    const texts = this.#texts.get(status) ?? new WeakMap<Review, string>();
+    this.#texts.set(status, texts);
+    const text = texts.get(review) ?? JSON.stringify(answerTo(apiVersion, spec, status));
+    // Of what cannot change.
+    if (Object.isFrozen(review)) texts.set(review, text);
+    return text;
+  }
+
   /** @throws StatusError 401, 403, 422 in the API server's words, 503, 504 */
   async review({ apiVersion, metadata, spec }: Review, asking: Asking): Promise<object> {
     const { caller, signal } = asking;
-    const isPlain = Object.keys(metadata ?? {}).length === 0;
-    const status = isPlain
+    const status = isEmpty(metadata)
       ? await this.#status(spec, asking)
       : await this.#reviewWithMetadata({ metadata, spec: sentOn(spec) }, caller, signal);
-    return { apiVersion, kind: 'SelfSubjectAccessReview', metadata: {}, spec: sentOn(spec), status };
+    return answerTo(apiVersion, spec, status);
   }
 
   /** @throws StatusError 422 for none or too many, 401, 429; otherwise only if not one of them could be asked */
@@ -119,7 +137,19 @@ export class AccessService {
   }
 }
 
-const sentOn = (spec: ReviewSpec) => spec ?? {};
+const sentOn = (spec: ReviewSpec) => spec ?? nothing;
+
+const nothing = {};
+
+const isEmpty = (metadata: Review['metadata']): boolean => Object.keys(metadata ?? nothing).length === 0;
+
+const answerTo = (apiVersion: string, spec: ReviewSpec, status: AnsweredStatus) => ({
+  apiVersion,
+  kind: 'SelfSubjectAccessReview',
+  metadata: {},
+  spec: sentOn(spec),
+  status,
+});
 
 /** @throws StatusError 503 for an answer that says nothing */
 function parseAnswer<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {

@@ -7,9 +7,10 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { warningHeaders } from '../api/warning.ts';
 import { deleteOptions, deletionOf, dryRun, writeQuery } from '../api/write-options.ts';
+import { answerList } from '../collection/answer-list.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-request.ts';
 import type { Collection } from '../collection/collection.ts';
-import { sendJson, sendPage } from '../collection/page.ts';
+import { sendJson } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
@@ -39,8 +40,9 @@ export const bindingOperations = (services: Services, bindings: Bindings): Opera
   deleteOperation(services, bindings),
 ];
 
-const listOperation = ({ access }: Services, { lister }: Bindings) =>
-  operation({
+function listOperation({ access }: Services, { lister }: Bindings) {
+  const list = { access, right: Object.freeze({ ...userBindingResource, verb: 'list' }), lister };
+  return operation({
     id: 'ListUserBindings',
     method: 'GET',
     paths: ['/auth/v2/userbindings'],
@@ -54,11 +56,9 @@ const listOperation = ({ access }: Services, { lister }: Bindings) =>
       403: forbidden,
       410: { description: '`continue` is older than an hour.' },
     },
-    async handle({ ctx, caller, query, signal }) {
-      await access.require(caller, { ...userBindingResource, verb: 'list' }, signal);
-      sendPage(ctx, await lister.list(query, signal));
-    },
+    handle: (request) => answerList(list, request),
   });
+}
 
 const getOperation = ({ access }: Services, bindings: Bindings) =>
   operation({

@@ -62,6 +62,8 @@ export class Lister<Row extends ListRow> {
     ttlResolution: 0,
   });
 
+  readonly #keys = new WeakMap<ListParameters, string>();
+
   constructor(options: ListerOptions<Row>) {
     const { cache, properties, seal, metrics, name, now = () => new Date() } = options;
     this.#options = options;
@@ -71,18 +73,24 @@ export class Lister<Row extends ListRow> {
     metrics.cache(() => ({ name: `${name}_lists`, entries: this.#index.size }));
   }
 
+  /** What `list` without a scope would answer at once: a page that is kept and of now. Undefined where it has to be made. */
+  kept(parameters: ListParameters): Page | undefined {
+    const { cache } = this.#options;
+    const { resourceVersion, continue: token } = parameters;
+    if (token !== '' || (resourceVersion !== '' && resourceVersion !== '0') || !this.#isUsable) return undefined;
+    const page = this.#pages.get(this.#pageKey(parameters));
+    return page?.resourceVersion === cache.resourceVersion ? page : undefined;
+  }
+
   /**
    * @param scope what of all this caller's list is about; default: everything
    * @throws StatusError 400, 410, 503, 504
    */
   async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
-    const { cache, properties } = this.#options;
+    const { cache } = this.#options;
     await this.whenFresh(parameters, signal, scope);
     // The same page behind a token is not asked for again.
-    const key =
-      parameters.continue === ''
-        ? `${scope?.holder} ${parameters.page} ${parameters.limit} ${queryKey(properties, parameters, scope)}`
-        : undefined;
+    const key = parameters.continue === '' ? this.#pageKey(parameters, scope) : undefined;
     const kept = key === undefined ? undefined : this.#pages.get(key);
     if (kept?.resourceVersion === cache.resourceVersion) return kept;
     const page = await this.#page(parameters, scope);
@@ -105,8 +113,7 @@ export class Lister<Row extends ListRow> {
       signal.throwIfAborted();
     }
     await keysSettled();
-    const isOutdated = cache.isStale() && cache.ageSeconds() > maxAgeSeconds;
-    if (cache.state !== 'synced' || isOutdated)
+    if (!this.#isUsable)
       throw serviceUnavailable('kubernetes', { cause: new Error(`${name}: ${cache.missing() ?? 'nothing was heard for too long'}`) });
   }
 
@@ -119,6 +126,21 @@ export class Lister<Row extends ListRow> {
     await this.whenFresh(parameters, signal, scope);
     const { rows } = await this.#index.select(parameters, scope);
     return { rows, resourceVersion: this.#options.cache.resourceVersion };
+  }
+
+  get #isUsable(): boolean {
+    const { cache } = this.#options;
+    return cache.state === 'synced' && !(cache.isStale() && cache.ageSeconds() > maxAgeSeconds);
+  }
+
+  /** Made once for parameters that cannot change and have no scope. */
+  #pageKey(parameters: ListParameters, scope?: Scope<Row>): string {
+    const known = scope === undefined ? this.#keys.get(parameters) : undefined;
+    if (known !== undefined) return known;
+    const { page, limit } = parameters;
+    const key = `${scope?.holder} ${page} ${limit} ${queryKey(this.#options.properties, parameters, scope)}`;
+    if (scope === undefined && Object.isFrozen(parameters)) this.#keys.set(parameters, key);
+    return key;
   }
 
   async #page(parameters: ListParameters, scope: Scope<Row> | undefined): Promise<Page> {

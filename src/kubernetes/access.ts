@@ -88,10 +88,8 @@ export class AccessReviews {
 
   /** @throws StatusError as `review` does: what cannot be asked is never allowed */
   async can(caller: Bearer, access: ResourceAccess, signal: AbortSignal): Promise<boolean> {
-    // Always in one order, so that it need not be looked for.
-    const { verb, group, resource, version, subresource, namespace, name } = access;
-    const attributes = { verb, group, resource, version, subresource, namespace, name };
-    return isAllowed(await this.#answerTo(JSON.stringify(attributes), caller, { resourceAttributes: attributes }, signal));
+    const resourceAttributes = attributesOf(access);
+    return isAllowed(await this.#answerTo(JSON.stringify(resourceAttributes), caller, { resourceAttributes }, signal));
   }
 
   /**
@@ -134,6 +132,17 @@ export class AccessReviews {
     return isAllowed(await this.review(caller, { nonResourceAttributes: { verb: 'get', path } }, signal));
   }
 
+  /** What `review` would answer at once: what is kept. Undefined where the API server has to be asked. */
+  kept(caller: Bearer, spec: unknown): AccessStatus | undefined {
+    return this.#keptAnswer(caller, canonicalText(spec ?? null));
+  }
+
+  /** Whether it is kept that they may: then `require` has nothing to wait for. */
+  isKept(caller: Bearer, access: ResourceAccess): boolean {
+    const status = this.#keptAnswer(caller, madeOnce(access, attributesText));
+    return status !== undefined && isAllowed(status);
+  }
+
   /** @throws StatusError 403 in the API server's words, or as `review` does */
   async require(caller: Caller, access: ResourceAccess, signal: AbortSignal): Promise<void> {
     if (await this.can(caller, access, signal)) return;
@@ -148,7 +157,7 @@ export class AccessReviews {
    *   neither yes nor no, 504 if it took too long
    */
   async review(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<AccessStatus> {
-    return this.#answerTo(canonicalJson(spec ?? null), caller, spec, signal);
+    return this.#answerTo(canonicalText(spec ?? null), caller, spec, signal);
   }
 
   /** To be called when a role or binding changes. */
@@ -158,10 +167,12 @@ export class AccessReviews {
   }
 
   async #answerTo(question: string, caller: Bearer, spec: unknown, signal: AbortSignal): Promise<AccessStatus> {
-    // A short question is its own name: it begins with a brace, and no digest does.
-    const key = `${caller.hash} ${question.length <= maxQuestionLength ? question : hash('sha256', question)}`;
-    const { status } = await this.#answers.get(key, signal, (shared) => this.#ask(caller, spec, shared));
+    const { status } = await this.#answers.get(keyOf(caller, question), signal, (shared) => this.#ask(caller, spec, shared));
     return status;
+  }
+
+  #keptAnswer(caller: Bearer, question: string): AccessStatus | undefined {
+    return this.#answers.kept(keyOf(caller, question))?.status;
   }
 
   #maxAgeMs({ status, tokenExpiresInMs }: Answer): number {
@@ -180,6 +191,36 @@ export class AccessReviews {
 
 /** An authorizer that denies has the last word (Kubernetes: `denied` and `allowed` exclude each other). */
 const isAllowed = ({ allowed, denied = false }: AccessStatus) => allowed && !denied;
+
+/** A short question is its own name: it begins with a brace, and no digest does. */
+const keyOf = ({ hash: tokenHash }: Bearer, question: string): string =>
+  `${tokenHash} ${question.length <= maxQuestionLength ? question : hash('sha256', question)}`;
+
+/** Always in one order, so that it need not be looked for. */
+const attributesOf = ({ verb, group, resource, version, subresource, namespace, name }: ResourceAccess) => ({
+  verb,
+  group,
+  resource,
+  version,
+  subresource,
+  namespace,
+  name,
+});
+
+const attributesText = (access: ResourceAccess): string => JSON.stringify(attributesOf(access));
+
+/** Texts of questions that cannot change, by the question. */
+const texts = new WeakMap<object, string>();
+
+function madeOnce<Q extends object>(question: Q, make: (question: Q) => string): string {
+  if (!Object.isFrozen(question)) return make(question);
+  const text = texts.get(question) ?? make(question);
+  texts.set(question, text);
+  return text;
+}
+
+/** What is frozen is so with all its members: a question that a router keeps. */
+const canonicalText = (value: unknown): string => (isRecord(value) ? madeOnce(value, canonicalJson) : canonicalJson(value));
 
 /** Equal values give equal texts, in whatever order their members were sent. */
 function canonicalJson(value: unknown): string {

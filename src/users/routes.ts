@@ -4,8 +4,9 @@
  * decides. What a user is, the custom resource definition says; logging in is the business of `login`.
  */
 import { z } from 'zod';
+import { answerList } from '../collection/answer-list.ts';
 import { isLive, type LiveLists, liveParameters } from '../collection/live-lists.ts';
-import { sendJson, sendPage } from '../collection/page.ts';
+import { sendJson } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
 import { rightCheck, type WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Config } from '../config/schema.ts';
@@ -79,6 +80,7 @@ function deprecationHeaders({ deprecatedAt, sunset }: Config['users']['v1List'],
 
 function listOperations({ services, users }: UsersContext, live: LiveLists<UserRow> | undefined): Operation[] {
   const { access, config, basePath } = services;
+  const list = { access, right: Object.freeze({ ...userResource, verb: 'list' }), lister: users.lister };
   const deprecation = deprecationHeaders(config.users.v1List, basePath);
   const answers: Record<number, AnswerDescription> = {
     200: listAnswer(userListSchema),
@@ -97,15 +99,11 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
       query: live ? liveQuery : query,
       answers: live ? { ...answers, 200: liveAnswer } : answers,
-      async handle({ ctx, caller, query, signal }) {
-        if (live && isLive(ctx))
-          return live.answer(ctx, query, {
-            caller,
-            check: rightCheck(access, { ...userResource, verb: 'watch' }, caller.identity.name),
-            signal,
-          });
-        await access.require(caller, { ...userResource, verb: 'list' }, signal);
-        sendPage(ctx, await users.lister.list(query, signal));
+      handle(request) {
+        const { ctx, caller, query } = request;
+        if (!live || !isLive(ctx)) return answerList(list, request);
+        const check = rightCheck(access, { ...userResource, verb: 'watch' }, caller.identity.name);
+        return live.answer(ctx, query, { caller, check, signal: request.signal });
       },
     }),
     operation({
@@ -132,10 +130,9 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
           },
         },
       },
-      async handle({ ctx, caller, query, signal }) {
-        ctx.set(deprecation);
-        await access.require(caller, { ...userResource, verb: 'list' }, signal);
-        sendPage(ctx, await users.lister.list(query, signal));
+      handle(request) {
+        request.ctx.set(deprecation);
+        return answerList(list, request);
       },
     }),
   ];

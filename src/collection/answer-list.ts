@@ -1,0 +1,37 @@
+import type { Context } from 'koa';
+import type { Caller } from '../http/operation.ts';
+import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
+import type { Lister } from './lister.ts';
+import { sendPage } from './page.ts';
+import type { ListRow } from './properties.ts';
+import type { ListParameters } from './schema.ts';
+
+/** A request as the handler of its operation gets it; its signal is made for the first who asks. */
+interface ListRequest {
+  ctx: Context;
+  caller: Caller;
+  query: ListParameters;
+  readonly signal: AbortSignal;
+}
+
+interface ListAnswer<Row extends ListRow> {
+  access: AccessReviews;
+  /** What the caller must be allowed. Frozen: its text is then made once. */
+  right: Readonly<ResourceAccess>;
+  lister: Lister<Row>;
+}
+
+/** Answers with a list out of all objects, for callers who may list them: at once where the right is known and the page is kept. */
+export function answerList<Row extends ListRow>(list: ListAnswer<Row>, request: ListRequest): Promise<void> | void {
+  const { ctx, caller, query } = request;
+  const page = list.access.isKept(caller, list.right) ? list.lister.kept(query) : undefined;
+  return page === undefined ? answerMade(list, request) : sendPage(ctx, page);
+}
+
+async function answerMade<Row extends ListRow>(
+  { access, right, lister }: ListAnswer<Row>,
+  { ctx, caller, query, signal }: ListRequest,
+): Promise<void> {
+  await access.require(caller, right, signal);
+  sendPage(ctx, await lister.list(query, signal));
+}
