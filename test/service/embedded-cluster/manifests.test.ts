@@ -4,7 +4,22 @@ import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { type CompiledSchema, compileSchema } from '../../../packages/embedded-cluster/src/schema.ts';
-import { type Sample, samples } from './manifest-samples.ts';
+import { accessTokens, records, revokedTokens, sessions } from './manifest-samples/credentials.ts';
+import { plugins } from './manifest-samples/plugins.ts';
+import type { Sample } from './manifest-samples/sample.ts';
+import { bindings, groups } from './manifest-samples/teams.ts';
+import { users } from './manifest-samples/users.ts';
+
+const samples: Record<string, Sample[]> = {
+  User: users,
+  UserBinding: bindings,
+  Group: groups,
+  AccessToken: accessTokens,
+  Session: sessions,
+  RevokedToken: revokedTokens,
+  IdentityRecord: records,
+  ConsolePlugin: plugins,
+};
 
 const manifests = join(import.meta.dirname, '../../../deploy/manifests');
 
@@ -38,7 +53,7 @@ function schemaOf(kind: string): CompiledSchema {
 }
 
 /** As an API server does it: unknown fields out, defaults in, then the checks. */
-function judge({ kind, object, old }: Sample): string[] {
+function judge(kind: string, { object, old }: Sample): string[] {
   const schema = schemaOf(kind);
   const [now, before] = [object, old].map((one) => {
     if (!one) return undefined;
@@ -85,9 +100,7 @@ describe('deploy/manifests', () => {
 
   for (const kind of schemas.keys()) {
     describe(kind, () => {
-      for (const sample of samples.filter((one) => one.kind === kind)) {
-        it(sample.it, () => expect(judge(sample)).to.have.members(sample.causes));
-      }
+      for (const sample of samples[kind] ?? []) it(sample.it, () => expect(judge(kind, sample)).to.have.members(sample.causes));
     });
   }
 
