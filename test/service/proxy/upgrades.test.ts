@@ -1,123 +1,33 @@
-import { once } from 'node:events';
-import { type ClientRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
-import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { type OutgoingHttpHeaders, request } from 'node:http';
 import { expect } from 'chai';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { freePort } from '../../support/free-port.ts';
-import { addLocalUser } from '../../support/local-user.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
-import { Browser } from '../identity/browser.ts';
-import { aUser } from '../users/a-user.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import type { Browser } from '../identity/browser.ts';
 import { ApiServerBetween } from './api-server-between.ts';
-
-const base = '/api/kubernetes';
-const exec = `${base}/api/v1/namespaces/default/pods/x/exec?command=id&stdout=true`;
-const email = 'ann@example.com';
-const password = 'Zuihitsu-84-bloom';
-
-interface Opened {
-  status: number;
-  headers: IncomingHttpHeaders;
-  /** Of a refusal. */
-  body: string;
-  socket: Socket | undefined;
-}
+import { answerTo, closeOpened, cookieOf, echo, email, exec, logIn, type Opened, openUpgrade, startProxy, things } from './support.ts';
 
 const base64url = (token: string) => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
 
 describe('connections in another protocol, through the service', () => {
   const between = new ApiServerBetween();
-  let server: TestServer;
+  const server = forSuite(() => startProxy(between));
   let token: string;
   let browser: Browser;
-  /** Those of the API server's side. */
-  let upstream: Duplex[] = [];
-  const opened: Socket[] = [];
 
   before(async () => {
-    const port = await freePort();
-    server = await startServer({
-      between: between.start,
-      config: { server: { port, publicURL: `http://127.0.0.1:${port}` }, kubernetes: { credentials: 'impersonate' } },
-    });
-    await server.kubernetes.applyFile('impersonation.yaml');
-    await addLocalUser(server.kubernetes, aUser(email), await new Passwords().hash(password));
     token = await server.token('alice');
-    browser = await logIn();
+    browser = await logIn(server);
   });
-  after(() => server?.stop());
   beforeEach(() => {
     between.received.length = 0;
-    upstream = [];
-    between.upgrade = (received, socket) => {
-      upstream.push(socket);
-      const { upgrade = '', 'sec-websocket-protocol': protocol } = received.headers;
-      const lines = [
-        'HTTP/1.1 101 Switching Protocols',
-        `Upgrade: ${upgrade}`,
-        'Connection: Upgrade',
-        'Sec-WebSocket-Accept: x',
-        'X-Stream-Protocol-Version: v4.channel.k8s.io',
-        'Set-Cookie: a=b',
-        ...(protocol ? [`Sec-WebSocket-Protocol: ${protocol.split(',')[0]}`] : []),
-      ];
-      socket.write(`${lines.join('\r\n')}\r\n\r\nhello`);
-      socket.on('data', (chunk) => socket.write(`echo ${chunk}`));
-    };
+    echo(between);
     between.handle = (_request, response) => response.setHeader('Content-Type', 'application/json').end('{}');
   });
-  afterEach(() => {
-    for (const socket of opened) socket.destroy();
-  });
+  afterEach(closeOpened);
 
-  async function logIn(): Promise<Browser> {
-    const visitor = new Browser(server.url, [server.url]);
-    const login = await eventually(
-      () => visitor.get(`${server.url}/api/v2/token/login?token_storage=cookie`),
-      ({ response }) => response.status === 200,
-    );
-    const { url } = await visitor.submit(await visitor.get(JSON.parse(login.body).auth_url), { email, password });
-    expect((await visitor.get(`${server.url}/api/v2/token/callback${url.search}`)).response.status).to.equal(200);
-    return visitor;
-  }
-  const cookie = (of = browser) => ({ Cookie: of.cookies.map(({ name, value }) => `${name}=${value}`).join('; ') });
-
-  async function answerTo(call: ClientRequest): Promise<Opened> {
-    call.on('error', () => undefined);
-    call.end();
-    const answer = await Promise.race([once(call, 'upgrade'), once(call, 'response')]);
-    const [response, socket] = answer;
-    const isSwitched = response.statusCode === 101;
-    if (isSwitched) {
-      opened.push(socket);
-      socket.on('error', () => undefined);
-      socket.unshift(answer[2]);
-    }
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      body: isSwitched ? '' : await text(response),
-      socket: isSwitched ? socket : undefined,
-    };
-  }
-  const open = (headers: OutgoingHttpHeaders, { method = 'GET', path = exec, protocol = 'websocket' } = {}) =>
-    answerTo(
-      request(`${server.url}${path}`, {
-        method,
-        headers: {
-          Connection: 'Upgrade',
-          Upgrade: protocol,
-          'Sec-WebSocket-Version': '13',
-          'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-          ...headers,
-        },
-      }),
-    );
+  const cookie = () => cookieOf(browser);
+  const open = (headers: OutgoingHttpHeaders, way = {}) => openUpgrade(server, headers, way);
   const reason = ({ status, body }: Opened) => [status, JSON.parse(body).details?.causes?.[0]?.reason];
-  const closed = (socket: Duplex | undefined) => eventually(() => socket?.destroyed || socket?.closed || socket?.readableEnded, Boolean);
 
   it('KPX-03 opens a WebSocket by cookie for pages of ours alone, and nothing else', async () => {
     const origins: Record<string, OutgoingHttpHeaders> = {
@@ -182,7 +92,6 @@ describe('connections in another protocol, through the service', () => {
   });
 
   it('KPX-03 answers any other Upgrade as if it were not there', async () => {
-    const path = `${base}/apis/between/v1/things`;
     for (const [method, protocol] of [
       ['GET', 'h2c'],
       ['GET', 'SPDY/3.1'],
@@ -190,7 +99,7 @@ describe('connections in another protocol, through the service', () => {
       ['GET', 'websocket, h2c'],
       ['GET', 'TLS/1.0'],
     ] as const) {
-      const { status, body } = await open({ Authorization: `Bearer ${token}` }, { method, path, protocol });
+      const { status, body } = await open({ Authorization: `Bearer ${token}` }, { method, path: things, protocol });
       expect([status, body], `${method} ${protocol}`).to.deep.equal([200, '{}']);
       expect(between.last.headers).to.not.have.property('upgrade');
     }
@@ -264,57 +173,6 @@ describe('connections in another protocol, through the service', () => {
     expect(await open({ Authorization: `Bearer ${token}` })).to.include({ status: 503 });
   });
 
-  it('ends one side when the other has gone', async () => {
-    for (const isOurs of [true, false]) {
-      const { socket } = await open({ Authorization: `Bearer ${token}` });
-      const there = upstream.at(-1);
-      socket?.resume();
-      if (isOurs) socket?.destroy();
-      else there?.destroy();
-      await closed(isOurs ? there : socket);
-    }
-  });
-
-  it('ends the call when the caller goes before there is an answer', async () => {
-    let there: Duplex | undefined;
-    between.upgrade = (_request, socket) => {
-      there = socket;
-      socket.resume();
-    };
-    const call = request(`${server.url}${exec}`, {
-      headers: { Connection: 'Upgrade', Upgrade: 'websocket', Authorization: `Bearer ${token}` },
-    });
-    call.on('error', () => undefined);
-    call.end();
-    await eventually(() => there, Boolean);
-    call.destroy();
-    await closed(there);
-  });
-
-  it('AUZ-07 ends with the session: its connections, watches and logs', async () => {
-    const other = await logIn();
-    const ended = { ...cookie(other), Origin: server.url };
-    const { socket } = await open(ended);
-    socket?.resume();
-    between.handle = (_request, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).write('{}\n');
-    const watch = await server.request(`${base}/apis/between/v1/things?watch=true`, { headers: ended });
-    const rest = watch.text().catch(() => 'cut');
-    const { socket: ofAnother } = await open({ ...cookie(), Origin: server.url });
-    ofAnother?.resume();
-
-    const out = await server.request('/auth/v1/sessions', { method: 'GET', headers: ended });
-    expect(out.status).to.equal(200);
-    expect((await server.request('/auth/v1/sessions?keepCurrent=false', { method: 'DELETE', headers: ended })).status).to.be.oneOf([
-      200, 204,
-    ]);
-    await closed(socket);
-    await closed(upstream[0]);
-    expect(await rest).to.equal('cut');
-    // All sessions of this person have ended with it.
-    await closed(ofAnother);
-    browser = await logIn();
-  });
-
   it('KPX-05 answers scripts of ours alone by cookie: no image, frame, link, script, or page of another site', async () => {
     const refused: OutgoingHttpHeaders[] = [
       ...['image', 'script', 'iframe', 'document', 'style', 'object', 'worker', 'serviceworker', 'embed', 'report'].map((dest) => ({
@@ -326,23 +184,22 @@ describe('connections in another protocol, through the service', () => {
       { Origin: 'https://evil.example' },
       { Origin: 'null' },
     ];
-    const path = `${base}/apis/between/v1/things`;
     for (const headers of refused) {
-      const call = request(`${server.url}${path}`, { headers: { ...cookie(), ...headers } });
+      const call = request(`${server.url}${things}`, { headers: { ...cookie(), ...headers } });
       expect(reason(await answerTo(call)), JSON.stringify(headers)).to.deep.equal([403, 'CrossSiteRequest']);
     }
     expect(between.received).to.deep.equal([]);
     for (const headers of [{}, { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Dest': 'empty' }, { Origin: server.url }])
-      expect((await answerTo(request(`${server.url}${path}`, { headers: { ...cookie(), ...headers } }))).status).to.equal(200);
+      expect((await answerTo(request(`${server.url}${things}`, { headers: { ...cookie(), ...headers } }))).status).to.equal(200);
     // A bearer is sent by no page that does not know it.
     const bearer = { Authorization: `Bearer ${token}`, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' };
-    expect((await answerTo(request(`${server.url}${path}`, { headers: bearer }))).status).to.equal(200);
+    expect((await answerTo(request(`${server.url}${things}`, { headers: bearer }))).status).to.equal(200);
   });
 
   it('LIM-11 lets one caller have 100 watches and connections, and others theirs', async () => {
     between.handle = (_request, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).write('{}\n');
     const ends = new AbortController();
-    const watch = (as: 'alice' | 'bob') => server.request(`${base}/apis/between/v1/things?watch=1`, { as, signal: ends.signal });
+    const watch = (as: 'alice' | 'bob') => server.request(`${things}?watch=1`, { as, signal: ends.signal });
     // One that nothing holds is cancelled by the garbage collector.
     const answers: Response[] = [];
     await eventually(
