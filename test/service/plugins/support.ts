@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { PluginSurroundings } from '../../../src/plugins/plugins.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
+import { publicLabel } from '../console/objects.ts';
 import { loopbackNetwork, PluginService, ServiceAuthority } from './plugin-service.ts';
 
 export const consolePluginsPath = '/apis/console.platform.io/v1/consoleplugins';
@@ -14,6 +15,9 @@ export const consolePlugin = (name: string, spec: Record<string, unknown>): Mani
   metadata: { name },
   spec: { displayName: name, ...spec },
 });
+
+/** Labels of a public ConfigMap with files of that plugin. */
+export const ofPlugin = (plugin: string) => ({ ...publicLabel, 'console.platform.io/plugin': plugin });
 
 /** The assembled service, an authority that it trusts, and a Service called `shop` in the namespace `plugins`. */
 export interface PluginSuite {

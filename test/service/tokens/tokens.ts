@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import type { Person } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
 import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
 import { aUser, nameOf, type UserParts } from '../users/a-user.ts';
 
@@ -25,6 +26,7 @@ const refusal = z.object({
   details: z.object({ causes: z.array(z.object({ reason: z.string(), field: z.string().optional() })).default([]) }).optional(),
 });
 
+export const usersPath = '/auth/v2/users';
 export const tokensPath = '/auth/v1/accesstokens';
 export const makePath = '/auth/v1/accesstoken';
 const objects = '/apis/auth.platform.io/v1/accesstokens';
@@ -59,6 +61,28 @@ export async function whoIs(server: TestServer, token: string, at?: string): Pro
 export async function refusalOf(response: Response) {
   return refusal.parse(await response.json());
 }
+
+/** What a caller with that token gets for the list of users. */
+export async function listStatus(server: TestServer, token: string): Promise<number> {
+  const response = await server.request(usersPath, { token });
+  await response.body?.cancel();
+  return response.status;
+}
+
+/** The same, and why it is refused. */
+export async function causesOf(server: TestServer, token: string): Promise<unknown[]> {
+  const response = await server.request(usersPath, { token });
+  if (response.status !== 401) return [response.status];
+  const { message, details } = await refusalOf(response);
+  expect(message).not.to.include(token);
+  return [401, ...(details?.causes.map(({ reason }) => reason) ?? [])];
+}
+
+export const untilCauses = (server: TestServer, token: string, ...wanted: unknown[]) =>
+  eventually(
+    () => causesOf(server, token),
+    (found) => found.join() === wanted.join(),
+  );
 
 /** As the cluster has it. */
 export async function storedToken(server: TestServer, id: string) {
