@@ -13,7 +13,7 @@ import { Browser } from '../identity/browser.ts';
 import { aUser } from '../users/a-user.ts';
 import type { ApiServerBetween } from './api-server-between.ts';
 
-export const base = '/api/kubernetes';
+const base = '/api/kubernetes';
 export const things = `${base}/apis/between/v1/things`;
 export const exec = `${base}/api/v1/namespaces/default/pods/x/exec?command=id&stdout=true`;
 export const email = 'ann@example.com';
