@@ -183,8 +183,8 @@ export class ManagedBindings {
     const isEnding = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
     if (isEnding) return 'no-namespace';
     if (code === 403) return 'not-allowed';
-    // To see whether it may be bound all the same, the API server looks at the role.
-    if (code === 404 && /^clusterroles?$/.test(details?.kind ?? '') && details?.name === roleRef) return 'not-allowed';
+    // To see whether it may be bound all the same, the API server looks at the role. If that is missing, it names it, as if it were a binding.
+    if (code === 404 && /role/.test(details?.kind ?? '') && details?.name === roleRef) return 'not-allowed';
     if (code === 404 && details?.kind === 'namespaces') return 'no-namespace';
     if (code === 422 || code === 400 || code === 413) return { refused: `${reason ?? code}: ${message}` };
     throw error;

@@ -38,7 +38,7 @@ export function refuseEscalation(context: WriteContext, type: ResourceType, obje
   const roleRef = isJsonObject(object.roleRef) ? object.roleRef : {};
   const resource = roleRef.kind === 'Role' ? 'roles' : 'clusterroles';
   if (may(context, { verb: 'bind', resource, name: String(roleRef.name), namespace })) return;
-  refuseUncovered(context, type, object, grantedRules(context, roleRef, namespace));
+  refuseUncovered(context, type, object, grantedRules(context, type, roleRef, namespace));
 }
 
 const everything: Rule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: [], nonResourceURLs: [] };
@@ -62,12 +62,18 @@ function rulesOf({ rules }: KubernetesObject): Rule[] {
   }));
 }
 
-function grantedRules({ backend }: WriteContext, { kind, name }: JsonObject, namespace: string | undefined): Rule[] {
+/** An API server says of a role that is missing that the binding is, by the name of the role. */
+function grantedRules(
+  { backend }: WriteContext,
+  { resource }: ResourceType,
+  { kind, name }: JsonObject,
+  namespace: string | undefined,
+): Rule[] {
   const isRole = kind === 'Role';
   const role = backend.store.get(`${rbacGroup}/${isRole ? 'roles' : 'clusterroles'}`, isRole ? `${namespace}/${name}` : String(name));
   if (!role) {
-    throw new StatusError(404, 'NotFound', `${isRole ? 'roles' : 'clusterroles'}.${rbacGroup} "${name}" not found`, {
-      details: { name: String(name), group: rbacGroup, kind: isRole ? 'roles' : 'clusterroles' },
+    throw new StatusError(404, 'NotFound', `${resource}.${rbacGroup} "${name}" not found`, {
+      details: { name: String(name), group: rbacGroup, kind: resource },
     });
   }
   return rulesOf(role);

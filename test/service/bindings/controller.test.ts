@@ -214,6 +214,14 @@ describe('what UserBindings become', () => {
     );
   });
 
+  it('says of a role that is not there that it is not, also if the service may not bind it', async () => {
+    await server.kubernetes.apply(aBinding('unknown-role', { roleRef: 'not-there' }));
+    const found = await bindings.until('unknown-role', 'Failed');
+    expect(conditionOf(found, 'RoleFound')).to.include({ status: 'False', reason: 'RoleNotFound' });
+    expect(conditionOf(found, 'BindingsMade')).to.include({ status: 'False', reason: 'NotAllowedToBind' });
+    expect(await bindings.bound('unknown-role')).to.deep.equal([]);
+  });
+
   it('waits for a role that is not there', async () => {
     const binding = aBinding('no-role', { roleRef: 'atrium-users-view' });
     await server.kubernetes.remove(`/apis/${rbac}/v1/clusterroles/atrium-users-view`);

@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import type { ApiServer, Person } from '../../support/api-server.ts';
+import { statusBody } from '../kubernetes/fake-api-server.ts';
 import { WatchStream } from './watch-stream.ts';
 
 const kubernetesObject = z.looseObject({
@@ -35,6 +36,12 @@ export interface Answer {
   /** The JSON of the body; undefined where it is something else. */
   body: unknown;
 }
+
+/** A Status as an API server answers a refusal. */
+export const failure = (code: number, reason: string, message: string, details: object) => ({
+  ...statusBody(code, reason, message),
+  details,
+});
 
 export type Query = Record<string, string | number | boolean>;
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { objectOf } from './api-client.ts';
+import { failure, objectOf } from './api-client.ts';
 import { aConfigMap, aWidget } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
 
@@ -81,16 +81,9 @@ describe('create', () => {
     const answer = await admin.post(configMaps, aConfigMap('taken'));
 
     expect(answer.status).to.equal(409);
-    expect(answer.body).to.deep.equal({
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message: 'configmaps "taken" already exists',
-      reason: 'AlreadyExists',
-      details: { name: 'taken', kind: 'configmaps' },
-      code: 409,
-    });
+    expect(answer.body).to.deep.equal(
+      failure(409, 'AlreadyExists', 'configmaps "taken" already exists', { name: 'taken', kind: 'configmaps' }),
+    );
   });
 
   it('lets one of many win the same name', async () => {

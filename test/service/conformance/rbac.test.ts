@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { ApiClient } from './api-client.ts';
+import { failure } from './api-client.ts';
 import { eventually } from './eventually.ts';
 import { aWidget } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
@@ -58,16 +59,14 @@ describe('role-based access control', () => {
     const answer = await bob.get('/api/v1/namespaces');
 
     expect(answer.status).to.equal(403);
-    expect(answer.body).to.deep.equal({
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message: 'namespaces is forbidden: User "bob" cannot list resource "namespaces" in API group "" at the cluster scope',
-      reason: 'Forbidden',
-      details: { kind: 'namespaces' },
-      code: 403,
-    });
+    expect(answer.body).to.deep.equal(
+      failure(
+        403,
+        'Forbidden',
+        'namespaces is forbidden: User "bob" cannot list resource "namespaces" in API group "" at the cluster scope',
+        { kind: 'namespaces' },
+      ),
+    );
   });
 
   it('answers 403 for one object in a namespace, whether it is there or not', async () => {
@@ -264,6 +263,20 @@ describe('role-based access control', () => {
 
       expect(answer.status).to.equal(403);
       expect(answer.body).to.have.property('message').that.includes('is attempting to grant RBAC permissions not currently held');
+    });
+
+    it('is 404 in a binding of a role that there is not, told as if the binding were missing, by the name of the role', async () => {
+      const bindings = `${rbac}/namespaces/${workspace.namespace}/rolebindings`;
+      for (const kind of ['ClusterRole', 'Role'] as const) {
+        const answer = await carol.post(bindings, {
+          metadata: { name: 'early' },
+          subjects: user('carol'),
+          roleRef: role(kind, 'not-there'),
+        });
+        const message = 'rolebindings.rbac.authorization.k8s.io "not-there" not found';
+        const details = { name: 'not-there', group: 'rbac.authorization.k8s.io', kind: 'rolebindings' };
+        expect(answer.body, kind).to.deep.equal(failure(404, 'NotFound', message, details));
+      }
     });
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { objectOf } from './api-client.ts';
+import { failure, objectOf } from './api-client.ts';
 import { aConfigMap, aWidget } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
 
@@ -17,16 +17,9 @@ describe('get and update', () => {
       const answer = await admin.get(`${configMaps}/missing`);
 
       expect(answer.status).to.equal(404);
-      expect(answer.body).to.deep.equal({
-        kind: 'Status',
-        apiVersion: 'v1',
-        metadata: {},
-        status: 'Failure',
-        message: 'configmaps "missing" not found',
-        reason: 'NotFound',
-        details: { name: 'missing', kind: 'configmaps' },
-        code: 404,
-      });
+      expect(answer.body).to.deep.equal(
+        failure(404, 'NotFound', 'configmaps "missing" not found', { name: 'missing', kind: 'configmaps' }),
+      );
     });
 
     it('names the group in the 404 of a custom resource', async () => {
@@ -64,17 +57,14 @@ describe('get and update', () => {
       const answer = await admin.put(`${configMaps}/contended`, { ...created, data: { winner: 'second' } });
 
       expect(answer.status).to.equal(409);
-      expect(answer.body).to.deep.equal({
-        kind: 'Status',
-        apiVersion: 'v1',
-        metadata: {},
-        status: 'Failure',
-        message:
+      expect(answer.body).to.deep.equal(
+        failure(
+          409,
+          'Conflict',
           'Operation cannot be fulfilled on configmaps "contended": the object has been modified; please apply your changes to the latest version and try again',
-        reason: 'Conflict',
-        details: { name: 'contended', kind: 'configmaps' },
-        code: 409,
-      });
+          { name: 'contended', kind: 'configmaps' },
+        ),
+      );
       expect(await admin.read(`${configMaps}/contended`)).to.have.nested.property('data.winner', 'first');
     });
 
