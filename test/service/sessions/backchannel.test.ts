@@ -1,23 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
 import { Browser, type BrowserRequest, type Reply } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import type { TokenChange } from '../login/provider/tokens.ts';
-import { LoginCluster, type Service } from '../login/support.ts';
-import { objects, refresh, session, sessionObject, tokens } from './support.ts';
+import type { Service } from '../login/support.ts';
+import { objects, refresh, session, sessionObject, tokens, twoReplicas } from './support.ts';
 
 const path = '/api/v2/token/backchannel-logout';
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
 describe('back-channel logout', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
-  const other = forSuite(() => cluster.service({ provider }));
+  const { cluster, provider, service, other } = twoReplicas();
   beforeEach(() => {
-    provider.misbehave();
     // Another person each time, with a record and a session of their own.
     const sub = randomUUID();
     provider.person = { ...provider.person, sub, email: `${sub}@example.com`, sid: `session-of-${sub}` };

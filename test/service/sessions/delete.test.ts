@@ -1,10 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
 import { json, never } from '../login/provider/answers.ts';
 import { Browser, type BrowserRequest } from '../login/provider/browser.ts';
-import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster } from '../login/support.ts';
 import {
   allowKeeper,
   expiresCookie,
@@ -17,19 +14,15 @@ import {
   session,
   sessionObject,
   tokens,
+  twoReplicas,
   unknownSession,
   whenOut,
 } from './support.ts';
 
 describe('the end of sessions', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
-  const other = forSuite(() => cluster.service({ provider }));
+  const { cluster, provider, service, other } = twoReplicas();
   before(() => allowKeeper(cluster.kubernetes));
   beforeEach(() => {
-    provider.misbehave();
-    provider.forgetRequests();
     provider.become();
   });
 

@@ -1,10 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
 import { json } from '../login/provider/answers.ts';
 import { Browser, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
-import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster } from '../login/support.ts';
 import {
   becomeOfOneSession,
   exchanges,
@@ -18,16 +15,12 @@ import {
   revokedName,
   session,
   tokens,
+  twoReplicas,
 } from './support.ts';
 
 describe('the end of tokens that the caller keeps: they', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
-  const other = forSuite(() => cluster.service({ provider }));
+  const { cluster, provider, service, other } = twoReplicas();
   beforeEach(() => {
-    provider.misbehave();
-    provider.forgetRequests();
     becomeOfOneSession(provider, cluster.clock);
   });
 

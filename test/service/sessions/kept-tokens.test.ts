@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
 import { Browser, logIn, userInfoOf } from '../login/provider/browser.ts';
-import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster } from '../login/support.ts';
+import type { TestProvider } from '../login/provider/provider.ts';
 import {
   becomeOfOneSession,
   exchanges,
@@ -16,16 +14,12 @@ import {
   revoked,
   session,
   tokens,
+  twoReplicas,
 } from './support.ts';
 
 describe('tokens that the caller keeps', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
-  const other = forSuite(() => cluster.service({ provider }));
+  const { cluster, provider, service, other } = twoReplicas();
   beforeEach(() => {
-    provider.misbehave();
-    provider.forgetRequests();
     becomeOfOneSession(provider, cluster.clock);
   });
 

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
-import { forSuite } from '../../support/for-suite.ts';
 import { Browser } from '../login/provider/browser.ts';
-import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster } from '../login/support.ts';
 import {
   allowKeeper,
+  aService,
   isIn,
   itemsOf,
   keeper,
@@ -21,9 +19,7 @@ import {
 } from './support.ts';
 
 describe('GET /auth/v1/sessions', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
+  const { cluster, provider, service } = aService();
   before(() => allowKeeper(cluster.kubernetes));
   beforeEach(() => provider.become());
 
@@ -114,9 +110,7 @@ describe('GET /auth/v1/sessions', () => {
 });
 
 describe('the operations on sessions', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
+  const { cluster, provider, service } = aService();
 
   it('are for logged-in users only', async () => {
     for (const [method, url] of [

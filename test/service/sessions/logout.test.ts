@@ -1,22 +1,28 @@
 import { expect } from 'chai';
-import { forSuite } from '../../support/for-suite.ts';
 import { hangUp, json, never, oauthError } from '../login/provider/answers.ts';
 import { Browser, renewPayloadOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster, publicURL } from '../login/support.ts';
-import { exchanges, expiresCookie, handleOf, logout, refresh, revoked, revokedName, session, sessionObject, tokens } from './support.ts';
+import { publicURL } from '../login/support.ts';
+import {
+  exchanges,
+  expiresCookie,
+  handleOf,
+  logout,
+  refresh,
+  revoked,
+  revokedName,
+  session,
+  sessionObject,
+  tokens,
+  twoReplicas,
+} from './support.ts';
 
 /** The address in `Link: <address>; rel="logout"`. */
 const logoutLink = (headers: Headers): URL => new URL(/^<([^>]+)>; rel="logout"$/.exec(headers.get('link') ?? '')?.[1] ?? '');
 
 describe('logout', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider }));
-  const other = forSuite(() => cluster.service({ provider }));
+  const { cluster, provider, service, other } = twoReplicas();
   beforeEach(() => {
-    provider.misbehave();
-    provider.forgetRequests();
     provider.become('jane-1');
   });
 

@@ -1,19 +1,12 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
 import { hangUp, html, json, never, oauthError, providerText } from '../login/provider/answers.ts';
 import { Browser, userInfoOf } from '../login/provider/browser.ts';
-import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster } from '../login/support.ts';
-import { expiresCookie, patchUser, refresh, session, sessionObject, tokens } from './support.ts';
+import { aService, expiresCookie, patchUser, refresh, session, sessionObject, tokens } from './support.ts';
 
 describe('a refresh that fails', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider }));
+  const { cluster, provider, service } = aService();
   beforeEach(() => {
-    provider.misbehave();
-    provider.forgetRequests();
     provider.become('jane-1');
   });
 

@@ -1,19 +1,12 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
 import { json } from '../login/provider/answers.ts';
 import { Browser, logIn, renewPayloadOf } from '../login/provider/browser.ts';
-import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster } from '../login/support.ts';
-import { exchanges, expiresCookie, handleOf, refresh, session, sessionObject, tokens } from './support.ts';
+import { aService, exchanges, expiresCookie, handleOf, refresh, session, sessionObject, tokens } from './support.ts';
 
 describe('refresh', () => {
-  const cluster = forSuite(() => LoginCluster.start());
-  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
-  const service = forSuite(() => cluster.service({ provider }));
+  const { cluster, provider, service } = aService();
   beforeEach(() => {
-    provider.misbehave();
-    provider.forgetRequests();
     provider.become('jane-1');
   });
 

@@ -4,14 +4,34 @@ import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer as startCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
-import type { TestProvider } from '../login/provider/provider.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { LoginCluster } from '../login/support.ts';
 
 export const sessionsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
 
 interface SessionObject {
   metadata: { name: string; ownerReferences?: { kind: string; name: string; uid: string }[] };
   spec: Record<string, string>;
+}
+
+/** For the tests of a `describe`: a service with an identity provider, which behaves at the start of each test. */
+export function aService() {
+  const cluster = forSuite(() => LoginCluster.start());
+  const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
+  const service = forSuite(() => cluster.service({ provider, config: { login: { perMinute: 100_000 } } }));
+  beforeEach(() => {
+    provider.misbehave();
+    provider.forgetRequests();
+  });
+  return { cluster, provider, service };
+}
+
+/** The same with another replica of the service. */
+export function twoReplicas() {
+  const { cluster, provider, service } = aService();
+  return { cluster, provider, service, other: forSuite(() => cluster.service({ provider })) };
 }
 
 /** A session as its browser has it. */
