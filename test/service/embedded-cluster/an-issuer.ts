@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import { listen, stopListening } from '../../support/listening.ts';
 
 /** An OpenID provider as far as an API server sees one: discovery, keys and tokens. */
 export class AnIssuer {
@@ -24,19 +23,13 @@ export class AnIssuer {
 
   /** A port that stays the same over a stop. */
   async start(): Promise<this> {
-    this.#server.listen(this.#port, '127.0.0.1');
-    await once(this.#server, 'listening');
-    this.#port = (this.#server.address() as AddressInfo).port;
+    this.#port = await listen(this.#server, this.#port);
     if (this.#signing === undefined) await this.rotate();
     return this;
   }
 
-  async stop(): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+  stop(): Promise<void> {
+    return stopListening(this.#server);
   }
 
   /** Signs with a new key from now on, which is published beside the old ones. */

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -8,13 +7,13 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import pino from 'pino';
 import { Metrics } from '../../../src/http/metrics.ts';
 import type { Bearer } from '../../../src/http/operation.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import { listen, stopListening } from '../../support/listening.ts';
 
 export interface SeenRequest {
   method: string;
@@ -47,9 +46,7 @@ export class FakeApiServer {
   }
 
   async start(): Promise<this> {
-    this.#server.listen(this.#port, '127.0.0.1');
-    await once(this.#server, 'listening');
-    this.#port = (this.#server.address() as AddressInfo).port;
+    this.#port = await listen(this.#server, this.#port);
     return this;
   }
 
@@ -67,12 +64,8 @@ export class FakeApiServer {
   }
 
   /** Ends all connections with RST, and refuses new ones until the next start. */
-  async stop(): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+  stop(): Promise<void> {
+    return stopListening(this.#server);
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -3,12 +3,11 @@
  * one switch per way of misbehaving.
  */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { KeyPair } from '../../../cluster/certificates.ts';
+import { listen, stopListening } from '../../../support/listening.ts';
 import { type Answer, type Endpoint, endpoints, json, oauthError, type SeenRequest } from './answers.ts';
 import { providerCertificates } from './certificates.ts';
 import { afterLogout, backToClient, isClient, sendLogoutToken } from './client.ts';
@@ -146,19 +145,13 @@ export class TestProvider {
   }
 
   /** Refuses connections, and cuts those that are open, until `resume`. */
-  async stop(): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+  stop(): Promise<void> {
+    return stopListening(this.#server);
   }
 
   /** Listens again, at the same address. */
   async resume(): Promise<void> {
-    this.#server.listen(this.#port, this.#host);
-    await once(this.#server, 'listening');
-    this.#port = (this.#server.address() as AddressInfo).port;
+    this.#port = await listen(this.#server, this.#port, this.#host);
   }
 
   get #host(): string {
