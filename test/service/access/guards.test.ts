@@ -232,12 +232,8 @@ describe('what guards an operation', () => {
   });
 
   it('AUZ-10 has no health paths but the exact ones', async () => {
-    for (const path of [
-      '/healthz/x',
-      '/auth/v2/users/healthz',
-      '/auth/v2/users;/healthz',
-      '/apis/auth.platform.io/v1/users/..%2f..%2f..%2f..%2fhealthz',
-    ]) {
+    const inPath = ['/healthz/x', '/auth/v2/users/healthz', '/auth/v2/users;/healthz'];
+    for (const path of [...inPath, '/apis/auth.platform.io/v1/users/..%2f..%2f..%2f..%2fhealthz']) {
       const response = await server.request(path);
       expect(response.status, path).to.be.oneOf([400, 401, 404]);
       expect(await response.text(), path).not.to.equal('ok');

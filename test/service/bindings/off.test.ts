@@ -11,14 +11,10 @@ describe('UserBindings that are turned off', () => {
   const server = forSuite(() => startServer({ config: { features: { userBindings: false } }, objects: [aBinding('idle')] }));
 
   it('have no operations, and become nothing', async () => {
-    for (const [method, suffix] of [
-      ['GET', ''],
-      ['POST', ''],
-      ['DELETE', ''],
-      ['GET', '/idle'],
-      ['DELETE', '/idle'],
-    ] as const)
-      expect((await server.request(`${path}${suffix}`, { method, as: 'admin' })).status, `${method} ${suffix}`).to.equal(404);
+    for (const operation of [`GET ${path}`, `POST ${path}`, `DELETE ${path}`, `GET ${path}/idle`, `DELETE ${path}/idle`]) {
+      const [method = '', url = ''] = operation.split(' ');
+      expect((await server.request(url, { method, as: 'admin' })).status, operation).to.equal(404);
+    }
     const lease = '/apis/coordination.k8s.io/v1/namespaces/atrium-system/leases';
     await eventually(
       () => server.kubernetes.call('GET', `${lease}/atrium-user-states`),

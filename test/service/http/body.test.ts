@@ -7,26 +7,27 @@ import { forSuite } from '../../support/for-suite.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 
 const common = { tag: 'test', summary: 'test', answers: { 200: { description: 'done' } }, method: 'POST', credential: 'none' } as const;
+/** Answers with what it was sent. */
+const echo = {
+  body: z.unknown(),
+  handle({ ctx, body }: { ctx: { body: unknown }; body: unknown }) {
+    ctx.body = { body };
+  },
+};
 const readForm = formReader(64);
 const operations = [
   operation({
     ...common,
     id: 'Json',
     paths: ['/api/json'],
-    body: z.unknown(),
-    handle({ ctx, body }) {
-      ctx.body = { body };
-    },
+    ...echo,
   }),
   operation({
     ...common,
     id: 'Patch',
     paths: ['/api/patch'],
     bodyTypes: ['application/merge-patch+json', 'application/json-patch+json'],
-    body: z.unknown(),
-    handle({ ctx, body }) {
-      ctx.body = { body };
-    },
+    ...echo,
   }),
   operation({
     ...common,
@@ -48,12 +49,13 @@ describe('the body of a request', () => {
   };
 
   it('is JSON of the types that the operation takes, in UTF-8', async () => {
-    for (const [path, type] of [
-      ['json', 'application/json'],
-      ['json', 'Application/JSON; charset=utf-8'],
-      ['patch', 'application/merge-patch+json'],
-      ['patch', 'application/json-patch+json'],
-    ] as const) {
+    for (const type of [
+      'application/json',
+      'Application/JSON; charset=utf-8',
+      'application/merge-patch+json',
+      'application/json-patch+json',
+    ]) {
+      const path = type.includes('patch') ? 'patch' : 'json';
       const { status, text } = await post(path, type, '{"name":"Zoë \u{1F600} \uFFFD","list":[1,null,"a"]}');
       expect(status, text).to.equal(200);
       expect(JSON.parse(text)).to.deep.equal({ body: { name: 'Zoë \u{1F600} \uFFFD', list: [1, null, 'a'] } });

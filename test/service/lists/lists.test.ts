@@ -137,12 +137,8 @@ describe('lists of any resource', () => {
     });
 
     it('find nothing by a value, a name or a namespace of others', async () => {
-      for (const query of [
-        'filterBy=tier,other',
-        'filterBy=namespace,shop-02',
-        'search=other',
-        'fieldSelector=metadata.namespace%3Dshop-02',
-      ]) {
+      const queries = ['filterBy=tier,other', 'filterBy=namespace,shop-02', 'search=other', 'fieldSelector=metadata.namespace%3Dshop-02'];
+      for (const query of queries) {
         expect((await rows(`${configMaps}?${query}`)).total, query).to.equal(0);
         expect((await counts(`${configMaps}?${query}&summary=namespace`)).values, query).to.deep.equal([]);
         expect((await rows(`${configMaps}?${query}`, 'bob')).total, query).to.be.greaterThan(0);
