@@ -1,5 +1,6 @@
 import type { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { Agent, request } from 'undici';
+import { forSuite } from '../../support/for-suite.ts';
 
 interface Answer {
   status: number;
@@ -32,5 +33,12 @@ export function apiOf(cluster: Pick<Cluster, 'url' | 'certificateAuthority'>, to
     close: () => dispatcher.close(),
   };
 }
+
+/** Of the administrator, for all tests of a `describe`. */
+export const administrator = (cluster: Cluster): Api =>
+  forSuite(
+    async () => apiOf(cluster, await administratorToken(cluster)),
+    (api) => api.close(),
+  );
 
 export const administratorToken = (cluster: Cluster) => cluster.issueToken({ username: 'admin', groups: ['system:masters'] });

@@ -7,20 +7,14 @@ import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { StatusError } from '../../../src/api/status.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { type Api, administratorToken, apiOf } from './api.ts';
+import { administrator, administratorToken, apiOf } from './api.ts';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const configMap = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: { a: '1' } });
 
 describe('the embedded cluster', () => {
   const cluster = forSuite(() => Cluster.start());
-  let admin: Api;
-  before(async () => {
-    admin = apiOf(cluster, await administratorToken(cluster));
-  });
-  after(async () => {
-    await admin.close();
-  });
+  const admin = administrator(cluster);
 
   it('writes a kubeconfig that only its owner can read and that the official client works with', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-kubeconfig-'));

@@ -6,19 +6,13 @@ import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { forSuite } from '../../support/for-suite.ts';
-import { type Api, administratorToken, apiOf } from './api.ts';
+import { administrator, administratorToken } from './api.ts';
 
 const objectName = z.object({ object: z.object({ metadata: z.object({ name: z.string() }) }) });
 
 describe('a watch of the embedded cluster', () => {
   const cluster = forSuite(() => Cluster.start());
-  let admin: Api;
-  before(async () => {
-    admin = apiOf(cluster, await administratorToken(cluster));
-  });
-  after(async () => {
-    await admin.close();
-  });
+  const admin = administrator(cluster);
 
   it('that is not read is cut off, so that it cannot fill the memory', async () => {
     const { hostname, port } = new URL(cluster.url);

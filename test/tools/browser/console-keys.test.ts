@@ -1,26 +1,19 @@
 /** The console without a mouse, with other heights of rows, and from right to left. */
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { barriers } from './axe.ts';
-import { startChromium, Visitor } from './chromium.ts';
-import { Demo } from './demo.ts';
+import { Visitor } from './chromium.ts';
+import { demoInChromium } from './demo.ts';
 
 describe('keys of the console', () => {
-  let browser: Browser;
-  let demo: Demo;
+  const { browser, demo } = demoInChromium('--users', '5');
   let visitor: Visitor;
   let page: Page;
 
   before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '5');
     visitor = new Visitor(await browser.newContext({ viewport: { width: 1280, height: 800 } }));
     page = await visitor.openTab();
     await demo.logIn(page, 'manager', '/users');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
   });
   afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
 

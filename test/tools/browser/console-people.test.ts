@@ -1,11 +1,11 @@
 /** The pages about users and access, as each person of the demo, and what they do that needs two hands on one record. */
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
-import { startChromium, Visitor } from './chromium.ts';
-import { Demo, press } from './demo.ts';
+import { Visitor } from './chromium.ts';
+import { demoInChromium, press } from './demo.ts';
 
 const paths = ['/', '/users', '/users/new', '/users/JANE', '/users/JANE/roles', '/users/JANE/sessions', '/users/JANE/tokens'];
 const more = ['/users/JANE/history', '/groups', '/groups/dev', '/bindings', '/bindings/new', '/bindings/oncall-view', '/access'];
@@ -17,18 +17,8 @@ const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z
 const termed = z.object({ spec: z.object({ expiresAt: z.string() }) });
 
 describe('the people pages of the console', () => {
-  let browser: Browser;
-  let demo: Demo;
+  const { browser, demo } = demoInChromium('--users', '5');
   const visits = new Map<string, Promise<{ visitor: Visitor; page: Page }>>();
-
-  before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '5');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
-  });
 
   /** One login for each person. */
   function as(role: string) {

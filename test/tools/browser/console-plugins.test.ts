@@ -7,30 +7,23 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { barriers } from './axe.ts';
-import { startChromium, Visitor } from './chromium.ts';
-import { Demo } from './demo.ts';
+import { Visitor } from './chromium.ts';
+import { demoInChromium } from './demo.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const run = promisify(execFile);
 
 describe('plugins in the console', () => {
-  let browser: Browser;
-  let demo: Demo;
+  const { browser, demo } = demoInChromium('--users', '5');
   let visitor: Visitor;
   let page: Page;
 
   before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '5');
     visitor = new Visitor(await browser.newContext());
     page = await visitor.openTab();
     await demo.logIn(page, 'admin');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
   });
 
   const menu = () => page.getByRole('navigation', { name: 'Pages' });

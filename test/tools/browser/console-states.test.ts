@@ -1,6 +1,7 @@
 /** A slow and a failing service, as a person meets it. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { statusBody } from '../../service/kubernetes/fake-api-server.ts';
 import { barriers } from './axe.ts';
 import { demoInChromium, press } from './demo.ts';
 
@@ -12,16 +13,7 @@ describe('the console before a service in trouble', () => {
     status: code,
     contentType: 'application/json',
     headers: { 'X-Request-Id': 'request-1' },
-    body: JSON.stringify({
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message,
-      reason,
-      code,
-      details: { retryAfterSeconds: 2 },
-    }),
+    body: JSON.stringify({ ...statusBody(code, reason, message), details: { retryAfterSeconds: 2 } }),
   });
 
   before(async () => {

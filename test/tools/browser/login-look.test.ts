@@ -1,10 +1,10 @@
 /** The pages of the embedded identity provider: no barrier in either theme and on a phone, and in the colours of the installation. */
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
-import { startChromium, Visitor } from './chromium.ts';
-import { Demo, press, submitPassword } from './demo.ts';
+import { Visitor } from './chromium.ts';
+import { demoInChromium, press, submitPassword } from './demo.ts';
 
 const screens = [
   { name: 'light', colorScheme: 'light', viewport: { width: 1280, height: 800 } },
@@ -13,17 +13,7 @@ const screens = [
 ] as const;
 
 describe('the look of the login pages', () => {
-  let browser: Browser;
-  let demo: Demo;
-
-  before(async () => {
-    browser = await startChromium();
-    demo = await Demo.start('--users', '2');
-  });
-  after(async () => {
-    await browser?.close();
-    await demo?.stop();
-  });
+  const { browser, demo } = demoInChromium('--users', '2');
 
   async function expectNoBarrier(page: Page, visitor: Visitor): Promise<void> {
     expect(await barriers(page)).to.deep.equal([]);
