@@ -9,8 +9,9 @@ import { Passwords } from '../../src/users/passwords/passwords.ts';
 import { Browser } from '../service/identity/browser.ts';
 import { aUser } from '../service/users/a-user.ts';
 import { apiServer, type OwnApiServer } from './api-server.ts';
-import { ClusterAdmin, eventually, serviceNamespace as namespace } from './cluster-admin.ts';
+import { type ClusterAdmin, eventually, serviceNamespace as namespace } from './cluster-admin.ts';
 import { freePort } from './free-port.ts';
+import { install } from './installed-cluster.ts';
 import { addLocalUser } from './local-user.ts';
 import { TestApp } from './test-app.ts';
 
@@ -70,8 +71,7 @@ export async function startEmbeddedLogin({
   replicas: count = 1,
 }: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
   const cluster = await apiServer({ isReused: true });
-  const admin = new ClusterAdmin(cluster, await cluster.token('admin'));
-  await admin.install();
+  const admin = await install(cluster);
   if (credentials === 'impersonate') await admin.applyFile('impersonation.yaml');
   const hash = await new Passwords().hash(password);
   for (const email of emails) await addLocalUser(admin, aUser(email, { groups: ['dev'] }), hash);

@@ -3,7 +3,8 @@ import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
 import type { PluginSurroundings } from '../../src/plugins/plugins.ts';
 import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';
-import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';
+import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';
+import { connectionWith, install } from './installed-cluster.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 import { TestApp } from './test-app.ts';
 
@@ -80,8 +81,7 @@ export async function startServer({
   const middle = await between?.(cluster);
   const relay = new TcpProxy(middle?.url ?? cluster.url);
   await relay.start();
-  const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-  await kubernetes.install();
+  const kubernetes = await install(cluster);
   await kubernetes.apply(...objects);
   const token = await kubernetes.serviceToken();
   const logLines: string[] = [];
@@ -104,13 +104,7 @@ export async function startServer({
   const newApp = () =>
     new TestApp({
       config: parseConfig({ yaml: stringify(merge(baseline, config)) }),
-      connection: {
-        server: relay.url,
-        tls: { ca: cluster.certificateAuthority },
-        namespace: serviceNamespace,
-        authorization: async () => `Bearer ${token}`,
-        discardAuthorization() {},
-      },
+      connection: connectionWith(token, { url: relay.url, certificateAuthority: cluster.certificateAuthority }),
       environment,
       ...(now && { now }),
       ...(pluginSurroundings && { pluginSurroundings }),

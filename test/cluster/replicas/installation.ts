@@ -12,6 +12,7 @@ import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { Balancer } from '../../support/balancer.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane.ts';
 import { Replica } from './replica.ts';
 
@@ -134,13 +135,7 @@ export class Installation {
     await admin.install();
     const impersonation = await readFile(new URL('deploy/manifests/impersonation.yaml', root), 'utf8');
     await admin.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
-    await admin.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'dev-looks-at-users' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
-    });
+    await admin.apply(clusterRoleBinding('dev-looks-at-users', 'atrium-users-view', { kind: 'Group', name: 'dev' }));
     const hash = await new Passwords().hash(password);
     for (const email of localUsers) await this.#addLocalUser(email, hash);
     const kubeconfig = join(this.#directory, 'kubeconfig');

@@ -2,6 +2,7 @@ import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
 import { generateKeyPair, SignJWT } from 'jose';
 import { z } from 'zod';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { AnIssuer } from './an-issuer.ts';
 import { type Api, apiOf } from './api.ts';
 
@@ -53,13 +54,7 @@ describe('an OpenID provider that the embedded cluster trusts', () => {
   it('gives them the rights that roles of the cluster bind to that name', async () => {
     const path = '/api/v1/namespaces/default';
     expect((await send(await issuer.token(), 'GET', path)).status).to.equal(403);
-    await cluster.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'jane' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane@example.com' }],
-    });
+    await cluster.apply(clusterRoleBinding('jane', 'view', { kind: 'User', name: 'jane@example.com' }));
 
     expect((await send(await issuer.token(), 'GET', path)).status).to.equal(200);
     expect((await send(await issuer.token({ email: 'bob@example.com' }), 'GET', path)).status).to.equal(403);

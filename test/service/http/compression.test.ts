@@ -11,6 +11,7 @@ import { operation } from '../../../src/http/operation.ts';
 import { compressed } from '../../../src/http/preparations.ts';
 import { startBareService } from '../../support/bare-service.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { noConnection } from '../../support/installed-cluster.ts';
 
 const answers = { 200: { description: 'done' } };
 const common = { tag: 'test', summary: 'test', answers, method: 'GET', credential: 'none' } as const;
@@ -193,13 +194,7 @@ describe('compressed answers', () => {
 describe('the operations whose answers are compressed', () => {
   const { operations: all } = new App({
     config: parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' }),
-    connection: {
-      server: 'https://localhost',
-      tls: {},
-      namespace: undefined,
-      authorization: async () => undefined,
-      discardAuthorization() {},
-    },
+    connection: noConnection,
     environment: {},
     log: createLog({ level: 'silent', format: 'json' }),
   });

@@ -27,7 +27,8 @@ import { noLocalGroups } from '../../../src/users/record/local-groups.ts';
 import { accountLookup } from '../../../src/users/record/lookup.ts';
 import { userResource } from '../../../src/users/record/resource.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
-import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { connectionWith, install } from '../../support/installed-cluster.ts';
 import { addLocalUser } from '../../support/local-user.ts';
 import { servicesOf } from '../../support/services.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -82,8 +83,7 @@ export class Issuers {
 
   static async start({ config = {}, replicas: count = 1, publicURL, host = '127.0.0.1' }: IssuerSettings = {}): Promise<Issuers> {
     const cluster = await apiServer({ isReused: true });
-    const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    const kubernetes = await install(cluster);
     const logLines: string[] = [];
     const auditLines: Record<string, unknown>[] = [];
     const shared = { cluster, config, host, token: await kubernetes.serviceToken(), logLines, auditLines };
@@ -160,13 +160,7 @@ async function startReplica({
   await relay.start();
   const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) });
   const metrics = new Metrics();
-  const connection = {
-    server: relay.url,
-    tls: { ca: cluster.certificateAuthority },
-    namespace: serviceNamespace,
-    authorization: async () => `Bearer ${token}`,
-    discardAuthorization() {},
-  };
+  const connection = connectionWith(token, { url: relay.url, certificateAuthority: cluster.certificateAuthority });
   const service = new KubernetesClient({ connection, requestTimeoutMs: 5_000, metrics });
   const client = service.asService;
   const cache = new WatchCache(

@@ -5,8 +5,9 @@ import { recordSweep } from '../../../src/identity/sweep.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { apiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { connectionWith, install } from '../../support/installed-cluster.ts';
 
 const path = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/identityrecords`;
 
@@ -16,16 +17,9 @@ describe('the sweep of identity records', () => {
   let service: KubernetesClient;
 
   before(async () => {
-    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    kubernetes = await install(cluster);
     const token = await kubernetes.serviceToken();
-    const connection = {
-      server: cluster.url,
-      tls: { ca: cluster.certificateAuthority },
-      namespace: serviceNamespace,
-      authorization: async () => `Bearer ${token}`,
-      discardAuthorization() {},
-    };
+    const connection = connectionWith(token, cluster);
     service = new KubernetesClient({ connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
   });
   after(async () => {

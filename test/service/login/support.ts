@@ -7,7 +7,8 @@ import { createLog } from '../../../src/http/log.ts';
 import type { PluginSurroundings } from '../../../src/plugins/plugins.ts';
 import type { TrustedIssuer } from '../../cluster/authentication-config.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { connectionWith, install } from '../../support/installed-cluster.ts';
 import type { KubectlTarget } from '../../support/kubectl.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { TestApp } from '../../support/test-app.ts';
@@ -101,8 +102,7 @@ export class LoginCluster {
 
   static async start({ clock = new Clock(), trusts }: ClusterOptions = {}): Promise<LoginCluster> {
     const cluster = await apiServer({ now: clock.now, issuers: trusts ? [asIssuer(trusts)] : [], isReused: true });
-    const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    const kubernetes = await install(cluster);
     await kubernetes.applyFile('impersonation.yaml');
     const directory = await mkdtemp(join(tmpdir(), 'atrium-login-'));
     return new LoginCluster({ clock, kubernetes, cluster, serviceToken: await kubernetes.serviceToken(), directory, trusts });
@@ -137,13 +137,7 @@ export class LoginCluster {
           },
         }),
       }),
-      connection: {
-        server: relay.url,
-        tls: { ca: this.#cluster.certificateAuthority },
-        namespace: serviceNamespace,
-        authorization: async () => `Bearer ${this.#serviceToken}`,
-        discardAuthorization() {},
-      },
+      connection: connectionWith(this.#serviceToken, { url: relay.url, certificateAuthority: this.#cluster.certificateAuthority }),
       environment: {},
       ...(pluginSurroundings && { pluginSurroundings }),
       now: this.clock.now,

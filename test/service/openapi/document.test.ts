@@ -7,6 +7,7 @@ import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import type { Operation } from '../../../src/http/operation.ts';
+import { noConnection } from '../../support/installed-cluster.ts';
 import { Described } from './described.ts';
 
 interface JsonSchema {
@@ -32,13 +33,7 @@ const remedy = 'put an example where the schema is declared: `.meta({ examples: 
 describe('the OpenAPI document', () => {
   const app = new App({
     config: parseConfig({}),
-    connection: {
-      server: 'https://localhost',
-      tls: {},
-      namespace: undefined,
-      authorization: async () => undefined,
-      discardAuthorization() {},
-    },
+    connection: noConnection,
     environment: {},
     log: createLog({ level: 'silent', format: 'json' }),
   });

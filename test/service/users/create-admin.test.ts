@@ -12,8 +12,9 @@ import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig-connect
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { recordName } from '../../../src/users/record/name.ts';
 import { type ApiServer, apiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, serviceNamespace as namespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, serviceNamespace as namespace } from '../../support/cluster-admin.ts';
 import { type Finished, run } from '../../support/command.ts';
+import { install } from '../../support/installed-cluster.ts';
 
 const secret = z.object({ metadata: z.object({ resourceVersion: z.string() }), data: z.record(z.string(), z.base64()) });
 const user = z.looseObject({
@@ -89,8 +90,7 @@ describe('atrium create-admin', () => {
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     cluster = await apiServer();
-    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    kubernetes = await install(cluster);
     await kubernetes.apply(...rights(people));
     const kubeconfig = join(directory, 'kubeconfig.yaml');
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };

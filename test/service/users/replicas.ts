@@ -19,7 +19,8 @@ import { UserEvents } from '../../../src/users/record/events.ts';
 import { accountLookup } from '../../../src/users/record/lookup.ts';
 import { userResource } from '../../../src/users/record/resource.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
-import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { connectionWith, install } from '../../support/installed-cluster.ts';
 import { servicesOf } from '../../support/services.ts';
 
 const eventList = z.object({
@@ -116,21 +117,14 @@ export class Replicas {
 
   static async start(): Promise<Replicas> {
     const cluster = await apiServer({ isReused: true });
-    const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    const kubernetes = await install(cluster);
     return new Replicas(cluster, kubernetes, await kubernetes.serviceToken());
   }
 
   /** @param users settings that differ, as in the YAML file */
   async replica(users: Record<string, unknown> = {}): Promise<Replica> {
     const apiServer = new KubernetesClient({
-      connection: {
-        server: this.#cluster.url,
-        tls: { ca: this.#cluster.certificateAuthority },
-        namespace: serviceNamespace,
-        authorization: async () => `Bearer ${this.#token}`,
-        discardAuthorization() {},
-      },
+      connection: connectionWith(this.#token, this.#cluster),
       requestTimeoutMs: 10_000,
       metrics: new Metrics(),
     });

@@ -8,8 +8,9 @@ import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { watchUsers } from '../../../src/users/users.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { apiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { install } from '../../support/installed-cluster.ts';
 import { servicesOf } from '../../support/services.ts';
 import { aConnector } from './a-connector.ts';
 
@@ -36,8 +37,7 @@ describe('making users agree with a listing', () => {
   let users: DirectoryUsers;
 
   before(async () => {
-    admin = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await admin.install();
+    admin = await install(cluster);
     const authorization = `Bearer ${await admin.serviceToken()}`;
     const metrics = new Metrics();
     const log = createLog({ level: 'silent', format: 'json' });

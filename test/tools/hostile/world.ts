@@ -9,8 +9,9 @@ import { TestProvider } from '../../service/login/provider/provider.ts';
 import { Clock } from '../../service/login/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { type ApiServer, apiServer, type OwnApiServer } from '../../support/api-server.ts';
-import { type Answer, ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type Answer, type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
+import { install } from '../../support/installed-cluster.ts';
 import { addLocalUser } from '../../support/local-user.ts';
 import { attacker, attackersPassword, honest, honestPassword, honestRecord, rights } from './people.ts';
 
@@ -87,8 +88,7 @@ export class World {
       freePort(),
     ]);
     if (provider) provider.tokenSeconds = 30 * 86_400;
-    const admin = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await admin.install();
+    const admin = await install(cluster);
     await admin.applyFile('impersonation.yaml');
     const logLines: string[] = [];
     const url = `http://127.0.0.1:${port}`;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type ApiServer, apiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
+import { install } from '../../support/installed-cluster.ts';
 import { Container, type ContainerOptions } from './container.ts';
 import { buildImage, type Image } from './image.ts';
 import { writeServiceAccount } from './service-account.ts';
@@ -42,8 +43,7 @@ describe('the image', () => {
     await chmod(directory, 0o755);
     image = await buildImage(directory);
     cluster = await apiServer();
-    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    kubernetes = await install(cluster);
     await writeServiceAccount(join(directory, 'account'), cluster, await kubernetes.serviceToken());
   });
   after(async () => {

@@ -7,8 +7,10 @@ import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { connectionWith, install } from '../../support/installed-cluster.ts';
 import { Keycloak } from './keycloak.ts';
 import { type ClientID, clientIDs, clientSecret, consoleURL, Realm } from './realm.ts';
 
@@ -57,18 +59,11 @@ export class Suite {
       const realms = { passthrough: await Realm.create(keycloak, 'trusted'), impersonate: await Realm.create(keycloak, 'foreign') };
       const { certificateAuthority } = keycloak;
       const cluster = await apiServer({ issuers: [{ url: realms.passthrough.issuer, audiences: clientIDs, certificateAuthority }] });
-      const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-      await kubernetes.install();
+      const kubernetes = await install(cluster);
       const impersonation = await readFile(new URL('../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
       await kubernetes.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
       // Members of the group `dev` may look at users.
-      await kubernetes.apply({
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name: 'dev-views-users' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'dev' }],
-      });
+      await kubernetes.apply(clusterRoleBinding('dev-views-users', 'atrium-users-view', { kind: 'Group', name: 'dev' }));
       const directory = await mkdtemp(join(tmpdir(), 'atrium-keycloak-suite-'));
       await writeFile(join(directory, 'ca.crt'), certificateAuthority);
       await writeFile(join(directory, 'client-secret'), clientSecret);
@@ -105,13 +100,7 @@ export class Suite {
           features: { openapi: false },
         }),
       }),
-      connection: {
-        server: this.cluster.url,
-        tls: { ca: this.cluster.certificateAuthority },
-        namespace: serviceNamespace,
-        authorization: async () => `Bearer ${this.#serviceToken}`,
-        discardAuthorization() {},
-      },
+      connection: connectionWith(this.#serviceToken, this.cluster),
       environment: {},
       log: createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) }),
       writeAudit: (line) => logLines.push(line),

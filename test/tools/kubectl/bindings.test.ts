@@ -5,18 +5,19 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { aBinding } from '../../service/bindings/support.ts';
 import { apiServer } from '../../support/api-server.ts';
-import { ClusterAdmin } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { install } from '../../support/installed-cluster.ts';
 import { kubectl } from '../../support/kubectl.ts';
 
 describe('kubectl, with UserBindings', () => {
   const cluster = forSuite(() => apiServer({ isReused: true }));
-  let kubernetes: ClusterAdmin;
+  const kubernetes = forSuite(
+    () => install(cluster),
+    (admin) => admin.close(),
+  );
   let directory: string;
 
   before(async () => {
-    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
     await kubernetes.apply(
       { ...aBinding('wide'), status: { phase: 'Synced' } },
       aBinding('narrow', {
@@ -31,7 +32,6 @@ describe('kubectl, with UserBindings', () => {
   });
   after(async () => {
     await rm(directory, { recursive: true });
-    await kubernetes.close();
   });
 
   const output = async (...args: string[]) => {

@@ -11,10 +11,11 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { aPerson, recordOf } from '../../service/tokens/tokens.ts';
 import { apiServer, type OwnApiServer, type Person } from '../../support/api-server.ts';
-import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { grant } from '../../support/grants.ts';
+import { connectionWith, install } from '../../support/installed-cluster.ts';
 import { kubectl } from '../../support/kubectl.ts';
 
 /** The service on https, known to the API server as its token webhook, which has that credential. */
@@ -39,8 +40,7 @@ class WebhookCluster {
     const port = await freePort();
     const url = `https://127.0.0.1:${port}`;
     const cluster = await apiServer({ tokenWebhook: { url: `${url}/auth/v1/tokenreviews`, as } });
-    const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    const kubernetes = await install(cluster);
     await kubernetes.applyFile('impersonation.yaml');
     await grant(kubernetes, 'viewer', 'atrium-token-reviews');
     await kubernetes.apply(aPerson('alice', { groups: ['dev'] }));
@@ -61,13 +61,7 @@ class WebhookCluster {
           console: { static: { directory: 'web/dist' } },
         }),
       }),
-      connection: {
-        server: cluster.url,
-        tls: { ca: cluster.certificateAuthority },
-        namespace: serviceNamespace,
-        authorization: async () => `Bearer ${serviceToken}`,
-        discardAuthorization() {},
-      },
+      connection: connectionWith(serviceToken, cluster),
       environment: {},
       log: createLog({ level: 'silent', format: 'json' }),
     });

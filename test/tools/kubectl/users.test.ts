@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { apiServer } from '../../support/api-server.ts';
-import { ClusterAdmin } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
+import { install } from '../../support/installed-cluster.ts';
 import { kubectl } from '../../support/kubectl.ts';
 
 const ann = 'ann@example.com';
@@ -14,12 +14,13 @@ const ben = 'ben@example.com';
 
 describe('kubectl, with users', () => {
   const cluster = forSuite(() => apiServer({ isReused: true }));
-  let kubernetes: ClusterAdmin;
+  const kubernetes = forSuite(
+    () => install(cluster),
+    (admin) => admin.close(),
+  );
   let directory: string;
 
   before(async () => {
-    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
     await grant(kubernetes, 'viewer', 'atrium-users-view');
     await kubernetes.apply(
       aUser(ann, { username: 'Ann Lee', groups: ['dev', 'oncall'], lastLoginTime: new Date().toISOString() }),
@@ -30,7 +31,6 @@ describe('kubectl, with users', () => {
   });
   after(async () => {
     await rm(directory, { recursive: true });
-    await kubernetes.close();
   });
 
   /** As a user who may only look at users. */

@@ -8,8 +8,10 @@ import type { Connection } from '../../../../src/kubernetes/connection.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
 import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer } from '../../../support/api-server.ts';
-import { ClusterAdmin, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { type ClusterAdmin, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../../support/grants.ts';
+import { connectionWith, install } from '../../../support/installed-cluster.ts';
 import { type Answer, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from '../fake-api-server.ts';
 
 const jane: Identity = { name: 'jane@example.com', uid: '', groups: [], extra: {} };
@@ -168,16 +170,9 @@ describe('a call in the name of a user, on a cluster', () => {
   let identities: IdentityCache;
 
   before(async () => {
-    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    kubernetes = await install(cluster);
     const token = await kubernetes.serviceToken();
-    const connection: Connection = {
-      server: cluster.url,
-      tls: { ca: cluster.certificateAuthority },
-      namespace: serviceNamespace,
-      authorization: async () => `Bearer ${token}`,
-      discardAuthorization() {},
-    };
+    const connection: Connection = connectionWith(token, cluster);
     client = new KubernetesClient({ connection, requestTimeoutMs: 5000, metrics: new Metrics() });
     identities = new IdentityCache({ apiServer: client, metrics: new Metrics() });
   });
@@ -194,13 +189,7 @@ describe('a call in the name of a user, on a cluster', () => {
   it('has the rights of that name and its groups and no others, with impersonation.yaml', async () => {
     const text = await readFile(new URL('../../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
     await kubernetes.apply(...parseAllDocuments(text).map((document): Manifest => document.toJS()));
-    await kubernetes.apply({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'test-impersonated-viewers' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-users-view' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'Büro, Süd' }],
-    });
+    await kubernetes.apply(clusterRoleBinding('test-impersonated-viewers', 'atrium-users-view', { kind: 'Group', name: 'Büro, Süd' }));
     const access = new AccessReviews({ apiServer: client, accessCacheMs: 1000, metrics: new Metrics() });
     const mayList = (bearer: Bearer) => access.can(bearer, { verb: 'list', group: 'auth.platform.io', resource: 'users' }, forever());
     const member = acting({ uid: 'u-1', groups: ['Büro, Süd', 'system:masters'] });

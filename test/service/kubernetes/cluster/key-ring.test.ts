@@ -7,8 +7,9 @@ import { Metrics } from '../../../../src/http/metrics.ts';
 import { KeyRing } from '../../../../src/keys/key-ring.ts';
 import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer } from '../../../support/api-server.ts';
-import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
+import { connectionWith, install } from '../../../support/installed-cluster.ts';
 
 const path = `/api/v1/namespaces/${serviceNamespace}/secrets`;
 const secretBody = z.object({
@@ -74,19 +75,12 @@ describe('the key ring', () => {
   };
 
   before(async () => {
-    kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
-    await kubernetes.install();
+    kubernetes = await install(cluster);
     await kubernetes.apply(...mayUpdate(['older', 'empty', 'rotated', 'spoilt', 'signing']));
     const token = await kubernetes.serviceToken();
     metrics = new Metrics();
     service = new KubernetesClient({
-      connection: {
-        server: cluster.url,
-        tls: { ca: cluster.certificateAuthority },
-        namespace: serviceNamespace,
-        authorization: async () => `Bearer ${token}`,
-        discardAuthorization() {},
-      },
+      connection: connectionWith(token, cluster),
       requestTimeoutMs: 5000,
       metrics,
     });
