@@ -1,9 +1,10 @@
-/** `login`, `token`, `logout` and `completion`: kubectl's credential plugin. They know nothing of the service. */
-import type { Command } from 'commander';
+/** `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which knows nothing of the service. `users link` asks it. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addCompletion } from './completion.ts';
 import type { Wanted } from './kept-login.ts';
 import { type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings.ts';
 import { harmless, say, type Terminal } from './terminal.ts';
+import type { LinkRequest } from './user-link.ts';
 
 /** @param terminal called by a command that needs it */
 export function addLoginCommands(program: Command, terminal: () => Terminal): void {
@@ -39,7 +40,29 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
       say(own, count === 0 ? 'There was no login.' : 'Logged out.');
     });
 
+  withContext(program.command('users').description('for administrators of users').command('link <user>'))
+    .description(
+      'make a one-time link with which a user of the embedded issuer chooses a password: by e-mail address, or name of the record',
+    )
+    .addOption(
+      new Option('--kind <kind>', 'invite is for a user who has not logged in yet').choices(['password', 'invite']).default('password'),
+    )
+    .addOption(new Option('--seconds <seconds>', 'how long it works (default: as long as the kind allows)').argParser(secondsOfLink))
+    .option('--mail', 'mail it to the user, and do not show it')
+    .action(async (user: string, { kind, seconds, mail }: LinkRequest, command: Command) => {
+      const own = terminal();
+      const { linkUser } = await import('./user-link.ts');
+      const request = { kind, ...(seconds !== undefined && { seconds }), ...(mail && { mail }) };
+      await linkUser(user, request, await wantedOf(command, own), own);
+    });
+
   addCompletion(program, terminal);
+}
+
+/** The bounds are the service's. */
+function secondsOfLink(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('must be a number of seconds');
+  return Number(text);
 }
 
 /** Of the command line; for what it leaves out, of the kubeconfig if it names no issuer. */

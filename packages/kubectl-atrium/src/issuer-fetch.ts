@@ -31,7 +31,7 @@ export function issuerFetch({ environment, signal }: Terminal, certificateAuthor
   return {
     async fetch(url, { method, headers, body }) {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      const form = body instanceof URLSearchParams ? { body } : {};
+      const form = body instanceof URLSearchParams || typeof body === 'string' ? { body } : {};
       const answer = await fetch(url, { method, headers, ...form, redirect: 'manual', signal: bounded, dispatcher });
       const chunks: Uint8Array[] = [];
       let bytes = 0;

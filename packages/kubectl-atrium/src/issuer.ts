@@ -62,7 +62,7 @@ export class Issuer {
   }
 
   /** @param redirectURL where this program listens */
-  async codeFlow(redirectURL: string): Promise<CodeFlow> {
+  async codeFlow(redirectURL: string, { isFresh }: { isFresh: boolean }): Promise<CodeFlow> {
     const { scopes, loginHint } = this.#logIn;
     const { verifier, parameters } = await proofKey();
     const [state, nonce] = [client.randomState(), client.randomNonce()];
@@ -74,6 +74,7 @@ export class Issuer {
       state,
       nonce,
       ...parameters,
+      ...(isFresh && { prompt: 'login' }),
       ...(loginHint !== undefined && { login_hint: loginHint }),
     });
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };

@@ -25,10 +25,15 @@ async function byCode(issuer: Issuer, terminal: Terminal, signal: AbortSignal): 
   return issuer.deviceFlow(({ url, code }) => say(terminal, `To log in, open ${url}\nand enter the code ${code}`), signal);
 }
 
-async function byBrowser(issuer: Issuer, { opensBrowser, ports }: Ways, terminal: Terminal, signal: AbortSignal): Promise<Tokens> {
+async function byBrowser(
+  issuer: Issuer,
+  { opensBrowser, ports, isFresh = false }: Ways,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<Tokens> {
   const loopback = await Loopback.listen(ports);
   try {
-    const flow = await issuer.codeFlow(loopback.redirectURL);
+    const flow = await issuer.codeFlow(loopback.redirectURL, { isFresh });
     if (opensBrowser) openBrowser(loopback.startURL, terminal);
     say(terminal, `${opensBrowser ? 'Log in with the browser. If it does not open:' : 'To log in, open'} ${loopback.startURL}`);
     return await loopback.tokens(flow, signal);

@@ -28,6 +28,8 @@ export interface Ways {
   /** Tried in this order; 0 is any. */
   ports: readonly number[];
   timeoutMs: number;
+  /** Whether the password is to be given once more, whatever the browser has. */
+  isFresh?: boolean;
 }
 
 export interface LogInOptions {

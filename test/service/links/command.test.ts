@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { Agent } from 'undici';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { Machine, startAddress } from '../kubectl-atrium/machine.ts';
+import { play } from '../kubectl-atrium/play-browser.ts';
+import { passwordForm, visit } from './office.ts';
+
+const password = 'correct horse';
+const [jane, chief, manager] = ['jane@example.com', 'chief@example.com', 'manager@example.com'] as const;
+
+describe('kubectl atrium users link', () => {
+  const service = forSuite(() =>
+    startEmbeddedLogin({
+      emails: [jane, chief, manager],
+      password,
+      login: { audiences: ['kubectl'], stepUp: { maxAge: '3s' } },
+    }),
+  );
+  const machine = forSuite(
+    () => Machine.create(),
+    (one) => one.remove(),
+  );
+  const dispatcher = forSuite(
+    async () => new Agent({ connect: { ca: readFileSync(service.caFile) } }),
+    (agent) => agent.close(),
+  );
+  const options = () => ['--issuer', `${service.url}/identity`, '--ca-file', service.caFile, '--no-browser'];
+  const player = () => ({ person: { email: manager, password }, dispatcher });
+
+  before(async () => {
+    await service.admin.apply(
+      clusterRoleBinding('manages', 'atrium-users-admin', { kind: 'User', name: manager }),
+      clusterRoleBinding('chief-views', 'view', { kind: 'User', name: chief }),
+    );
+    expect(await machine.logIn(options(), player())).to.include({ code: 0 });
+  });
+
+  it('asks for a fresh login where the kept one is too old, and shows the link alone', async () => {
+    await new Promise((resolve) => setTimeout(resolve, 4_100));
+    const running = machine.start(['users', 'link', jane, ...options()]);
+    const begun = await play(await startAddress(running), player());
+    expect(begun.status).to.equal(200);
+    const { code, stdout, stderr } = await running.finished;
+
+    expect(code, stderr).to.equal(0);
+    expect(stderr)
+      .to.contain('This wants a fresh login.')
+      .and.to.match(/works once, until \d{4}-/);
+    const link = stdout.trim();
+    expect(link.startsWith(`${service.url}/identity/link/`)).to.equal(true);
+    expect((await visit(service, link, passwordForm('quite another staple'))).status).to.equal(200);
+    expect((await service.logIn(jane, 'quite another staple')).status).to.equal(200);
+  });
+
+  it('says what the service refuses', async () => {
+    await machine.logIn(options(), player());
+    const bound = await machine.run(['users', 'link', chief, ...options()]);
+    expect(bound).to.include({ code: 1, stdout: '' });
+    expect(bound.stderr).to.contain('cannot impersonate');
+    const other = await machine.run(['users', 'link', jane, '--issuer', 'https://issuer.example.com']);
+    expect(other).to.include({ code: 1, stdout: '' });
+    expect(other.stderr).to.contain('embedded issuer');
+  });
+});
