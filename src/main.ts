@@ -135,6 +135,7 @@ program
   .option('--redirect-url <url>', 'let a login come back to that address, too; repeatable', collected, [])
   .option('--static <directory>', 'serve that page instead of ours')
   .option('--data <directory>', 'keep the objects of the cluster there (default: in memory)')
+  .option('--smtp-port <port>', 'port of a mail server on this machine, for links to people who have forgotten their password', wholeNumber)
   .option('--info <file>', 'write addresses, people and tokens there, as JSON; removed at the stop')
   .action(async (options) => {
     const manifests = shippedDirectory('../deploy/manifests/', '../../deploy/manifests/');

@@ -33,6 +33,8 @@ export interface SandboxOptions {
   static?: string;
   /** Directory for the cluster's objects; in memory without it. */
   data?: string;
+  /** Of a mail server on this machine. */
+  smtpPort?: number;
   /** File that tells scripts where everything is. */
   info?: string;
   environment: Readonly<Record<string, string | undefined>>;
@@ -158,6 +160,9 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...opti
         audiences: ['kubectl'],
       },
       users: { ldap },
+      ...(options.smtpPort !== undefined && {
+        smtp: { host: '127.0.0.1', port: options.smtpPort, tls: 'none', from: 'Atrium demo <atrium@example.com>' },
+      }),
       console: {
         static: { directory: options.static ?? fileURLToPath(new URL('web/dist', packageRoot)) },
         assetsHostPath: options.static ?? 'web/dist',
