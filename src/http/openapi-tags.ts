@@ -5,6 +5,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   'access tokens': 'Tokens for programs, which act as their owner.',
   users: 'The custom resource User: people who may log in, local or of a directory.',
   'second factors': 'What users prove beside the password at the embedded issuer.',
+  'one-time links': 'Links with which users set a password: for one that was forgotten, or the first one.',
   groups: 'Groups of users: of the issuer, or kept here.',
   userbindings: 'Roles of users and groups, as UserBindings that become role bindings.',
   access: 'Access reviews: what the API server lets the caller do.',
