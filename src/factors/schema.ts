@@ -12,6 +12,10 @@ const factorSchema = z
     name: z.string().describe('What its owner calls it; may be empty.'),
     created: z.iso.datetime(),
     lastUsed: z.iso.datetime().exactOptional(),
+    suspected: z.iso
+      .datetime()
+      .exactOptional()
+      .describe('Since when a passkey counts no longer: its counter went back, as that of a copy does.'),
     left: z.int().exactOptional().describe('Recovery codes that were not used yet.'),
   })
   .meta({ id: 'Factor' });

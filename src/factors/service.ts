@@ -119,5 +119,6 @@ const shown = ({ id, type, name, created, status }: Factor): ShownFactor => ({
   name,
   created,
   ...(status.lastUsedTime !== undefined && { lastUsed: status.lastUsedTime }),
+  ...(status.suspectedTime !== undefined && { suspected: status.suspectedTime }),
   ...(type === 'RecoveryCodes' && { left: recoveryCodeCount - (status.used?.length ?? 0) }),
 });
