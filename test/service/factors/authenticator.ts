@@ -87,6 +87,7 @@ export class Authenticator {
     const id = lies.id ?? this.id;
     const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, cbor(key)]);
     const authData = Buffer.concat([this.#head(rp?.id ?? '', lies, flag.attested), attested]);
+    this.#countOn();
     const object = new Map<string, unknown>([
       ['fmt', lies.format ?? 'none'],
       ['attStmt', new Map()],
@@ -105,7 +106,7 @@ export class Authenticator {
     const { challenge, rpId = '' } = optionsIn(page);
     const clientData = this.#clientData('webauthn.get', challenge, lies);
     const authData = this.#head(rpId, lies);
-    if (this.count > 0) this.count += 1;
+    this.#countOn();
     const signature = sign('sha256', Buffer.concat([authData, sha256(clientData)]), lies.key ?? this.#keys.privateKey);
     const userHandle = 'userHandle' in lies ? lies.userHandle : this.userHandle;
     const response = {
@@ -115,6 +116,10 @@ export class Authenticator {
       ...(userHandle !== undefined && { userHandle }),
     };
     return this.#answer(lies.id ?? this.id, response, {});
+  }
+
+  #countOn(): void {
+    if (this.count > 0) this.count += 1;
   }
 
   #answer(id: Buffer, response: object, clientExtensionResults: object): string {

@@ -5,6 +5,7 @@ import type { Browser, PageVisit } from '../identity/browser.ts';
 import type { Issuers } from '../identity/issuers.ts';
 import { RelyingParty } from '../identity/relying-party.ts';
 import { nameOf } from '../users/a-user.ts';
+import type { Authenticator } from './authenticator.ts';
 
 const factorsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/factors`;
 const factorList = z.object({
@@ -70,6 +71,19 @@ export class Person {
     const codes = await browser.submit(page, { code: codeOf(this.secret) });
     this.codes = codesIn(codes);
     return browser.submit(codes, {});
+  }
+
+  /** Sets up a passkey, and keeps the codes for paper if it is the first factor. @returns where the browser is sent */
+  async enrolPasskey(authenticator: Authenticator, browser = this.browser()): Promise<PageVisit> {
+    const page = await this.begin(browser, { prompt: 'enrol', factor: 'passkey' });
+    const next = await browser.submit(page, { assertion: authenticator.create(page) });
+    this.codes = codesIn(next);
+    return this.codes.length > 0 ? browser.submit(next, {}) : next;
+  }
+
+  /** The first one. */
+  async passkey() {
+    return (await this.factors()).find(({ spec }) => spec.type === 'Passkey');
   }
 
   /** The form of the second step with that code. */

@@ -1,0 +1,214 @@
+/** What comes from a passkey and is not right, or not for this: WebAuthn Level 3, 7.1 and 7.2. */
+import { generateKeyPairSync } from 'node:crypto';
+import { expect } from 'chai';
+import { forSuite } from '../../support/for-suite.ts';
+import type { Browser, PageVisit } from '../identity/browser.ts';
+import { Issuers } from '../identity/issuers.ts';
+import { Authenticator, type Lies, optionsIn } from './authenticator.ts';
+import { Person, wasLetIn } from './person.ts';
+
+describe('passkeys that are not right', () => {
+  const issuers = forSuite(() => Issuers.start({ replicas: 2, host: 'localhost' }));
+  const someone = (name: string) => Person.with(issuers, `${name}@example.com`);
+  const loginPage = (person: Person, browser: Browser, hint = '') =>
+    browser.get(person.party().authorizationURL({ ...(hint !== '' && { login_hint: hint }) }));
+
+  async function enrolled(name: string, options: { count?: number; isBackupEligible?: boolean } = {}) {
+    const person = await someone(name);
+    const authenticator = new Authenticator(issuers.origin, options);
+    expect(wasLetIn(await person.enrolPasskey(authenticator))).to.equal(true);
+    return { person, authenticator };
+  }
+
+  async function logIn(person: Person, authenticator: Authenticator, lies: Lies = {}): Promise<PageVisit> {
+    const browser = person.browser();
+    const page = await loginPage(person, browser);
+    return browser.submit(page, { assertion: authenticator.get(page, lies) });
+  }
+
+  /** Another program with the same cookies. */
+  function copyOf(person: Person, browser: Browser): Browser {
+    const copy = person.browser();
+    for (const { name, value, path } of browser.cookies) copy.keep(`${name}=${value}; path=${path}`);
+    return copy;
+  }
+
+  it('MFA-01 let one of several in that bring the same at once, on both replicas, and none later', async () => {
+    const { person, authenticator } = await enrolled('replayed');
+    const browser = person.browser();
+    const page = await loginPage(person, browser);
+    const assertion = authenticator.get(page);
+    const copies = Array.from({ length: 4 }, () => copyOf(person, browser));
+    const late = copyOf(person, browser);
+
+    const ends = await Promise.all(copies.map((copy) => copy.submit(page, { assertion })));
+
+    expect(ends.filter(wasLetIn)).to.have.length(1);
+    expect((await late.submit(page, { assertion })).response.status).to.equal(403);
+    // A replay is no copy of the passkey: it goes on counting.
+    expect(wasLetIn(await logIn(person, authenticator))).to.equal(true);
+  });
+
+  it('MFA-01 let one of several in that bring the same after the password', async () => {
+    const { person, authenticator } = await enrolled('replayed-second');
+    const browser = person.browser();
+    const page = await person.begin(browser);
+    const assertion = authenticator.get(page);
+    const copies = Array.from({ length: 3 }, () => copyOf(person, browser));
+
+    const ends = await Promise.all(copies.map((copy) => copy.submit(page, { assertion })));
+
+    expect(ends.filter(wasLetIn)).to.have.length(1);
+  });
+
+  it('MFA-02 are refused when their counter goes back, and from then on', async () => {
+    const { person, authenticator } = await enrolled('cloned', { count: 5 });
+    expect(wasLetIn(await logIn(person, authenticator))).to.equal(true);
+    expect((await person.passkey())?.status).to.include({ signCount: 6 });
+
+    expect((await logIn(person, authenticator, { count: 6 })).response.status).to.equal(403);
+
+    const { status } = (await person.passkey()) ?? {};
+    expect(Date.parse(String(status?.suspectedTime))).to.be.closeTo(Date.now(), 10_000);
+    expect(person.events()).to.include('FactorSuspected');
+    expect((await logIn(person, authenticator, { count: 100 })).response.status).to.equal(403);
+    // It is asked no more; the codes for paper are the way back.
+    const browser = person.browser();
+    const page = await person.begin(browser);
+    expect(page.body).to.contain('name="code"').and.not.to.contain('data-options');
+    expect(wasLetIn(await browser.submit(page, { code: person.codes[0] ?? '' }))).to.equal(true);
+  });
+
+  it('MFA-02 are refused when they stop counting', async () => {
+    const { person, authenticator } = await enrolled('stopped', { count: 5 });
+
+    expect((await logIn(person, authenticator, { count: 0 })).response.status).to.equal(403);
+    expect((await person.passkey())?.status).to.have.property('suspectedTime');
+  });
+
+  const strangersKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+  const wrongs: [what: string, lies: Lies][] = [
+    ['origin', { origin: 'https://console.example.com' }],
+    ['port of the origin', { origin: 'http://localhost:1' }],
+    ['relying party', { rpID: 'example.com' }],
+    ['challenge', { challenge: 'bWFkZS11cA' }],
+    ['frame', { framing: { crossOrigin: true } }],
+    ['page around it', { framing: { topOrigin: 'https://evil.example.com' } }],
+    ['presence', { isPresent: false }],
+  ];
+  const wrongsOfLogin: [what: string, lies: Lies][] = [
+    ...wrongs,
+    ['type', { type: 'webauthn.create' }],
+    ['verification of the user', { isVerified: false }],
+    ['backup eligibility', { isBackupEligible: true }],
+    ['user handle', { userHandle: Buffer.from('another').toString('base64url') }],
+    ['user handle, which is missing', { userHandle: undefined }],
+    ['key', { key: strangersKey }],
+    ['credential', { id: Buffer.from('unknown') }],
+  ];
+
+  it('MFA-03 let no user in without password, whatever is wrong', async () => {
+    const { person, authenticator } = await enrolled('lied');
+    for (const [what, lies] of wrongsOfLogin) {
+      const answer = await logIn(person, authenticator, lies);
+      expect(answer.response.status, what).to.equal(403);
+      expect(wasLetIn(answer), what).to.equal(false);
+    }
+    const before = await person.passkey();
+    expect(before?.status ?? {}).not.to.have.any.keys('suspectedTime', 'lastUsedTime');
+    for (const assertion of ['x', '{}', '{"id":"eA"}', 'x'.repeat(17_000)]) {
+      const browser = person.browser();
+      const answer = await browser.submit(await loginPage(person, browser), { assertion });
+      expect(answer.response.status, assertion.slice(0, 20)).to.equal(403);
+    }
+    expect(wasLetIn(await logIn(person, authenticator))).to.equal(true);
+  });
+
+  it('MFA-03 are no second factor, and count as a wrong password', async () => {
+    const { person, authenticator } = await enrolled('lied-second');
+    const other = await enrolled('lied-other');
+    const attempts: Lies[] = [{ origin: 'https://console.example.com' }, { type: 'webauthn.create' }, { isBackupEligible: true }];
+    for (const lies of attempts) {
+      const browser = person.browser();
+      const page = await person.begin(browser);
+      expect((await browser.submit(page, { assertion: authenticator.get(page, lies) })).response.status).to.equal(403);
+    }
+    const browser = person.browser();
+    const page = await person.begin(browser);
+    expect((await browser.submit(page, { assertion: other.authenticator.get(page, { userHandle: undefined }) })).response.status).to.equal(
+      403,
+    );
+    expect((await person.record()).status).to.include({ failedLogins: 4, secondFactorFailures: 4 });
+    // After the password a touch is enough, and a passkey need not say whose it is.
+    const last = await person.begin(browser);
+    const end = await browser.submit(last, { assertion: authenticator.get(last, { isVerified: false, userHandle: undefined }) });
+    expect(wasLetIn(end)).to.equal(true);
+    expect((await person.record()).status).not.to.have.any.keys('failedLogins', 'secondFactorFailures');
+  });
+
+  it('MFA-03 of another visit, or of the first form in the second, are refused', async () => {
+    const { person, authenticator } = await enrolled('elsewhere');
+    const here = person.browser();
+    const elsewhere = person.browser();
+    const page = await loginPage(person, here);
+    const other = await loginPage(person, elsewhere);
+    const challengeOf = ({ body }: PageVisit) => /name="challenge" value="([^"]+)"/.exec(body)?.[1] ?? '';
+
+    const moved = await here.submit(page, { assertion: authenticator.get(other), challenge: challengeOf(other) });
+    expect(moved.response.status).to.equal(403);
+    const second = await person.begin(here);
+    const first = await here.submit(second, { assertion: authenticator.get(page), challenge: challengeOf(page) });
+    expect(first.response.status).to.equal(403);
+    expect(wasLetIn(first)).to.equal(false);
+  });
+
+  it('MFA-03 are not set up', async () => {
+    const person = await someone('unset');
+    const tries: [what: string, lies: Lies][] = [
+      ...wrongs,
+      ['type', { type: 'webauthn.get' }],
+      ['attestation, whose certificates name hosts to ask', { format: 'apple' }],
+    ];
+    for (const [what, lies] of tries) {
+      const browser = person.browser();
+      const page = await person.begin(browser, { prompt: 'enrol', factor: 'passkey' });
+      const answer = await browser.submit(page, { assertion: new Authenticator(issuers.origin).create(page, lies) });
+      expect(answer.response.status, what).to.equal(422);
+    }
+    expect(await person.factors()).to.deep.equal([]);
+  });
+
+  it('MFA-04 that belong to another user are not set up: nothing is written', async () => {
+    const { person, authenticator } = await enrolled('owner');
+    const thief = await someone('thief');
+    const browser = thief.browser();
+    const page = await thief.begin(browser, { prompt: 'enrol', factor: 'passkey' });
+
+    const answer = await browser.submit(page, { assertion: new Authenticator(issuers.origin).create(page, { id: authenticator.id }) });
+
+    expect(answer.response.status).to.equal(409);
+    expect(answer.body).to.contain('role="alert"');
+    expect(await thief.factors()).to.deep.equal([]);
+    expect(wasLetIn(await logIn(person, authenticator))).to.equal(true);
+  });
+
+  it('MFA-11 are asked for by the same page, known user or not, without a call to the API server', async () => {
+    const { person } = await enrolled('known');
+    const shown = async (hint: string) => {
+      const page = await loginPage(person, person.browser(), hint);
+      expect(page.response.status).to.equal(200);
+      const { challenge, ...options } = optionsIn(page);
+      expect(options).to.deep.equal({ rpId: 'localhost', userVerification: 'required', allowCredentials: [] });
+      return page.body
+        .replaceAll(challenge, '')
+        .replace(hint, '')
+        .replace(/name="challenge" value="[^"]+"/, '');
+    };
+    const known = await shown(person.email);
+    // No answer of it can tell the two apart, nor the time that one takes.
+    for (const { relay } of issuers.replicas) await relay.cut();
+    expect(await shown('unknown@example.com')).to.equal(known);
+    expect(await shown(person.email)).to.equal(known);
+    for (const { relay } of issuers.replicas) await relay.mend();
+  });
+});
