@@ -1,7 +1,8 @@
 /** `atrium create-admin`: the first administrator of an installation, made once. */
 
+import { embeddedIssuerOf, embeddedLoginOf, identityURLOf } from './config/issuers.ts';
 import { ConfigError } from './config/load.ts';
-import { type Config, embeddedIssuerOf, identityURLOf } from './config/schema.ts';
+import type { Config } from './config/schema.ts';
 import { Metrics } from './http/metrics.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
@@ -28,7 +29,7 @@ export async function runCreateAdmin({ config, connection, email, name, password
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const apiServer = new KubernetesClient({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics: new Metrics() });
   try {
-    const naming = { claims: config.login.claims, embeddedIssuer: embeddedIssuerOf(config) };
+    const naming = { claims: embeddedLoginOf(config).claims, embeddedIssuer: embeddedIssuerOf(config) };
     const options = { client: apiServer.asService, namespace, config, naming, email, displayName: name, password, secretName: secret };
     const outcome = await createFirstAdmin(options);
     if (outcome === 'exists') return `the administrator ${email} exists already; nothing was changed`;

@@ -4,7 +4,8 @@ import { createNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
-import { basePathOf, type Config, embeddedIssuerOf, identityURLOf, issuerOf } from './config/schema.ts';
+import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuerOf } from './config/issuers.ts';
+import { basePathOf, type Config } from './config/schema.ts';
 import type { Brand } from './console/brand.ts';
 import { createConsole } from './console/console.ts';
 import { createDirectory } from './directory/directory.ts';
@@ -195,7 +196,7 @@ function createBase(surroundings: Surroundings) {
     services,
     connection,
     accounts: watched.accounts,
-    naming: { claims: config.login.claims, embeddedIssuer: embeddedIssuerOf(config) },
+    naming: { claims: embeddedLoginOf(config).claims, embeddedIssuer: embeddedIssuerOf(config) },
     events,
     watched,
     watchedGroups,

@@ -1,3 +1,4 @@
+import { issuersOf } from '../config/issuers.ts';
 import type { GroupRow } from '../groups/row.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
@@ -52,7 +53,8 @@ class BindingsTerm implements Term, Source {
 
   constructor(services: Services, sources: BindingSources) {
     const { bindings, accounts, groups } = sources;
-    const { groupsPrefix } = services.config.login.claims;
+    // A group by its bare name is one of the first issuer; others are named with their prefix.
+    const { groupsPrefix } = (issuersOf(services.config)[0] ?? services.config.login).claims;
     this.#services = services;
     this.#sources = sources;
     this.#managed = new ManagedBindings(services);

@@ -1,7 +1,8 @@
 import { closestMatch } from 'leven';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { type Config, configSchema, contradictions, defaultStaticDirectory } from './schema.ts';
+import { contradictions } from './contradictions.ts';
+import { type Config, configSchema, defaultStaticDirectory } from './schema.ts';
 import { isText, schemaAt, shapeOf, writtenDefaults } from './schema-tree.ts';
 
 /** One thing that is wrong: where, and what would be right. */
@@ -41,7 +42,10 @@ export function parseConfig(sources: ConfigSources): Config {
   const { tree, problems } = readSources(sources);
   const result = configSchema.safeParse(tree);
   if (!result.success) problems.push(...result.error.issues.flatMap(problemsOf));
-  else problems.push(...Object.entries(contradictions(result.data)).map(([path, message]) => ({ path, message })));
+  else
+    problems.push(
+      ...Object.entries(contradictions(result.data, isTree(tree.login) ? tree.login : {})).map(([path, message]) => ({ path, message })),
+    );
   if (problems.length > 0 || !result.success) throw new ConfigError(problems);
   return deepFreeze(result.data);
 }

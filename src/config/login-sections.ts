@@ -1,6 +1,6 @@
 /** The settings of login: the relying party, and the embedded OpenID provider. */
 import { z } from 'zod';
-import { duration, isUnique, path } from './units.ts';
+import { dnsLabel, duration, isUnique, path } from './units.ts';
 
 const redirectURL = () =>
   z
@@ -13,6 +13,8 @@ const scopes = () =>
     .refine((scopes) => scopes.includes('openid'), 'must hold openid');
 
 const isSafe = (url: string) => /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/]|$))/.test(url);
+
+const acrValue = () => z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/, 'must be visible ASCII without quotes');
 
 const factorRule = () => z.enum(['required', 'optional', 'off']);
 
@@ -36,14 +38,11 @@ const factors = z.strictObject({
 
 const stepUp = z.strictObject({
   maxAge: duration().prefault('5m').describe('How old that login may be.'),
-  acr: z
-    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/, 'must be visible ASCII without quotes'))
-    .max(4)
-    .default([])
-    .describe('Values of `acr` of which that login must have one. Default: any.'),
+  acr: z.array(acrValue()).max(4).default([]).describe('Values of `acr` of which that login must have one. Default: any.'),
 });
 
-export const loginSection = z.strictObject({
+/** What is set for one issuer. */
+export const oneIssuer = {
   issuer: z
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
     .refine((text) => !/[?#]/.test(text), 'must hold no query or fragment')
@@ -73,30 +72,12 @@ export const loginSection = z.strictObject({
     .describe(
       'Refuse a code that comes back without `iss` from an issuer that announces it (RFC 9207). Off, `iss` is verified where it is given.',
     ),
-  redirectURLs: z
-    .array(redirectURL())
-    .min(1)
-    .optional()
-    .describe(
-      'Addresses that the issuer may send browsers back to; the first is the default. The two callback addresses of this service are allowed beside them. Default: `server.publicURL` with a slash.',
-    ),
   postLogoutRedirectURLs: z
     .array(redirectURL())
     .min(1)
     .optional()
     .describe('Where the issuer sends browsers after a logout. Default: `server.publicURL` with a slash.'),
-  cli: z
-    .strictObject({
-      clientID: z
-        .string()
-        .min(1)
-        .default('kubectl')
-        .describe('Public client of command-line tools at the issuer; the API server must take its ID tokens.'),
-      scopes: scopes().optional().describe('Scopes that they ask for. Default: `login.scopes`.'),
-    })
-    .prefault({}),
   logoutURL: redirectURL().optional().describe('Logout address of an issuer that announces no `end_session_endpoint`.'),
-  externalURL: redirectURL().optional().describe('Where the redirect operation jumps instead of the issuer.'),
   audiences: z.array(z.string().min(1)).default([]).describe('Further audiences whose bearer tokens are accepted.'),
   bearer: z
     .enum(['auto', 'access_token', 'id_token'])
@@ -104,20 +85,6 @@ export const loginSection = z.strictObject({
     .describe(
       'Which token is the credential: `auto` takes the access token if it is a JWT of this issuer and audience, else the ID token.',
     ),
-  tokenStorage: z
-    .array(z.enum(['cookie', 'local']))
-    .min(1)
-    .refine(isUnique, 'must not hold one twice')
-    .default(['local', 'cookie'])
-    .describe(
-      'Where tokens may be kept: by the caller, or in a session here behind a cookie. The first is the default of a login that asks for neither.',
-    ),
-  perMinute: z
-    .number()
-    .int()
-    .min(1)
-    .default(600)
-    .describe('Logins, callbacks, redirects, and refreshes and logouts with made-up tokens, per minute and client address.'),
   claims: z
     .strictObject({
       username: z
@@ -137,6 +104,65 @@ export const loginSection = z.strictObject({
     .array(z.string().min(1))
     .default(['preferred_username', 'name', 'locale', 'picture'])
     .describe('Claims shown in `ext.claims` of UserInfo.'),
+};
+
+const issuerEntry = z.strictObject({
+  id: dnsLabel().describe('Names the issuer in `issuer=ID` of a login, in refresh tokens and in links.'),
+  name: z.string().min(1).max(64).optional().describe('Name on the button of the console. Default: the id.'),
+  emailDomains: z
+    .array(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, 'must be a domain in lower case'))
+    .default([])
+    .describe('Domains of `login_hint` whose users log in here.'),
+  acr: z.record(acrValue(), acrValue()).default({}).describe('Values of `acr` as they are called here, and what the issuer calls them.'),
+  redirectURL: redirectURL()
+    .optional()
+    .describe(
+      'Where this issuer alone sends browsers back to; its query holds `issuer=ID`. Compulsory for an issuer that does not announce `iss` (RFC 9207), such as Dex.',
+    ),
+  ...oneIssuer,
+});
+
+export const loginSection = z.strictObject({
+  ...oneIssuer,
+  issuers: z
+    .array(issuerEntry)
+    .refine((issuers) => isUnique(issuers.map(({ id }) => id)), 'must not hold an id twice')
+    .default([])
+    .describe(
+      'Several issuers, in the place of `login.issuer`. Each has an `id` and the settings that `login` has for one; see docs/issuers.md.',
+    ),
+  redirectURLs: z
+    .array(redirectURL())
+    .min(1)
+    .optional()
+    .describe(
+      'Addresses that the issuer may send browsers back to; the first is the default. The two callback addresses of this service are allowed beside them. Default: `server.publicURL` with a slash.',
+    ),
+  cli: z
+    .strictObject({
+      clientID: z
+        .string()
+        .min(1)
+        .default('kubectl')
+        .describe('Public client of command-line tools at the issuer; the API server must take its ID tokens.'),
+      scopes: scopes().optional().describe('Scopes that they ask for. Default: `login.scopes`.'),
+    })
+    .prefault({}),
+  externalURL: redirectURL().optional().describe('Where the redirect operation jumps instead of the issuer.'),
+  tokenStorage: z
+    .array(z.enum(['cookie', 'local']))
+    .min(1)
+    .refine(isUnique, 'must not hold one twice')
+    .default(['local', 'cookie'])
+    .describe(
+      'Where tokens may be kept: by the caller, or in a session here behind a cookie. The first is the default of a login that asks for neither.',
+    ),
+  perMinute: z
+    .number()
+    .int()
+    .min(1)
+    .default(600)
+    .describe('Logins, callbacks, redirects, and refreshes and logouts with made-up tokens, per minute and client address.'),
   session: z
     .strictObject({
       idle: duration().prefault('12h').describe('A session ends when it was not used for so long.'),

@@ -6,13 +6,11 @@ import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { listsSection } from './lists-section.ts';
 import { identitySection, loginSection } from './login-sections.ts';
-import { smtpContradictions, smtpSection } from './smtp-section.ts';
-import { duration, isUnique, path, size } from './units.ts';
+import { smtpSection } from './smtp-section.ts';
+import { dnsLabel, duration, isUnique, path, size } from './units.ts';
 import { usersSection } from './users-section.ts';
 
 const port = () => z.number().int().min(0).max(65_535);
-const dnsLabel = () =>
-  z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and hyphens');
 
 const publicURL = () =>
   z
@@ -288,36 +286,3 @@ export type Config = Readonly<z.output<typeof configSchema>>;
 /** The path below which everything is served: `''`, or `/console` for a public URL of `https://example.com/console/`. */
 export const basePathOf = (config: Config): string =>
   config.server.publicURL === undefined ? '' : new URL(config.server.publicURL).pathname.replace(/\/{1,8}$/, '');
-
-/** Address of the embedded OpenID provider; undefined if it does not run, or has no address. */
-export function identityURLOf({ server, login, identity }: Config): string | undefined {
-  const isEnabled = identity.enabled ?? login.issuer === undefined;
-  return isEnabled && server.publicURL !== undefined ? `${server.publicURL.replace(/\/{1,8}$/, '')}/identity` : undefined;
-}
-
-/** What is right by itself and wrong together, by the path of the setting to change. */
-export function contradictions(config: Config): Record<string, string> {
-  return { ...smtpContradictions(config.smtp), ...issuerContradictions(config) };
-}
-
-function issuerContradictions(config: Config): Record<string, string> {
-  const { login } = config;
-  const embedded = identityURLOf(config);
-  if (embedded === undefined || issuerOf(config) !== embedded) return {};
-  // OpenID Connect Dynamic Client Registration 1.0, section 2: web clients of the implicit flow use https.
-  const needsTLS = login.responseMode === 'id_token' && embedded.startsWith('http:');
-  const isChosen = !['email', 'sub'].includes(login.claims.username);
-  return {
-    ...(needsTLS && { 'login.responseMode': 'id_token needs an https server.publicURL with the embedded issuer; use code, or https' }),
-    ...(isChosen && {
-      'login.claims.username': 'must be email or sub with the embedded issuer: users choose the other claims themselves',
-    }),
-  };
-}
-
-/** The issuer that people log in at; undefined if login is not configured. */
-export const issuerOf = (config: Config): string | undefined => config.login.issuer ?? identityURLOf(config);
-
-/** The embedded issuer, if people log in there. */
-export const embeddedIssuerOf = (config: Config): string | undefined =>
-  config.login.issuer === undefined ? identityURLOf(config) : undefined;

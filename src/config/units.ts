@@ -26,3 +26,6 @@ export const pathTitle = 'path';
 export const path = () => z.string().min(1).meta({ title: pathTitle });
 
 export const isUnique = (values: readonly string[]) => new Set(values).size === values.length;
+
+export const dnsLabel = () =>
+  z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and hyphens');

@@ -1,3 +1,4 @@
+import { embeddedLoginOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Account } from '../users/record/account.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
@@ -10,10 +11,11 @@ const byStrictness: readonly FactorRule[] = ['required', 'optional', 'off'];
 export function ruleOf(
   { groups, name }: Pick<Account, 'groups' | 'name'>,
   localGroups: Pick<LocalGroupLookup, 'of'>,
-  login: Pick<Config['login'], 'factors' | 'claims'>,
+  config: Config,
 ): FactorRule {
-  const { factors, claims } = login;
-  const held = new Set([...groups.map((group) => claims.groupsPrefix + group), ...localGroups.of(name)]);
+  const { factors } = config.login;
+  const { groupsPrefix } = embeddedLoginOf(config).claims;
+  const held = new Set([...groups.map((group) => groupsPrefix + group), ...localGroups.of(name)]);
   const fitting = factors.rules.filter(({ group }) => held.has(group)).map((rule) => rule.factors);
   return byStrictness.find((rule) => fitting.includes(rule)) ?? factors.default;
 }

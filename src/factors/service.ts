@@ -39,7 +39,7 @@ export class FactorService {
     if (!isSelf(account, caller)) await this.#require(caller, 'get', name, signal);
     if (account === undefined) throw notFound(userResource, name);
     const items = (await this.#needs.store.list(account, signal)).map(shown);
-    const rule = ruleOf(account, this.#needs.localGroups, this.#services.config.login);
+    const rule = ruleOf(account, this.#needs.localGroups, this.#services.config);
     return { rule, isTOTPSuspended: account.isTOTPSuspended, items };
   }
 
@@ -55,7 +55,7 @@ export class FactorService {
   async remove(of: { user: string; id: string }, caller: Caller, signal: AbortSignal): Promise<{ account: Account; factor: Factor }> {
     const { account, factor, others } = await this.#own(of, caller, signal);
     const isLast = factor.type !== 'RecoveryCodes' && others.every(({ type }) => type === 'RecoveryCodes');
-    if (isLast && ruleOf(account, this.#needs.localGroups, this.#services.config.login) === 'required')
+    if (isLast && ruleOf(account, this.#needs.localGroups, this.#services.config) === 'required')
       throw conflict(factorKind.type, of.id, 'it is the last second factor, and one is required of this user');
     await this.#needs.store.remove(factor, signal);
     if (isLast) for (const codes of others) await this.#needs.store.remove(codes, signal);

@@ -11,7 +11,7 @@ const loopbackURLs = ['localhost', '127.0.0.1', '[::1]'].flatMap((host) => ['', 
 interface ClientsOptions {
   /** Without a slash at its end. */
   publicURL: string;
-  login: Config['login'];
+  login: Pick<Config['login'], 'clientID' | 'clientSecretFile' | 'responseMode' | 'redirectURLs' | 'postLogoutRedirectURLs'>;
   clients: Config['identity']['clients'];
   title: string;
   /** Whether the console is told of logouts here. */

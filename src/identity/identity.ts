@@ -5,6 +5,7 @@
  */
 import type { Context } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
+import { embeddedLoginOf } from '../config/issuers.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import type { Check } from '../http/health.ts';
 import { RateLimit } from '../http/rate-limit.ts';
@@ -93,7 +94,8 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   const { loginPage } = config.identity;
   const { lockout, idleDays, ldap } = config.users;
   const directories = new Set(ldap.map(({ id }) => id));
-  const consoleClientID = config.login.clientID;
+  const login = embeddedLoginOf(config);
+  const consoleClientID = login.clientID;
   const rateLimit = (limit: number) => new RateLimit({ limit, windowMs: deviceWindowMs });
 
   const views = createViews({
@@ -120,7 +122,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     knownBrowsers: needs.knownBrowsers,
   });
   // The console may be among those who are told, and its certificate is the issuer's.
-  const logoutRequests = new LogoutRequests({ caFile: config.login.caFile });
+  const logoutRequests = new LogoutRequests({ caFile: login.caFile });
   const keeper = new ProviderKeeper({
     keyRing,
     log,
@@ -132,7 +134,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
       issuerURL,
       path,
       consoleClientID,
-      isFrontChannel: config.login.responseMode === 'id_token',
+      isFrontChannel: login.responseMode === 'id_token',
       adapter,
       makeID: (model) => ids.make(model),
       findAccount: accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }),

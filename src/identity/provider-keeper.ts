@@ -3,6 +3,7 @@ import mount from 'koa-mount';
 import type { Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
+import { embeddedClientOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { clientsOf } from './clients.ts';
@@ -17,7 +18,7 @@ export interface MountedProvider {
 
 interface KeeperOptions {
   keyRing: Pick<KeyRing, 'signingKeys' | 'cookieKeys'>;
-  config: Pick<Config, 'identity' | 'login' | 'features'>;
+  config: Config;
   publicURL: string;
   /** Path below which it is mounted, without the base path. */
   prefix: string;
@@ -85,7 +86,7 @@ export class ProviderKeeper {
     if (this.#current?.keys === keys) return this.#current;
     const clients = await clientsOf({
       publicURL,
-      login: config.login,
+      login: embeddedClientOf(config),
       clients: config.identity.clients,
       title: config.identity.loginPage.title,
       backchannelLogout: config.features.backchannelLogout,

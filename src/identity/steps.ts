@@ -179,7 +179,7 @@ export function askForPassword(parts: StepParts, visit: Visit, progress: Progres
 /** @throws StatusError 503 while the groups are not known: a rule too few would be a factor too few */
 export function ruleFor({ localGroups, services }: StepParts, account: Account): FactorRule {
   if (services.config.login.factors.rules.length > 0) requireCurrentGroups(localGroups);
-  return ruleOf(account, localGroups, services.config.login);
+  return ruleOf(account, localGroups, services.config);
 }
 
 /** Codes on paper alone are the way back from the factor that was lost. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { badParameter, badRequest, serviceUnavailable } from '../api/status.ts';
+import { issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
@@ -32,15 +33,16 @@ export async function kubeconfigFor(
 
 async function pluginOf(config: Config, issuer: string | undefined): Promise<CredentialPlugin> {
   if (issuer === undefined) throw badRequest('login is not configured');
-  const { credentials = config.login.issuer === undefined ? 'impersonate' : 'passthrough' } = config.kubernetes;
+  const [first] = issuersOf(config);
+  const { credentials = first?.isEmbedded ? 'impersonate' : 'passthrough' } = config.kubernetes;
   if (credentials === 'impersonate')
     throw badParameter('mode', `the API server takes no tokens of the issuer here (kubernetes.credentials); ${certificateInstead}`);
-  const { clientID, scopes = config.login.scopes } = config.login.cli;
-  return credentialPlugin({ issuer, clientID, scopes, authority: await issuerAuthority(config) });
+  const { clientID, scopes = (first ?? config.login).scopes } = config.login.cli;
+  return credentialPlugin({ issuer, clientID, scopes, authority: await issuerAuthority(first ?? config.login) });
 }
 
 /** Base64 of PEM. The people's machines have to believe the issuer too. */
-async function issuerAuthority({ login: { caFile } }: Config): Promise<string | undefined> {
+async function issuerAuthority({ caFile }: Pick<Config['login'], 'caFile'>): Promise<string | undefined> {
   if (caFile === undefined) return undefined;
   try {
     return (await readFile(caFile)).toString('base64');

@@ -1,0 +1,72 @@
+import { type IssuerConfig, identityURLOf, issuersOf, usernamePrefixOf } from './issuers.ts';
+import { oneIssuer } from './login-sections.ts';
+import type { Config } from './schema.ts';
+import { smtpContradictions } from './smtp-section.ts';
+
+type Problems = Record<string, string>;
+
+/**
+ * What is right by itself and wrong together, by the path of the setting to change.
+ *
+ * @param login the section as it was written, without defaults
+ */
+export function contradictions(config: Config, login: object): Problems {
+  const isOne = config.login.issuers.length === 0;
+  return Object.assign(
+    smtpContradictions(config.smtp),
+    ...issuersOf(config).map((issuer, index) => problemsOfEmbedded(issuer, isOne ? 'login' : `login.issuers[${index}]`, config)),
+    isOne ? {} : problemsOfSeveral(config, login),
+  );
+}
+
+function problemsOfEmbedded({ issuer, responseMode, claims }: IssuerConfig, path: string, config: Config): Problems {
+  if (issuer !== identityURLOf(config)) return {};
+  // OpenID Connect Dynamic Client Registration 1.0, section 2: web clients of the implicit flow use https.
+  const needsTLS = responseMode === 'id_token' && issuer.startsWith('http:');
+  const isChosen = !['email', 'sub'].includes(claims.username);
+  return {
+    ...(needsTLS && { [`${path}.responseMode`]: 'id_token needs an https server.publicURL with the embedded issuer; use code, or https' }),
+    ...(isChosen && {
+      [`${path}.claims.username`]: 'must be email or sub with the embedded issuer: users choose the other claims themselves',
+    }),
+  };
+}
+
+function problemsOfSeveral(config: Config, login: object): Problems {
+  const unused = Object.keys(login).filter((key) => Object.hasOwn(oneIssuer, key));
+  const { issuers } = config.login;
+  const missing = identityURLOf(config) === undefined;
+  const entries = issuers.flatMap(({ issuer, id, redirectURL }, index) => {
+    const path = `login.issuers[${index}]`;
+    const isMarked = redirectURL === undefined || new URL(redirectURL).searchParams.get('issuer') === id;
+    return [
+      ...(issuer === undefined && missing
+        ? [[`${path}.issuer`, 'is required: the embedded issuer, which is the default, is off or lacks server.publicURL']]
+        : []),
+      ...(isMarked ? [] : [[`${path}.redirectURL`, `must hold issuer=${id} in its query, which tells whose answer it is`]]),
+    ];
+  });
+  const elsewhere = 'is set for each issuer by itself where there is login.issuers: move it there';
+  return { ...Object.fromEntries([...unused.map((key) => [`login.${key}`, elsewhere]), ...entries]), ...collisions(issuersOf(config)) };
+}
+
+/** What two issuers must not share. */
+function collisions(issuers: readonly IssuerConfig[]): Problems {
+  const problems: Problems = {};
+  for (const [index, issuer] of issuers.entries())
+    for (const other of issuers.slice(0, index)) {
+      const path = `login.issuers[${index}]`;
+      if (issuer.issuer === other.issuer) problems[`${path}.issuer`] = `is that of ${other.id}`;
+      if (issuer.emailDomains.some((domain) => other.emailDomains.includes(domain)))
+        problems[`${path}.emailDomains`] = `must hold no domain of ${other.id}`;
+      if (isAmbiguous(usernamePrefixOf(issuer), usernamePrefixOf(other)))
+        problems[`${path}.claims.usernamePrefix`] = `must differ from that of ${other.id}, and neither may begin with the other`;
+      if (isAmbiguous(issuer.claims.groupsPrefix, other.claims.groupsPrefix))
+        problems[`${path}.claims.groupsPrefix`] = `must differ from that of ${other.id}, and neither may begin with the other`;
+    }
+  return problems;
+}
+
+/** Whether two issuers could give one name. One may have no prefix: it cannot give a name that begins with that of another. */
+const isAmbiguous = (one: string, other: string): boolean =>
+  one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
