@@ -6,6 +6,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import Koa, { type Context } from 'koa';
+import { issuersOf } from '../src/config/issuers.ts';
 import { configSchema } from '../src/config/schema.ts';
 import { createLog } from '../src/http/log.ts';
 import { Metrics } from '../src/http/metrics.ts';
@@ -35,11 +36,16 @@ const connection = { server: url, tls: { ca }, namespace, authorization: async (
 const apiServer = new KubernetesClient({ connection, requestTimeoutMs: 5_000, metrics });
 const key = new KeySeal({ kid: 'bench', secret: crypto.getRandomValues(new Uint8Array(32)) }, 'session');
 const seal = { seal: (text: string) => key.seal(text), open: async (text: string) => key.open(text) };
-const config = configSchema.parse({ users: { idleDays: 90 }, kubernetes: { credentials: 'impersonate' }, login: { perMinute: 600 } });
+const config = configSchema.parse({
+  users: { idleDays: 90 },
+  kubernetes: { credentials: 'impersonate' },
+  login: { issuer: 'https://issuer.example', perMinute: 600 },
+});
 const services = servicesOf(apiServer, { log, metrics, now, clock, config, namespace });
 Object.assign(services.keyRing, { sealFor: () => seal, settled: async () => undefined });
-const issuerURL = 'https://issuer.example';
-const issuers = new Issuers(createIssuer(services, issuerURL));
+const [first] = issuersOf(config);
+if (first === undefined) throw new Error('no issuer');
+const issuers = new Issuers(createIssuer(services, first, [first]));
 const sessions = createSessions(services, {
   issuers,
   publicURL: 'https://console.example',
@@ -80,7 +86,7 @@ for (let n = 0; n < sessionCount; n += 1) {
   const ctx = request();
   const bearer = `${n}.${'x'.repeat(1500)}`;
   const claims = {
-    iss: issuerURL,
+    iss: first.issuer,
     sub: `${n}`,
     exp: seconds + 3600,
     iat: seconds,

@@ -4,7 +4,7 @@ import { createNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
-import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuerOf } from './config/issuers.ts';
+import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuerOf, issuersOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
 import type { Brand } from './console/brand.ts';
 import { createConsole } from './console/console.ts';
@@ -245,8 +245,8 @@ function createLogins(base: Base, brand: () => Brand) {
         });
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
   const { publicURL } = config.server;
-  const issuerURL = issuerOf(config);
-  const issuers = issuerURL !== undefined && publicURL !== undefined ? new Issuers(createIssuer(services, issuerURL)) : undefined;
+  const [first, ...further] = issuersOf(config).map((issuer, _, all) => createIssuer(services, issuer, all));
+  const issuers = first !== undefined && publicURL !== undefined ? new Issuers(first, ...further) : undefined;
   const sessions: SessionsFeature =
     issuers !== undefined && publicURL !== undefined
       ? createSessions(services, {
@@ -258,7 +258,7 @@ function createLogins(base: Base, brand: () => Brand) {
           provenAgain: identity?.provenAgain,
         })
       : withoutSessions(services, identify);
-  const recorder = new LoginRecorder(services, accounts);
+  const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
   const login = createLogin(services, { sessions: sessions.context, identify, recorder, knownBrowsers });
   const accessTokens = config.features.accessTokens
     ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })

@@ -1,4 +1,5 @@
 import { notFound, StatusError } from '../api/status.ts';
+import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
@@ -51,7 +52,7 @@ export async function personOf(
   if (account === undefined) throw notFound(userResource, name ?? '');
   const impersonation = { group: '', verb: 'impersonate' };
   await access.require(caller, { ...impersonation, resource: 'users', name: account.subjectName || account.email }, signal);
-  const theirs = account.groups.map((group) => config.login.claims.groupsPrefix + group);
+  const theirs = account.groups.map((group) => groupsPrefixOf(config, account) + group);
   const found = person(account, account.subjectName, chosen(theirs, groups), { config, now });
   await Promise.all(found.groups.map((group) => access.require(caller, { ...impersonation, resource: 'groups', name: group }, signal)));
   return found;

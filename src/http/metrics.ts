@@ -77,7 +77,7 @@ export class Metrics {
     );
   }
 
-  /** A gauge that is read at each scrape, so that nothing is counted twice on the way. */
+  /** A gauge that is read at each scrape, so that nothing is counted twice on the way. Of several with one name, their sum. */
   #collect(name: string, help: string, label: string, read: () => [string, number][]): void {
     const gauge: Gauge = new Gauge({
       name,
@@ -86,7 +86,7 @@ export class Metrics {
       registers: [this.registry],
       collect: () => {
         gauge.reset();
-        for (const [key, value] of read()) gauge.set({ [label]: key }, value);
+        for (const [key, value] of read()) gauge.inc({ [label]: key }, value);
       },
     });
   }

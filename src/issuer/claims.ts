@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type StatusError, unauthorized } from '../api/status.ts';
+import { usernamePrefixOf } from '../config/issuers.ts';
 import type { Identity } from '../http/operation.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import type { Subject } from '../users/record/account.ts';
@@ -20,8 +21,9 @@ const plainClaim = z.union([scalar, z.array(scalar)]);
 const federatedClaims = z.object({ connector_id: scalar.optional(), user_id: scalar.optional() });
 
 /** The claims that have a use here. What has not the form of its use stays away, but for those whose form is checked where they are used. */
-export function usedClaims(claims: VerifiedClaims, { claims: { username, groups }, extClaims }: ClaimRules): VerifiedClaims {
+export function usedClaims(claims: VerifiedClaims, { claims: { username, groups }, extClaims, acr: acrNames }: ClaimRules): VerifiedClaims {
   const { iss, sub, exp, iat, federated_claims } = claims;
+  const acr = Object.entries(acrNames ?? {}).find(([, theirs]) => theirs === claims.acr)?.[0];
   const used: Record<string, unknown> = {};
   for (const name of new Set([...alwaysUsed, ...extClaims])) {
     const value = plainClaim.safeParse(claims[name]);
@@ -29,7 +31,7 @@ export function usedClaims(claims: VerifiedClaims, { claims: { username, groups 
   }
   for (const name of ['email', 'email_verified', username, groups]) if (claims[name] !== undefined) used[name] = claims[name];
   const federated = federatedClaims.safeParse(federated_claims);
-  return { ...used, ...(federated.success && { federated_claims: federated.data }), iss, sub, exp, iat };
+  return { ...used, ...(acr !== undefined && { acr }), ...(federated.success && { federated_claims: federated.data }), iss, sub, exp, iat };
 }
 
 /** Whether claims that have a use are missing, which the userinfo endpoint may know. */
@@ -96,15 +98,17 @@ function nameOf(value: unknown): string | undefined {
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#configuring-the-api-server
  */
 export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity {
-  const { username, usernamePrefix, groups, groupsPrefix } = rules.claims;
+  const { username, groups } = rules.claims;
   const value = claims[username];
   if (typeof value !== 'string' || value === '') throw unfit(`has no ${username} claim that names a user`);
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
-  const name = prefixOf(usernamePrefix, username, rules.issuer) + value;
-  if (name.startsWith('system:') || name.length > maxNameLength || !fitsHeader(name)) throw unfit('names no user who may log in');
+  const name = usernamePrefixOf(rules) + value;
+  const isForeign = rules.foreign?.usernames.some((prefix) => name.startsWith(prefix));
+  if (isForeign || name.startsWith('system:') || name.length > maxNameLength || !fitsHeader(name))
+    throw unfit('names no user who may log in');
   if (claims.sub !== '' && (claims.sub.length > maxNameLength || !fitsHeader(claims.sub)))
     throw unfit('has a subject that no header can carry');
-  return { name, uid: claims.sub, groups: groupsOf(claims[groups], groupsPrefix, rules.isEmbedded), extra: {} };
+  return { name, uid: claims.sub, groups: groupsOf(claims[groups], rules), extra: {} };
 }
 
 /** The account at the issuer; undefined at the embedded one, whose `sub` names one record by itself. */
@@ -112,20 +116,18 @@ export const subjectOf = ({ iss, sub }: VerifiedClaims, { isEmbedded }: ClaimRul
   isEmbedded ? undefined : { issuer: iss, sub };
 
 /** The issuer's groups by the claim alone, without prefix, as the record keeps them: those that are kept here are not among them. */
-export const plainGroupsOf = (claims: VerifiedClaims, { claims: { groups } }: ClaimRules): string[] => groupsOf(claims[groups], '');
-
-function prefixOf(prefix: string | undefined, username: string, issuer: string): string {
-  if (prefix === '-') return '';
-  if (prefix) return prefix;
-  return username === 'email' ? '' : `${issuer}#`;
-}
+export const plainGroupsOf = (claims: VerifiedClaims, rules: ClaimRules): string[] =>
+  groupsOf(claims[rules.claims.groups], { ...rules, prefix: '', isEmbedded: false });
 
 /**
  * The groups that the issuer tells and that are dropped: those that the cluster keeps for itself, an empty one, one with a blank at its edge,
  * with control characters, or too long. A header would carry another name, and the API server would refuse each call of their member.
  */
-export const unusableGroupsOf = (claims: VerifiedClaims, { claims: { groups } }: ClaimRules): string[] =>
-  [...new Set(givenGroups(claims[groups]))].filter((group) => !isUsable(group));
+export const unusableGroupsOf = (claims: VerifiedClaims, rules: ClaimRules): string[] =>
+  [...new Set(givenGroups(claims[rules.claims.groups]))].filter((group) => !isUsable(group) || isForeign(group, rules));
+
+const isForeign = (group: string, { claims: { groupsPrefix }, foreign }: ClaimRules): boolean =>
+  foreign?.groups.some((prefix) => (groupsPrefix + group).startsWith(prefix)) === true;
 
 const isUsable = (group: string) => group.length <= maxGroupLength && fitsHeader(group) && !isReservedGroup(group);
 
@@ -139,9 +141,10 @@ function givenGroups(value: unknown): string[] {
  * Groups that are kept here have no prefix, and no other can be called like one, not even by its prefix. What is left out is safe to
  * leave out: groups only ever add rights. The size of a token bounds how many there are.
  */
-function groupsOf(value: unknown, prefix: string, areLocalKnown = false): string[] {
-  const given = givenGroups(value).filter(isUsable);
-  const local = areLocalKnown ? given.filter(isLocalGroupName) : [];
+function groupsOf(value: unknown, rules: ClaimRules & { prefix?: string }): string[] {
+  const { prefix = rules.claims.groupsPrefix, isEmbedded } = rules;
+  const given = givenGroups(value).filter((group) => isUsable(group) && !isForeign(group, rules));
+  const local = isEmbedded ? given.filter(isLocalGroupName) : [];
   const foreign = given.filter((group) => !isLocalGroupName(group)).map((group) => prefix + group);
   const named = [...foreign.filter((group) => !isLocalGroupName(group)), ...local];
   return [...new Set(named.filter(isUsable))];

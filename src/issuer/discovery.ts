@@ -17,6 +17,10 @@ const maxAgeMs = 3_600_000;
 
 export type IssuerMetadata = Readonly<client.ServerMetadata>;
 
+/** Whether it says in each answer whose it is (RFC 9207). */
+export const announcesIss = ({ authorization_response_iss_parameter_supported: isAnnounced }: IssuerMetadata): boolean =>
+  isAnnounced === true;
+
 /** Where the issuer's endpoints are and what it can (OpenID Connect Discovery 1.0). */
 export class IssuerDiscovery {
   readonly #settings: Pick<IssuerSettings, 'issuer' | 'clientID'>;

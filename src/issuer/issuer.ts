@@ -2,6 +2,8 @@
  * An identity provider, as the rest of the service knows it: `client` calls it, `verifier` verifies its tokens, `tokens` turns what it
  * gives into tokens that hold, and `settings` say how its claims become a user. Which of them a token belongs to, `Issuers` knows.
  */
+
+import { type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';
 import type { Check } from '../http/health.ts';
 import type { Services } from '../services.ts';
 import { IssuerClient } from './client.ts';
@@ -24,13 +26,22 @@ export interface Issuer {
   stop(): Promise<void>;
 }
 
-/** @param url the issuer identifier */
-export function createIssuer(services: Pick<Services, 'config' | 'log' | 'metrics' | 'now' | 'clock'>, url: string): Issuer {
+/** @param all of the configuration */
+export function createIssuer(
+  services: Pick<Services, 'config' | 'log' | 'metrics' | 'now' | 'clock'>,
+  issuer: IssuerConfig,
+  all: readonly IssuerConfig[],
+): Issuer {
   const { config, log, now, clock } = services;
-  const isEmbedded = config.login.issuer === undefined;
-  const credentials = config.kubernetes.credentials ?? (isEmbedded ? 'impersonate' : 'passthrough');
-  const settings: IssuerSettings = { ...config.login, issuer: url, isEmbedded, isForwarded: credentials === 'passthrough' };
-  const refusals = new RefusalLog(services, url);
+  const credentials = config.kubernetes.credentials ?? (issuer.isEmbedded ? 'impersonate' : 'passthrough');
+  const isOneOfSeveral = all.length > 1;
+  const settings: IssuerSettings = {
+    ...issuer,
+    isForwarded: credentials === 'passthrough',
+    isOneOfSeveral,
+    ...(isOneOfSeveral && { foreign: foreignPrefixes(all.filter((other) => other !== issuer)) }),
+  };
+  const refusals = new RefusalLog(services, settings.issuer);
   const client = new IssuerClient(settings, refusals, clock);
   const verifier = new TokenVerifier(services, settings, new IssuerKeys(client, clock), refusals);
   return {
@@ -45,7 +56,14 @@ export function createIssuer(services: Pick<Services, 'config' | 'log' | 'metric
         log.warn({ err: error }, 'tokens that were not handed out could not be revoked');
       }
     },
-    checks: [{ name: 'identity-provider', critical: false, failure: () => client.failure() }],
+    checks: [
+      { name: isOneOfSeveral ? `identity-provider-${issuer.id}` : 'identity-provider', critical: false, failure: () => client.failure() },
+    ],
     stop: () => client.stop(),
   };
 }
+
+const foreignPrefixes = (others: readonly IssuerConfig[]) => ({
+  usernames: others.map(usernamePrefixOf).filter((prefix) => prefix !== ''),
+  groups: others.map(({ claims }) => claims.groupsPrefix).filter((prefix) => prefix !== ''),
+});

@@ -1,9 +1,19 @@
 import { decodeJwt } from 'jose';
+import { badParameter } from '../api/status.ts';
 import type { Check } from '../http/health.ts';
+import type { IssuersInUse } from '../users/record/account.ts';
 import { unfit } from './claims.ts';
 import type { Issuer } from './issuer.ts';
+import { requireAllTellable } from './mix-up.ts';
 import type { LogoutClaims, TokenVerifier } from './token-verifier.ts';
 import type { VerifiedToken } from './types.ts';
+
+/** What a login says of where it is to go. */
+interface IssuerChoice {
+  issuer?: string | undefined;
+  connector_id?: string | undefined;
+  login_hint?: string | undefined;
+}
 
 /**
  * The identity providers that people log in at. Whose a token, a login or a flow is, is asked here by its issuer identifier (`iss`), and
@@ -12,11 +22,20 @@ import type { VerifiedToken } from './types.ts';
 export class Issuers {
   /** Where a login goes that names none. */
   readonly first: Issuer;
+  /** What a record may belong to. */
+  readonly inUse: IssuersInUse;
   readonly #all: ReadonlyMap<string, Issuer>;
 
   constructor(first: Issuer, ...further: readonly Issuer[]) {
     this.first = first;
     this.#all = new Map([first, ...further].map((issuer) => [issuer.settings.issuer, issuer]));
+    const [embedded, external] = [true, false].map((isEmbedded) =>
+      [...this.all()].filter(({ settings }) => settings.isEmbedded === isEmbedded),
+    );
+    this.inUse = {
+      external: new Set(external?.map(({ settings }) => settings.issuer)),
+      hasEmbedded: embedded?.length !== 0,
+    };
   }
 
   has(iss: string): boolean {
@@ -28,6 +47,28 @@ export class Issuers {
     const issuer = this.#all.get(iss);
     if (issuer === undefined) throw unfit('is of an issuer that is not configured');
     return issuer;
+  }
+
+  /** By the id of the configuration. */
+  named(id: string): Issuer | undefined {
+    return [...this.all()].find(({ settings }) => settings.id === id);
+  }
+
+  /**
+   * Where a login goes (docs/contract/login.md).
+   *
+   * @param current the issuer of the login that the caller has
+   * @throws StatusError 400 for an id that no issuer has
+   */
+  chosen({ issuer: id, connector_id: connector, login_hint: hint }: IssuerChoice, current: string | undefined): Issuer {
+    if (id !== undefined) {
+      const named = this.named(id);
+      if (named === undefined) throw badParameter('issuer', 'must be the id of an issuer');
+      return named;
+    }
+    const domain = hint?.slice(hint.lastIndexOf('@') + 1).toLowerCase();
+    const ofDomain = [...this.all()].find(({ settings }) => domain !== undefined && settings.emailDomains.includes(domain));
+    return this.named(connector ?? '') ?? ofDomain ?? this.#all.get(current ?? '') ?? this.first;
   }
 
   all(): Iterable<Issuer> {
@@ -61,6 +102,11 @@ export class Issuers {
 
   get checks(): readonly Check[] {
     return [...this.all()].flatMap(({ checks }) => checks);
+  }
+
+  /** @throws ConfigError */
+  start(): Promise<void> {
+    return requireAllTellable(this.all());
   }
 
   async stop(): Promise<void> {

@@ -1,23 +1,21 @@
 /** What the parts of login hand to each other. */
-import type { Config } from '../config/schema.ts';
+import type { IssuerConfig } from '../config/issuers.ts';
 
 /** How claims become a user. */
-export interface ClaimRules extends Readonly<Pick<Config['login'], 'claims' | 'extClaims'>> {
+export interface ClaimRules extends Readonly<Pick<IssuerConfig, 'claims' | 'extClaims'>> {
   readonly issuer: string;
   /** Whether it is the embedded one, which alone knows who is in the groups that are kept here. Default: it is not. */
   readonly isEmbedded?: boolean;
+  /** What the issuer calls values of `acr`, by the name that they have here. */
+  readonly acr?: Readonly<Record<string, string>>;
+  /** Prefixes of the other issuers: none of their names or groups is given here. */
+  readonly foreign?: { readonly usernames: readonly string[]; readonly groups: readonly string[] };
 }
 
 /** What is set for one issuer. */
-export interface IssuerSettings
-  extends ClaimRules,
-    Readonly<
-      Pick<
-        Config['login'],
-        | ('clientID' | 'clientSecretFile' | 'clientAuthentication' | 'caFile' | 'idTokenAlgorithm' | 'audiences' | 'bearer' | 'logoutURL')
-        | ('scopes' | 'responseMode' | 'requireIss' | 'redirectURLs' | 'postLogoutRedirectURLs')
-      >
-    > {
+export interface IssuerSettings extends ClaimRules, Readonly<Omit<IssuerConfig, keyof ClaimRules | 'isEmbedded'>> {
+  /** Whether there are others beside it. */
+  readonly isOneOfSeveral: boolean;
   /** Whether the API server gets the tokens themselves (`kubernetes.credentials: passthrough`); else calls are made in the user's name. */
   readonly isForwarded: boolean;
 }

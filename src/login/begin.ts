@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import { badParameter } from '../api/status.ts';
 import { stateOf } from '../http/router.ts';
+import { requireTellable } from '../issuer/mix-up.ts';
 import { postLogoutURLsOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
 import type { IssuerSettings } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';
@@ -8,17 +10,21 @@ import { newSecret } from '../sessions/cookie.ts';
 import type { Flow } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
 import type { LoginInfo, LoginQuery } from './schema.ts';
-import { stepUpOf } from './step-up.ts';
+import { currentSubject, stepUpOf } from './step-up.ts';
 
 /** Begins a login (docs/contract/login.md): the browser gets the flow, the service keeps nothing. @throws StatusError 503 */
 export async function beginLogin(context: SessionContext, flows: FlowCookies, ctx: Context, query: LoginQuery): Promise<LoginInfo> {
   const { config, now, issuers } = context;
   const { publicURL = '' } = config.server;
-  const { settings, client } = issuers.first;
-  const [redirectURL = ''] = redirectURLsOf(publicURL, settings);
+  const isStepUp = query.max_age !== undefined || query.acr_values !== undefined;
+  const current = isStepUp ? await currentSubject(context, ctx) : undefined;
+  const issuer = issuers.chosen(query, current?.issuer);
+  const { settings, client } = issuer;
+  await requireTellable(issuer);
+  const redirectURL = redirectURLFor(publicURL, { ...settings, redirectURLs: config.login.redirectURLs }, query);
   const [returnURL = ''] = postLogoutURLsOf(publicURL, settings);
   const [tokenStorage = 'cookie'] = config.login.tokenStorage;
-  const stepUp = await stepUpOf(context, ctx, query);
+  const stepUp = stepUpOf(query, current);
   const startedAt = Math.floor(now().getTime() / 1000);
   const flow = newFlow({ iss: settings.issuer, redirectURL, tokenStorage, startedAt, ...(stepUp && { stepUp }) }, query);
   const authURL = await client.authorizationURL(authorizationParameters(flow, query, settings), stateOf(ctx).signal);
@@ -33,14 +39,29 @@ const newFlow = (defaults: Pick<Flow, 'iss' | 'redirectURL' | 'tokenStorage' | '
   state: newSecret(),
   nonce: newSecret(),
   verifier: newSecret(),
-  ...(query.redirect_uri !== undefined && { redirectURL: query.redirect_uri }),
   ...(query.return_to !== undefined && { returnTo: query.return_to }),
   ...(query.token_storage !== undefined && { tokenStorage: query.token_storage }),
 });
 
+/** @throws StatusError 400 for one that the issuer must not send this login back to */
+function redirectURLFor(
+  publicURL: string,
+  settings: Pick<IssuerSettings, 'redirectURL'> & Parameters<typeof redirectURLsOf>[1],
+  { redirect_uri: asked }: LoginQuery,
+): string {
+  const allowed = settings.redirectURL === undefined ? redirectURLsOf(publicURL, settings) : [settings.redirectURL];
+  const [redirectURL = ''] = allowed;
+  if (asked !== undefined && !allowed.includes(asked)) throw badParameter('redirect_uri', 'must be the redirect URL of the issuer');
+  return asked ?? redirectURL;
+}
+
 /** OpenID Connect Core 3.1.2.1 and 3.2.2.1; PKCE with S256 wherever a code is asked for (RFC 7636 section 4.3). */
-function authorizationParameters(flow: Flow, query: LoginQuery, { scopes, responseMode }: IssuerSettings): Record<string, string> {
-  const { connector_id, prompt, login_hint, ui_locales, max_age, acr_values, factor } = query;
+function authorizationParameters(flow: Flow, query: LoginQuery, settings: IssuerSettings): Record<string, string> {
+  const { scopes, responseMode, acr, id, isOneOfSeveral } = settings;
+  const { prompt, login_hint, ui_locales, max_age, factor } = query;
+  // An id of ours says nothing to the issuer.
+  const connector_id = isOneOfSeveral && query.connector_id === id ? undefined : query.connector_id;
+  const acr_values = query.acr_values?.replaceAll(/[^ ]+/g, (value) => acr?.[value] ?? value);
   const passedOn = Object.entries({ connector_id, prompt, login_hint, ui_locales, max_age, acr_values, factor }).filter(
     (hint): hint is [string, string] => hint[1] !== undefined,
   );

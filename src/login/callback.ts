@@ -6,6 +6,7 @@ import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
 import { identityOf, loginOf, mayLink, plainGroupsOf, subjectOf, unusableGroupsOf } from '../issuer/claims.ts';
 import { connectorOf } from '../issuer/connector.ts';
+import { announcesIss } from '../issuer/discovery.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
@@ -112,14 +113,18 @@ export class Callback {
 
   /**
    * Step 6 (RFC 9207). An ID token names its issuer itself, which step 7 verifies. A bare code is bound to the issuer by state, nonce and
-   * PKCE, and is redeemed nowhere else.
+   * PKCE, and is redeemed nowhere else. Where there are several, one could still send the browser on to another, and would be given its
+   * code: then an issuer that sends no `iss` is known by the address that it sends browsers back to (RFC 9700 section 4.4.2).
    */
-  async #checkIssuer({ iss, id_token: idToken }: CallbackQuery, { settings, client }: Issuer): Promise<void> {
+  async #checkIssuer({ iss, id_token: idToken, issuer: id }: CallbackQuery, { settings, client }: Issuer): Promise<void> {
+    const { isOneOfSeveral } = settings;
     if (iss !== undefined && iss !== settings.issuer) throw badParameter('iss', 'must be the issuer that the login began at');
-    if (iss !== undefined || idToken !== undefined || !settings.requireIss) return;
-    const metadata = await client.metadata();
-    if (metadata.authorization_response_iss_parameter_supported === true)
+    if (isOneOfSeveral && id !== undefined && id !== settings.id) throw badParameter('issuer', 'must be the one that the login began at');
+    if (iss !== undefined || idToken !== undefined || !(settings.requireIss || isOneOfSeveral)) return;
+    if (announcesIss(await client.metadata()))
       throw badParameter('iss', 'is required: pass on the `iss` parameter that the issuer sent', 'FieldValueRequired');
+    if (isOneOfSeveral && id === undefined)
+      throw badParameter('issuer', 'is required: pass on the `issuer` parameter of the redirect URL', 'FieldValueRequired');
   }
 
   /** Step 7: an ID token that came through the browser. */
@@ -147,11 +152,11 @@ export class Callback {
 
   /** Step 10: the login string of a user who may log in, as far as this replica knows; `#record` asks the cluster. */
   #loginOf(claims: VerifiedClaims, settings: IssuerSettings): string {
-    const { accounts, config, now } = this.#context;
+    const { accounts, config, now, issuers } = this.#context;
     const login = nameIn(claims, settings);
     const account = accounts.find(login);
     const subject = linkingSubject(claims, settings);
-    if (account && subject && !isOf(account, subject)) throw otherSubject();
+    if (account && subject && !isOf(account, subject, issuers.inUse)) throw otherSubject();
     const phase = account && phaseOf(account, now(), config.users.idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
     return login;

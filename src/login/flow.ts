@@ -4,7 +4,8 @@ const stepUpSchema = z.object({
   /** Seconds. */
   maxAge: z.number().exactOptional(),
   acrValues: z.array(z.string()).exactOptional(),
-  /** Who was logged in when it was asked for. */
+  /** Who was logged in when it was asked for, and where. */
+  iss: z.string().exactOptional(),
   sub: z.string().exactOptional(),
 });
 export type StepUp = Readonly<z.output<typeof stepUpSchema>>;

@@ -4,6 +4,7 @@
  * are the issuer's business.
  */
 import type { Context } from 'koa';
+import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
 import { redirectURLsOf } from '../issuer/redirect-urls.ts';
@@ -12,6 +13,8 @@ import {
   type CallbackQuery,
   callbackQuery,
   describedCallbackQuery,
+  type IssuerList,
+  issuerList,
   type LoginInfo,
   type LoginQuery,
   loggedIn,
@@ -37,13 +40,15 @@ const badParameters: AnswerDescription = { description: 'A parameter is not allo
 
 export function loginOperations(services: Settings, { begin, finish, info }: LoginHandlers): Operation[] {
   const { server, login } = services.config;
-  const redirectURLs = server.publicURL === undefined ? [] : redirectURLsOf(server.publicURL, login);
+  const own = login.issuers.flatMap(({ redirectURL }) => redirectURL ?? []);
+  const redirectURLs = server.publicURL === undefined ? [] : [...redirectURLsOf(server.publicURL, login), ...own];
   const query = loginQuery({ redirectURLs, tokenStorage: login.tokenStorage });
   return [
     ...beginOperations(begin, query),
     redirectOperation(begin, query, login.externalURL),
     ...callbackOperations(finish, services.basePath),
     ...infoOperations(info),
+    issuersOperation(issuersOf(services.config)),
   ];
 }
 
@@ -142,6 +147,25 @@ function infoOperations(info: LoginHandlers['info']): Operation[] {
     operation({ ...shared, id: 'HandleInfo', paths: ['/api/v1/token/info'] }),
     operation({ ...shared, id: 'HandleInfoV2', paths: ['/api/v2/token/info'] }),
   ];
+}
+
+/** What a page needs for one button each. */
+function issuersOperation(issuers: readonly IssuerConfig[]): Operation {
+  const items = issuers.map(({ id, name = id }) => ({ id, name }));
+  return operation({
+    id: 'ListLoginIssuers',
+    method: 'GET',
+    paths: ['/api/v2/token/issuers'],
+    tag,
+    summary: 'Lists the issuers that people can log in at',
+    credential: 'none',
+    answers: {
+      200: { description: 'In the order of the configuration; a login takes the first by default.', content: { [json]: issuerList } },
+    },
+    async handle({ ctx }) {
+      ctx.body = { items } satisfies IssuerList;
+    },
+  });
 }
 
 /** Whether a browser shows the answer to a person (Fetch Metadata); old browsers are known by what they want to show. */

@@ -70,6 +70,21 @@ export const loggedIn = userInfo.meta({
   examples: [{ ...jane, ext: { ...jane.ext, return_to: '/clusters', token: renewPayload.meta()?.examples?.[0] } }],
 });
 
+/** What a login page offers. */
+export const issuerList = z.object({ items: z.array(z.object({ id: z.string(), name: z.string() })) }).meta({
+  id: 'LoginIssuers',
+  examples: [
+    {
+      items: [
+        { id: 'local', name: 'Local users' },
+        { id: 'corp', name: 'Example Corp' },
+      ],
+    },
+  ],
+});
+
+export type IssuerList = z.output<typeof issuerList>;
+
 export type UserInfo = z.output<typeof userInfo>;
 
 /** Passed on to the issuer as they are. */
@@ -106,9 +121,10 @@ export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: reado
       .optional()
       .describe('One of `login.redirectURLs`, or a callback address of this service; the first setting by default.'),
     return_to: returnPath.optional().describe('Where the front-end goes afterwards; comes back in `ext.return_to` of UserInfo.'),
-    connector_id: hint().describe('Passed on to the issuer.'),
+    issuer: hint().describe('Id of the issuer, where there are several.'),
+    connector_id: hint().describe('Passed on to the issuer; among several it may be the id of one.'),
     prompt: hint().describe('Passed on to the issuer.'),
-    login_hint: hint().describe('Passed on to the issuer.'),
+    login_hint: hint().describe('Passed on to the issuer; among several its domain chooses one.'),
     ui_locales: hint().describe('Passed on to the issuer.'),
     max_age: z
       .string()
@@ -137,6 +153,7 @@ export const callbackQuery = z.object({
   code: text(),
   id_token: text().describe('Of an issuer that sends the token itself (`login.responseMode: id_token`).'),
   iss: text().describe('The issuer (RFC 9207).'),
+  issuer: text().describe('Of the redirect URL of an issuer that sends no `iss`.'),
   error: text().describe('Why the issuer refused (RFC 6749, section 4.1.2.1).'),
   error_description: text().describe('The same in words.'),
   session_state: text().describe('Of the session at the issuer; not used.'),

@@ -6,6 +6,7 @@ import { stateOf } from '../http/router.ts';
 import { hasAcr } from '../http/step-up.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';
+import type { Subject } from '../users/record/account.ts';
 import { otherSubject } from './callback-errors.ts';
 import type { Flow, StepUp } from './flow.ts';
 import type { LoginQuery } from './schema.ts';
@@ -13,26 +14,24 @@ import type { LoginQuery } from './schema.ts';
 /** Clocks of issuers differ. */
 const leewaySeconds = 60;
 
-/** Undefined for a login that is no step-up. @throws StatusError 503 */
-export async function stepUpOf(
-  context: SessionContext,
-  ctx: Context,
+/** Undefined for a login that is no step-up. @param current who is logged in */
+export function stepUpOf(
   { max_age, acr_values }: Pick<LoginQuery, 'max_age' | 'acr_values'>,
-): Promise<StepUp | undefined> {
+  current: Subject | undefined,
+): StepUp | undefined {
   if (max_age === undefined && acr_values === undefined) return undefined;
-  const sub = await currentSub(context, ctx);
   return {
     ...(max_age !== undefined && { maxAge: Number(max_age) }),
     ...(acr_values !== undefined && { acrValues: acr_values.split(' ').filter((value) => value !== '') }),
-    ...(sub !== undefined && { sub }),
+    ...(current && { iss: current.issuer, sub: current.sub }),
   };
 }
 
 /** @throws StatusError 401 `StepUpNotMet`, `SubjectDiffers` */
-export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, acr, sub }: VerifiedClaims, now: Date): void {
+export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, acr, iss, sub }: VerifiedClaims, now: Date): void {
   if (stepUp === undefined) return;
   const { maxAge, acrValues = [] } = stepUp;
-  if (stepUp.sub !== undefined && stepUp.sub !== sub) throw otherSubject();
+  if (stepUp.sub !== undefined && (stepUp.sub !== sub || (stepUp.iss ?? iss) !== iss)) throw otherSubject();
   const isTooOld = maxAge !== undefined && !(typeof authTime === 'number' && authTime >= startedAt - maxAge - leewaySeconds);
   const isAhead = typeof authTime === 'number' && authTime > now.getTime() / 1000 + leewaySeconds;
   const isTooWeak = acrValues.length > 0 && !(typeof acr === 'string' && hasAcr(acr, acrValues));
@@ -50,15 +49,17 @@ function unlessRefused(error: unknown): undefined {
   throw error;
 }
 
-/** `sub` of the session or token that comes with the request, if it counts. @throws StatusError 503 */
-async function currentSub({ cookie, sessions, issuers }: SessionContext, ctx: Context): Promise<string | undefined> {
+/** Of the session or token that comes with the request, if it counts. @throws StatusError 503 */
+export async function currentSubject({ cookie, sessions, issuers }: SessionContext, ctx: Context): Promise<Subject | undefined> {
   const { source, signal } = stateOf(ctx);
   const bearer = readBearer(ctx.req);
   if (bearer !== undefined) {
     const verified = await issuers.bearer(bearer.token).catch(unlessRefused);
-    return verified === undefined || verified === 'not ours' ? undefined : verified.claims.sub;
+    return verified === undefined || verified === 'not ours' ? undefined : subjectIn(verified.claims);
   }
   const secret = cookie.read(ctx);
   const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, false);
-  return session?.secrets.tokens.claims.sub;
+  return session && subjectIn(session.secrets.tokens.claims);
 }
+
+const subjectIn = ({ iss, sub }: VerifiedClaims): Subject => ({ issuer: iss, sub });

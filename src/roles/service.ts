@@ -1,4 +1,5 @@
 import { badRequest, notFound } from '../api/status.ts';
+import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Caller } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
@@ -60,7 +61,7 @@ async function userOf(
     signal,
   );
   if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
-  const ofIssuer = account.groups.map((group) => services.config.login.claims.groupsPrefix + group);
+  const ofIssuer = account.groups.map((group) => groupsPrefixOf(services.config, account) + group);
   return { name: account.name, subjectName: account.subjectName, groups: withLocal(ofIssuer, account, localGroups) };
 }
 

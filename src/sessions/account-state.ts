@@ -112,7 +112,7 @@ export class AccountState {
     // A login goes with the issuer that it was made at.
     if (this.#revokedTokens.hasLogin(login.id) || !this.#issuers.has(login.iss)) return noLongerCounts(revoked);
     const account = this.accountOf(login.user);
-    if (account && belongsToAnother(account, { issuer: login.iss, sub: login.sub })) return noLongerCounts(subjectDiffers);
+    if (account && this.#belongsToAnother(account, login)) return noLongerCounts(subjectDiffers);
     return this.#refusalOf(login);
   }
 
@@ -129,7 +129,7 @@ export class AccountState {
     const account = this.find(login);
     // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
     if (this.#isEmbedded(claims) && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
-    if (account && belongsToAnother(account, { issuer: claims.iss, sub: claims.sub })) return noLongerCounts(subjectDiffers);
+    if (account && this.#belongsToAnother(account, claims)) return noLongerCounts(subjectDiffers);
     return account && this.#refusal(account, issuedAt);
   }
 
@@ -138,6 +138,12 @@ export class AccountState {
     const isYoung = this.#now().getTime() - issuedAt * 1000 < youngMs;
     if (this.#isEmbedded(claims) && isYoung && this.#accounts.isSynced)
       await this.#until(() => isSubjectOf(this.find(login), claims), signal);
+  }
+
+  /** What the embedded issuer gives is of one record, by its `sub`. */
+  #belongsToAnother(account: Account, { iss, sub }: Pick<LoginFacts, 'iss' | 'sub'>): boolean {
+    const issuers = this.#issuers;
+    return issuers.of({ iss }).settings.isEmbedded !== true && belongsToAnother(account, { issuer: iss, sub }, issuers.inUse);
   }
 
   #isEmbedded(claims: VerifiedClaims): boolean {

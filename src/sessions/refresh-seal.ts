@@ -11,6 +11,8 @@ import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
 const maxSealLength = 8192;
 /** As `keys/seal.ts` writes it: anything else costs nothing to refuse. */
 const form = /^[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{40,}$/;
+/** Among several issuers, a seal says whose it is. */
+const marked = /^atr\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.*)$/;
 /** Bearer tokens that are remembered until their end, the newest ones. */
 const maxRemembered = 4;
 
@@ -46,9 +48,12 @@ export class RefreshSeals {
 
   /** Undefined for whatever is none of ours. @throws StatusError 503 while there are no keys */
   async open(text: string): Promise<SealedLogin | undefined> {
-    if (!form.test(text)) return undefined;
-    for (const seal of this.#seals.values()) {
-      const opened = await seal.open(text);
+    const { id, sealed = text } = marked.exec(text)?.groups ?? {};
+    if (!form.test(sealed)) return undefined;
+    const iss = id === undefined ? undefined : (this.#issuers.named(id)?.settings.issuer ?? '');
+    const seals = iss === undefined ? [...this.#seals.values()] : [this.#seals.get(iss)];
+    for (const seal of seals) {
+      const opened = await seal?.open(sealed);
       if (opened !== undefined) return sealedLogin.safeParse(JSON.parse(opened)).data;
     }
     return undefined;
@@ -75,9 +80,11 @@ export class RefreshSeals {
   }
 
   #write(content: SealedLogin): string {
-    const seal = this.#seals.get(content.login.iss);
+    const { iss } = content.login;
+    const seal = this.#seals.get(iss);
     if (seal === undefined) throw new Error('a login of an issuer that there is not');
-    return seal.seal(JSON.stringify(content));
+    const { id, isOneOfSeveral } = this.#issuers.of({ iss }).settings;
+    return `${isOneOfSeveral ? `atr.${id}.` : ''}${seal.seal(JSON.stringify(content))}`;
   }
 
   #remembered({ bearer, idToken, issuedAt, bearerExpiresAt }: TokenSet | RenewedTokens, before: readonly HandedOut[]): HandedOut[] {

@@ -161,7 +161,7 @@ async function keepSession(
     if (session === undefined) return;
     const { tokens } = session.secrets;
     const login = successorOf(session.secrets.login, { now: now(), absoluteMs: config.login.session.absolute });
-    if (tokens.refreshToken !== undefined) await provenAgain?.(ctx, tokens.refreshToken);
+    if (tokens.refreshToken !== undefined && context.issuers.of(login).settings.isEmbedded) await provenAgain?.(ctx, tokens.refreshToken);
     await beginSession(context, ctx, { tokens, login }, signal);
   } catch (error) {
     log.warn({ err: error }, 'the session of a user who changed their password could not be kept');

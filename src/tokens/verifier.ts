@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type StatusCause, serviceUnavailable, unauthorized } from '../api/status.ts';
+import { groupsPrefixOf } from '../config/issuers.ts';
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
@@ -118,7 +119,7 @@ export class AccessTokenVerifier {
   }
 
   #identityOf(account: Account): { identity: Identity; fingerprint: string } {
-    const { groupsPrefix } = this.#services.config.login.claims;
+    const groupsPrefix = groupsPrefixOf(this.#services.config, account);
     const local = this.#localGroups.of(account.name);
     const key = local.join();
     const known = this.#identities.get(account);

@@ -1,4 +1,5 @@
 import { conflict, type StatusError } from '../api/status.ts';
+import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Caller } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';
@@ -66,7 +67,7 @@ export class SubjectRights {
     const local = localSubjectName(account, naming);
     const names = [...new Set([subjectName, local ?? ''])].filter((one) => one !== '');
     if (names.length === 0) throw unknownName(name);
-    const { groupsPrefix } = naming.claims;
+    const groupsPrefix = groupsPrefixOf(this.#services.config, account);
     const subjects: Subject[] = [
       ...names.map((one): Subject => ({ kind: 'User', name: one })),
       ...groups.map((group): Subject => ({ kind: 'Group', name: groupsPrefix + group })),

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../../kubernetes/until.ts';
 import type { Services } from '../../services.ts';
-import { type Account, accountOf, isOf, type LinkingSubject, type Subject } from '../record/account.ts';
+import { type Account, accountOf, type IssuersInUse, isOf, type LinkingSubject, type Subject } from '../record/account.ts';
 import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from '../record/bounds.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
@@ -46,11 +46,13 @@ const maxSubjects = 16;
 export class LoginRecorder {
   readonly #services: Services;
   readonly #accounts: AccountLookup;
+  readonly #inUse: IssuersInUse;
   readonly #records: UserRecords;
 
-  constructor(services: Services, accounts: AccountLookup) {
+  constructor(services: Services, accounts: AccountLookup, inUse: IssuersInUse = { external: new Set(), hasEmbedded: false }) {
     this.#services = services;
     this.#accounts = accounts;
+    this.#inUse = inUse;
     this.#records = new UserRecords(services.client);
   }
 
@@ -91,7 +93,7 @@ export class LoginRecorder {
     const account = accountOf(object);
     if (account.email.toLowerCase() !== login.toLowerCase()) return { outcome: 'refused', reason: 'EmailDiffers' };
     // Before the phase: what it is of another person's account is not shown.
-    if (subject !== undefined && !isOf(account, subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
+    if (subject !== undefined && !isOf(account, subject, this.#inUse)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const phase = phaseOf(account, time, this.#services.config.users.idleDays);
     if (phase.phase !== 'Normal') return { outcome: 'refused', reason: 'Phase', phase };
     // The definition says so too: an issuer that claims an administrator's address must not become one.

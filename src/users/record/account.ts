@@ -28,6 +28,8 @@ export interface Account {
   readonly subjectName: string;
   /** Who this is at each external issuer; absent before the first login that links one. */
   readonly subjects?: readonly Subject[];
+  /** Whether it is a user of the embedded issuer: has a password here or in a directory, or has logged in there. */
+  readonly isLocal: boolean;
   /** As the issuer or directory told, without prefix; never one that is kept here or by the cluster. None of a record that is not canonical. */
   readonly groups: readonly string[];
   readonly mustChangePassword: boolean;
@@ -68,6 +70,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
   const lockedUntil = seconds(status.lockedUntil);
   const subjects = (isCanonical && status.subjects) || [];
   const active = [metadata.creationTimestamp, status.lastLoginTime, status.activatedTime].map((time) => seconds(time) ?? 0);
+  const isPasswordKnown = status.passwordChangedTime !== undefined || ['local', 'ldap'].includes(spec.connector_type ?? '');
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -79,6 +82,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     isAdmin: spec.is_admin === true,
     subjectName: (isCanonical && status.subjectName) || '',
     ...(subjects.length > 0 && { subjects: subjects.map(({ issuer = '', sub = '' }) => ({ issuer, sub })) }),
+    isLocal: isPasswordKnown || (status.lastLoginTime !== undefined && subjects.length === 0),
     groups: groupsOf((isCanonical && status.groups) || []),
     mustChangePassword: status.mustChangePassword === true,
     isTOTPSuspended: status.isTOTPSuspended === true,
@@ -95,9 +99,24 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
   };
 }
 
-/** Whether the record belongs to another subject of that issuer. */
-export const belongsToAnother = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
-  subjects.some((known) => known.issuer === issuer && known.sub !== sub);
+/** The issuers that people log in at. */
+export interface IssuersInUse {
+  readonly external: ReadonlySet<string>;
+  readonly hasEmbedded: boolean;
+}
+
+/**
+ * Whether the record belongs to another subject of that external issuer; or to users of other issuers alone, which say nothing of whose
+ * address it is.
+ */
+export function belongsToAnother(account: Owned, { issuer, sub }: Subject, inUse: IssuersInUse): boolean {
+  const { subjects = [], isLocal } = account;
+  const known = subjects.find((one) => one.issuer === issuer);
+  if (known !== undefined) return known.sub !== sub;
+  return (inUse.hasEmbedded && isLocal) || subjects.some((one) => inUse.external.has(one.issuer));
+}
+
+type Owned = Pick<Account, 'subjects' | 'isLocal'>;
 
 /** Whether a login of that subject has linked the record. */
 export const isLinkedTo = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
@@ -109,9 +128,8 @@ export interface LinkingSubject extends Subject {
 }
 
 /** Whether a login of that subject is one of this record, or may become one. */
-export function isOf(account: Pick<Account, 'subjects'>, subject: LinkingSubject): boolean {
-  const isLinked = account.subjects?.some(({ issuer }) => issuer === subject.issuer) ?? false;
-  return isLinked ? !belongsToAnother(account, subject) : subject.mayLink;
+export function isOf(account: Owned, subject: LinkingSubject, inUse: IssuersInUse): boolean {
+  return !belongsToAnother(account, subject, inUse) && (subject.mayLink || isLinkedTo(account, subject));
 }
 
 function seconds(time = ''): number | undefined {

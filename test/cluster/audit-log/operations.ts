@@ -240,6 +240,7 @@ export const anonymousRequests: readonly OperationRequest[] = [
   { id: 'HandleModules', path: '/api/v1/modules' },
   { id: 'HandleLanguages', path: '/api/v1/i18n/languages' },
   { id: 'HandleStaticFiles', path: '/index.html' },
+  { id: 'ListLoginIssuers', path: '/api/v2/token/issuers' },
   { id: 'HandleLogin', path: '/api/v1/token/login' },
   { id: 'HandleLoginV2', path: '/api/v2/token/login' },
   { id: 'HandleRedirect', path: '/api/v2/token/redirect' },
