@@ -74,7 +74,21 @@ annotations:
 {{- define "atrium.metricsPort" -}}{{ include "atrium.setting" (list . "server.metricsPort" 9090) }}{{- end -}}
 {{/* Where the service keeps its objects: `kubernetes.namespace`. */}}
 {{- define "atrium.home" -}}{{ include "atrium.setting" (list . "kubernetes.namespace" .Release.Namespace) }}{{- end -}}
-{{- define "atrium.issuer" -}}{{ include "atrium.setting" (list . "login.issuer" "") }}{{- end -}}
+{{/* The external issuers, as a YAML list: `login.issuer`, or those of `login.issuers`. */}}
+{{- define "atrium.externalIssuers" -}}
+{{- $found := list -}}
+{{- with include "atrium.setting" (list . "login.issuer" "") -}}{{- $found = append $found . -}}{{- end -}}
+{{- range dig "login" "issuers" (list) (default (dict) .Values.config) -}}{{- with .issuer -}}{{- $found = append $found . -}}{{- end -}}{{- end -}}
+{{- toYaml $found -}}
+{{- end -}}
+{{/* The first of them; empty where there is none. */}}
+{{- define "atrium.issuer" -}}{{- with include "atrium.externalIssuers" . | fromYamlArray -}}{{ first . }}{{- end -}}{{- end -}}
+{{/* Whether people log in at the embedded one: it is the default, and an entry of `login.issuers` that names no issuer. */}}
+{{- define "atrium.usesEmbeddedIssuer" -}}
+{{- $entries := dig "login" "issuers" (list) (default (dict) .Values.config) | default list -}}
+{{- $external := include "atrium.externalIssuers" . | fromYamlArray -}}
+{{- if $entries -}}{{ gt (len $entries) (len $external) }}{{- else -}}{{ empty $external }}{{- end -}}
+{{- end -}}
 {{- define "atrium.publicURL" -}}{{ include "atrium.setting" (list . "server.publicURL" "") }}{{- end -}}
 {{- define "atrium.publicHost" -}}
 {{- with include "atrium.publicURL" . -}}{{ regexReplaceAll ":[0-9]+$" (urlParse .).host "" }}{{- end -}}
@@ -86,12 +100,12 @@ annotations:
 
 {{/* Whether the embedded OpenID provider runs, as src/config decides it. */}}
 {{- define "atrium.hasEmbeddedIssuer" -}}
-{{- $enabled := include "atrium.setting" (list . "identity.enabled" (not (include "atrium.issuer" .))) -}}
+{{- $enabled := include "atrium.setting" (list . "identity.enabled" (include "atrium.usesEmbeddedIssuer" .)) -}}
 {{- if and (eq $enabled "true") (include "atrium.publicURL" .) -}}true{{- end -}}
 {{- end -}}
 
 {{- define "atrium.credentials" -}}
-{{- include "atrium.setting" (list . "kubernetes.credentials" (ternary "passthrough" "impersonate" (ne (include "atrium.issuer" .) ""))) -}}
+{{- include "atrium.setting" (list . "kubernetes.credentials" (ternary "impersonate" "passthrough" (eq (include "atrium.usesEmbeddedIssuer" .) "true"))) -}}
 {{- end -}}
 
 {{/* A duration such as 25s in whole seconds, rounded up. */}}
@@ -226,11 +240,15 @@ affinity:
 {{- if .Values.networkPolicy.egress.issuerPorts -}}
 {{- toYaml .Values.networkPolicy.egress.issuerPorts -}}
 {{- else -}}
-{{- with default (include "atrium.publicURL" .) (include "atrium.issuer" .) -}}
+{{- $urls := include "atrium.externalIssuers" . | fromYamlArray -}}
+{{- if eq (include "atrium.usesEmbeddedIssuer" .) "true" -}}{{- $urls = append $urls (include "atrium.publicURL" .) -}}{{- end -}}
+{{- $ports := list -}}
+{{- range compact $urls -}}
 {{- $url := urlParse . -}}
 {{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
-{{- list (default (ternary 443 80 (eq $url.scheme "https")) $port | int) | toYaml -}}
-{{- else -}}[]{{- end -}}
+{{- $ports = append $ports (default (ternary 443 80 (eq $url.scheme "https")) $port | int) -}}
+{{- end -}}
+{{- uniq $ports | toYaml -}}
 {{- end -}}
 {{- end -}}
 
