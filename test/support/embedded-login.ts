@@ -24,6 +24,8 @@ export interface EmbeddedLogin {
   /** Path of the PEM bundle that verifies the service, and the cluster. */
   caFile: string;
   cluster: OwnApiServer;
+  /** Trusts the service. */
+  dispatcher: Agent;
   admin: ClusterAdmin;
   /** Of the log at level debug, and of the audit trail. */
   lines: string[];
@@ -48,6 +50,8 @@ export interface EmbeddedLoginOptions {
   identity?: Record<string, unknown>;
   /** Settings of login, as in the YAML file. */
   login?: Record<string, unknown>;
+  /** Issuers beside the embedded one, which comes first and has the id `local`; as in the YAML file. */
+  issuers?: readonly Record<string, unknown>[];
   /** Settings of lists, as in the YAML file. */
   lists?: Record<string, unknown>;
   /** Settings of the mail server, as in the YAML file; its certificate is the cluster's. */
@@ -65,6 +69,7 @@ export async function startEmbeddedLogin({
   users = {},
   identity = {},
   login = {},
+  issuers,
   lists = {},
   smtp,
   trustedProxies = [],
@@ -100,7 +105,11 @@ export async function startEmbeddedLogin({
         yaml: stringify({
           server: { host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls, trustedProxies },
           kubernetes: { namespace, credentials },
-          login: { perMinute: 1_000_000, caFile, ...login },
+          login: {
+            perMinute: 1_000_000,
+            ...(issuers ? { issuers: [{ id: 'local', name: 'Local users', caFile }, ...issuers] } : { caFile }),
+            ...login,
+          },
           console: { static: { directory: 'web/dist' } },
           users,
           identity,
@@ -143,6 +152,7 @@ export async function startEmbeddedLogin({
     metricsURL: first.metricsURL,
     caFile,
     cluster,
+    dispatcher,
     admin,
     lines,
     request,
