@@ -162,6 +162,18 @@ describe('one-time links that an administrator makes', () => {
       expect((await office.call('POST', linksOf(chief), request)).status, JSON.stringify(request)).to.equal(400);
   });
 
+  it('are mailed by a mail server alone: without one, the page for a forgotten password names the administrator', async () => {
+    const { status, body } = await office.call('POST', linksOf('new@example.com'), { kind: 'password', mail: true });
+    expect(status).to.equal(422);
+    expect(causes.parse(body).details.causes[0]?.field).to.equal('mail');
+    for (const fields of [undefined, { email: jane }]) {
+      const page = await visit(service, `${service.url}/identity/forgotten`, fields);
+      expect([page.status, page.heading]).to.deep.equal([200, 'Forgotten password']);
+      expect(page.body).to.contain('An administrator can make a link for you').and.not.to.contain('<form');
+    }
+    expect(await statusOf(service, jane)).not.to.have.property('lastMailTime');
+  });
+
   it('REC2-04 lead to the public address, whatever host the request names', async () => {
     const headers = { 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example', 'x-forwarded-proto': 'http' };
     const { status, body } = await office.call('POST', linksOf(joe), { kind: 'password' }, headers);
