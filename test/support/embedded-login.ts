@@ -97,7 +97,7 @@ export async function startEmbeddedLogin({
   const isReady = (at = url) =>
     eventually(
       async () => (await request('/readyz?verbose', {}, at)).text(),
-      (report) => !report.includes('[-]'),
+      (report) => !/^\[-\](?!identity-provider-)/m.test(report),
     );
   const startReplica = async (listenOn: number) => {
     const app = new TestApp({
