@@ -3,9 +3,11 @@
  * caller may see, the API server decides; the static files are public.
  */
 import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { type JsonText, sendJsonText } from '../api/json.ts';
 import { unknownPath } from '../api/status.ts';
+import { atMost } from '../http/bound.ts';
 import { type AnswerDescription, bytes, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import type { ConfigMapImages } from './images.ts';
@@ -143,8 +145,9 @@ const handleLanguages = (service: ConsoleService): Operation =>
     },
   });
 
-const handleStaticFiles = (service: ConsoleService): Operation =>
-  operation({
+function handleStaticFiles(service: ConsoleService): Operation {
+  const pathOf = keptPaths((target) => staticPath(target, service.basePath));
+  return operation({
     id: 'HandleStaticFiles',
     method: 'GET',
     paths: ['/{*subpath}'],
@@ -166,13 +169,28 @@ const handleStaticFiles = (service: ConsoleService): Operation =>
       416: { description: 'the range lies outside the file' },
     },
     handle({ ctx }) {
-      const path = staticPath(ctx.originalUrl, service.basePath);
+      const path = pathOf(ctx.originalUrl);
       const file = service.staticFiles.find(path, () => namesHtml(ctx));
       if (file === undefined) throw unknownPath();
       if (file.isHtml) ctx.vary('Accept');
       return sendStaticFile(ctx, file, service.contentSecurityPolicy);
     },
   });
+}
+
+const maxKeptTarget = 256;
+
+/** Targets are asked for again and again, and a path takes long to be checked. What is refused is checked each time. */
+function keptPaths(read: (target: string) => string): (target: string) => string {
+  const paths = new LRUCache<string, string>(atMost(512));
+  return (target) => {
+    const known = paths.get(target);
+    if (known !== undefined) return known;
+    const path = read(target);
+    if (target.length <= maxKeptTarget) paths.set(target, path);
+    return path;
+  };
+}
 
 /** By name and not by wildcard: a script or stylesheet that is missing must not get a page instead. */
 const namesHtml = (ctx: Context): boolean => [ctx.accepts()].flat().includes('text/html');
