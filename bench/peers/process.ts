@@ -27,6 +27,15 @@ export async function residentMiB(pid: number): Promise<{ now: number; most: num
   return { now: field('VmRSS'), most: field('VmHWM') };
 }
 
+/**
+ * For how long the event loop of the service was held at most since this was last asked, in milliseconds; by `monitorEventLoopDelay`,
+ * which the service's metrics read and begin again.
+ */
+export async function longestHoldMs(metricsURL: string): Promise<number> {
+  const text = await (await fetch(`${metricsURL}/metrics`)).text();
+  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1] ?? Number.NaN) * 1000;
+}
+
 /** A program that is measured. Its output goes to a file. */
 export class Measured {
   readonly #child: ChildProcess;

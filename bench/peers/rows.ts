@@ -1,5 +1,5 @@
 import { type Loaded, load, type Request } from './load.ts';
-import { cpuSeconds } from './process.ts';
+import { cpuSeconds, longestHoldMs } from './process.ts';
 import type { Target } from './servers.ts';
 
 /** One who does the work of a row. */
@@ -16,9 +16,11 @@ export interface Row {
   contenders: readonly Contender[];
 }
 
-export interface Measure extends Loaded {
+interface Measure extends Loaded {
   /** Microseconds of CPU for one request, of the process that was asked. */
   cpu: number;
+  /** Milliseconds for which the event loop was held at most; of the service alone. */
+  heldMs?: number;
 }
 
 /** The measures of each contender of each row, round by round. */
@@ -31,9 +33,12 @@ interface LoadOptions {
 }
 
 async function measure({ target, request }: Contender, options: LoadOptions): Promise<Measure> {
-  const before = await cpuSeconds(target.pid);
-  const loaded = await load(target.url, request, options);
-  return { ...loaded, cpu: ((await cpuSeconds(target.pid)) - before) * (1e6 / loaded.requests) };
+  const { pid, url, metricsURL } = target;
+  if (metricsURL !== undefined) await longestHoldMs(metricsURL);
+  const before = await cpuSeconds(pid);
+  const loaded = await load(url, request, options);
+  const cpu = ((await cpuSeconds(pid)) - before) * (1e6 / loaded.requests);
+  return { ...loaded, cpu, ...(metricsURL !== undefined && { heldMs: await longestHoldMs(metricsURL) }) };
 }
 
 /**

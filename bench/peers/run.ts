@@ -20,7 +20,7 @@ import type { Request } from './load.ts';
 import { residentMiB } from './process.ts';
 import { type Contender, measureRows, type Row } from './rows.ts';
 import { atrium, bareServer, kubectlProxy, nginx, type Surroundings, type Target } from './servers.ts';
-import { type Aim, aimTable, table } from './table.ts';
+import { type Aim, aimTable, holds, table } from './table.ts';
 import { fillUsers } from './users.ts';
 
 const { values: given } = parseArgs({
@@ -156,6 +156,7 @@ try {
   console.log(`${versions().join('\n')}\n`);
   console.log(`${table(rows, results)}\n`);
   console.log(`${aimTable(aims, results)}\n`);
+  console.log(`${holds(rows, results)}\n`);
   const mib = (value: number) => `${Math.round(value)} MiB`;
   console.log(
     `resident with ${userCount} users: ${mib(rest.now)} before the load, ${mib(loaded.now)} after it, ${mib(loaded.most)} at most`,

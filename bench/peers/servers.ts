@@ -10,6 +10,8 @@ import { Measured } from './process.ts';
 export interface Target {
   url: string;
   pid: number;
+  /** Of the service alone: where it tells how long its event loop was held. */
+  metricsURL?: string;
   end(): Promise<void>;
 }
 
@@ -109,6 +111,8 @@ export async function atrium(name: string, dist: string, surroundings: Surroundi
       environment: {
         NODE_ENV: 'production',
         NODE_OPTIONS: '--max-semi-space-size=4',
+        MALLOC_ARENA_MAX: '2',
+        MALLOC_TRIM_THRESHOLD_: '131072',
         KUBERNETES_SERVICE_HOST: hostname,
         KUBERNETES_SERVICE_PORT: apiPort,
       },

@@ -1,4 +1,4 @@
-import { type Contender, type Measure, median, type Results, type Row, ratio } from './rows.ts';
+import { type Contender, median, type Results, type Row, ratio } from './rows.ts';
 
 const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -11,7 +11,7 @@ export function table(rows: readonly Row[], results: Results): string {
   const lines = rows.flatMap(({ work, contenders }) => {
     const [ours] = contenders;
     return contenders.map((contender, index) => {
-      const of = (field: keyof Measure) => median((results.get(contender) ?? []).map((measure) => measure[field]));
+      const of = (field: 'perSecond' | 'cpu' | 'p99') => median((results.get(contender) ?? []).map((measure) => measure[field]));
       const against = (field: 'cpu' | 'perSecond') =>
         ours === undefined || index === 0 ? '' : `${number(ratio(results, ours, contender, field), 2)}x`;
       return line([
@@ -50,6 +50,15 @@ export function aimTable(aims: readonly Aim[], results: Results): string {
     return line([row.work, what, `${of === 'cpu' ? '≤' : '≥'} ${shown(bound)}`, shown(value), isMet ? 'yes' : 'no']);
   });
   return [line(['work', 'what', 'aim', 'measured', 'met']), line(['---', '---', '--:', '--:', '---']), ...lines].join('\n');
+}
+
+/** A line for each row: how long the event loop of the service was held at most, in any round. */
+export function holds(rows: readonly Row[], results: Results): string {
+  const lines = rows.flatMap(({ work, contenders: [ours] }) => {
+    const held = ours === undefined ? [] : (results.get(ours) ?? []).map(({ heldMs = Number.NaN }) => heldMs);
+    return [`- ${work}: the event loop was held for ${number(Math.max(...held), 1)} ms at most`];
+  });
+  return lines.join('\n');
 }
 
 const costOf = (results: Results, contender: Contender) => median((results.get(contender) ?? []).map(({ cpu }) => cpu));
