@@ -96,6 +96,10 @@ describe('plugins in the console', () => {
       await page.getByRole('link', { name: 'Costs' }).click();
       await page.getByText('A member of 2 groups: €58 a month.').waitFor();
       expect(await barriers(page)).to.deep.equal([]);
+      await page.goto(`${demo.url}/groups/dev`);
+      await page.getByRole('link', { name: 'Costs' }).click();
+      await page.getByText('In all €').waitFor();
+      expect(await barriers(page)).to.deep.equal([]);
     });
 
     it('speaks the language of the console', async () => {

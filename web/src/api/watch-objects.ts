@@ -1,4 +1,4 @@
-/** Watches of the Kubernetes API, read by `fetch`: the demo's cluster has no WebSockets, and each page has one such request at most. */
+/** Watches of the Kubernetes API, read by `fetch`: the demo's cluster has no WebSockets, and each page has two such requests at most. */
 import { call } from './client';
 import { asProblem, isAbort, type Problem } from './problem';
 
@@ -21,6 +21,9 @@ export async function* linesOf(response: Response): AsyncGenerator<string> {
 interface Watched<T> {
   /** Of the resource, below the base path. */
   path: string;
+  /** Which of them; all without one. */
+  fieldSelector?: string;
+  /** From where; empty from what there is now. */
   resourceVersion: string;
   onEvent: (event: WatchEvent<T>) => void;
   /** It cannot go on: a new list is needed. */
@@ -32,6 +35,7 @@ const againMs = 2000;
 /** What becomes of a list of the Kubernetes API, while the page can be seen. @returns what stops it */
 export function watchObjects<T extends { metadata: { resourceVersion?: string } }>({
   path,
+  fieldSelector = '',
   onEvent,
   onEnd,
   ...from
@@ -41,7 +45,11 @@ export function watchObjects<T extends { metadata: { resourceVersion?: string } 
 
   /** @returns false if it cannot go on from here */
   async function read(signal: AbortSignal): Promise<boolean> {
-    const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion });
+    const query = new URLSearchParams({
+      ...{ watch: 'true', allowWatchBookmarks: 'true' },
+      ...(resourceVersion && { resourceVersion }),
+      ...(fieldSelector && { fieldSelector }),
+    });
     const response = await call(`${path}?${query}`, { headers: { Accept: 'application/json' }, signal });
     for await (const line of linesOf(response)) {
       const event = JSON.parse(line) as WatchEvent<T>;

@@ -1,18 +1,9 @@
-/** What lasts below the Kubernetes API is a WebSocket: it takes none of the few connections that a browser has for requests. */
+/** What is loaded by itself, and asked again when it has changed in the cluster. */
 import { useEffect } from 'preact/hooks';
-import { base } from './client';
-
-export function socketAt(path: string, query: URLSearchParams, protocols: string[] = []): WebSocket {
-  const url = new URL(`${path}?${query}`, base);
-  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-  const socket = new WebSocket(url, protocols);
-  socket.binaryType = 'arraybuffer';
-  return socket;
-}
+import { watchObjects } from './watch-objects';
 
 const pauseMs = 300;
 const againMs = 1000;
-const longestAgainMs = 60_000;
 
 interface WatchOptions {
   /** Of the list. Without one nothing is watched. */
@@ -27,57 +18,35 @@ export function useWatch({ path, fieldSelector, resourceVersion }: WatchOptions,
   const isReady = path !== undefined && resourceVersion !== undefined;
   useEffect(() => {
     if (path === undefined || resourceVersion === undefined) return;
-    let socket: WebSocket | undefined;
     let changed: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
-    let from: string | undefined = resourceVersion;
-    let wait = againMs;
-    const tell = () => {
+    let stop = begin(resourceVersion);
+    function tell(): void {
       changed ??= setTimeout(() => {
         changed = undefined;
         onChange();
       }, pauseMs);
-    };
-    const open = () => {
-      if (document.visibilityState !== 'visible') return;
-      const mine = socketAt(path, new URLSearchParams({ watch: 'true', fieldSelector, ...(from && { resourceVersion: from }) }));
-      socket = mine;
-      mine.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-        const { type, object } = JSON.parse(typeof data === 'string' ? data : new TextDecoder().decode(data)) as WatchMessage;
-        // Too old: from what there is now.
-        from = type === 'ERROR' ? undefined : object.metadata?.resourceVersion;
-        wait = againMs;
-        tell();
-      };
-      mine.onclose = () => {
-        if (socket !== mine) return;
-        again = setTimeout(open, wait);
-        wait = Math.min(2 * wait, longestAgainMs);
-      };
-    };
-    const onVisibility = () => {
-      const old = socket;
-      socket = undefined;
-      clearTimeout(again);
-      old?.close();
-      if (document.visibilityState !== 'visible') return;
-      tell();
-      open();
-    };
-    open();
-    document.addEventListener('visibilitychange', onVisibility);
+    }
+    function begin(from: string): () => void {
+      return watchObjects({
+        path: path ?? '',
+        fieldSelector,
+        resourceVersion: from,
+        onEvent: tell,
+        onEnd() {
+          stop();
+          tell();
+          // From what there is by then.
+          again = setTimeout(() => {
+            stop = begin('');
+          }, againMs);
+        },
+      });
+    }
     return () => {
-      document.removeEventListener('visibilitychange', onVisibility);
+      stop();
       clearTimeout(changed);
       clearTimeout(again);
-      const old = socket;
-      socket = undefined;
-      old?.close();
     };
   }, [path, fieldSelector, isReady]);
-}
-
-interface WatchMessage {
-  type: string;
-  object: { metadata?: { resourceVersion?: string } };
 }

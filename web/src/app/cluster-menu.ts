@@ -1,6 +1,7 @@
 /** The kinds of the cluster that stand in the menu: those that were pinned, as far as the cluster has them. */
 import { signal } from '@preact/signals';
 import { Bell, Box, Boxes, Briefcase, Database, FileText, FolderTree, type IconNode, KeySquare, Layers, Network, Server } from 'lucide';
+import { useEffect } from 'preact/hooks';
 import { fetchKinds, isListable, type Kind, kindId, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { namespace } from './namespace';
@@ -48,9 +49,18 @@ export interface KindEntry {
   icon: IconNode;
 }
 
+const againMs = 5000;
+
 /** Undefined while the cluster was not asked, or where it cannot be: then the menu has no cluster. */
 export function useClusterMenu(): readonly KindEntry[] | undefined {
-  const kinds = useLoad('kinds', fetchKinds).data.value;
+  const load = useLoad('kinds', fetchKinds);
+  const [kinds, problem] = [load.data.value, load.error.value];
+  // A cluster that was out of reach is asked again; one that is not offered is not.
+  useEffect(() => {
+    if (problem === undefined || (problem.status >= 400 && problem.status < 500)) return;
+    const timer = setTimeout(() => void load.reload(), againMs);
+    return () => clearTimeout(timer);
+  }, [problem]);
   return kinds && pins.value.flatMap((id) => entryOf(kinds, id));
 }
 

@@ -6,7 +6,7 @@ const groups = { group: 'auth.platform.io', resource: 'groups' };
 const users = { group: 'auth.platform.io', resource: 'users' };
 const listGroups = { verb: 'list', ...groups };
 
-/** What the members of each group cost: a page with an entry in the menu, a part of each user's page, and something to do with users. */
+/** What the members of each group cost: a page with an entry in the menu, a part of each user's and group's page, and something to do with users. */
 export const plugin: Plugin = {
   activate(console) {
     const money = (amount: number) =>
@@ -14,6 +14,7 @@ export const plugin: Plugin = {
 
     console.menu({ label: 'title', path: '', under: 'people', rights: [listGroups] });
     console.page('', { title: 'title', mount: (host, place) => showGroups(console, money, host, place) });
+    console.tab({ ...groups, label: 'costs', mount: (host, place) => showGroup(console, money, host, place) });
     console.tab({ ...users, label: 'costs', mount: (host, place) => showUser(console, money, host, place) });
     console.action({
       ...users,
@@ -39,6 +40,11 @@ async function showGroups(console: Context, money: Money, host: HTMLElement, { s
     ),
     element('p', console.t('total', { sum: money(total) }), 'strong total'),
   );
+}
+
+async function showGroup(console: Context, money: Money, host: HTMLElement, { ref, signal }: Place): Promise<void> {
+  const group = (await fetchGroups(console.api, signal)).find(({ metadata }) => metadata.name === ref?.name);
+  host.append(element('p', console.t('total', { sum: money(group ? costOf(group) : 0) })));
 }
 
 async function showUser(console: Context, money: Money, host: HTMLElement, { ref, signal }: Place): Promise<void> {

@@ -1,5 +1,5 @@
 /** A command in a container, by the channels of `v5.channel.k8s.io`: a byte in front of each message says what it is. */
-import { socketAt } from '../../api/watch';
+import { socketAt } from '../../api/socket';
 import { t } from '../../text/text';
 
 const channels = { input: 0, output: 1, errors: 2, status: 3, resize: 4 } as const;

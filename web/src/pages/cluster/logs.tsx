@@ -5,7 +5,7 @@ import { call } from '../../api/client';
 import { apiPath, type Kind } from '../../api/kinds';
 import type { ClusterObject } from '../../api/objects';
 import { asProblem, Problem } from '../../api/problem';
-import { socketAt } from '../../api/watch';
+import { socketAt } from '../../api/socket';
 import { Guarded } from '../../app/guarded';
 import { type Right, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';

@@ -4,8 +4,10 @@ import { type Load, useLoad } from '../../api/load';
 import { type ClusterObject, getJson } from '../../api/objects';
 import { useWatch } from '../../api/watch';
 import { setTitle } from '../../app/brand';
+import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
+import { PluginTab } from '../../app/plugin-tab';
 import { may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { t } from '../../text/text';
@@ -51,6 +53,8 @@ export function ObjectPage(props: ObjectProps) {
   );
 }
 
+const refOf = ({ metadata: { name, uid, namespace } }: ClusterObject) => ({ name, uid, ...(namespace !== undefined && { namespace }) });
+
 /** These fill the page; the others scroll with it. */
 const filling = ['yaml', 'logs', 'terminal'];
 
@@ -72,6 +76,7 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
           { id: 'terminal', label: t('cluster.terminal') },
         ]
       : []),
+    ...pluginTabs(kind.group, kind.resource).map(({ id, label }) => ({ id, label: label() })),
   ];
   return (
     <section class={`page ${filling.includes(tab) ? 'fill padded' : ''}`}>
@@ -93,6 +98,7 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
         <>
           {problem && <Notice>{problem.status === 404 ? t('cluster.gone', { kind: kind.kind, name }) : problem.message}</Notice>}
           <Tabs label={name} tabs={tabs} current={tab} to={(id) => pageOf(kind, { namespace, name }, id === 'summary' ? undefined : id)} />
+          <PluginTab id={tab} of={{ group: kind.group, version: kind.version, resource: kind.resource, ...refOf(object) }} />
           {tab === 'summary' && <Summary kinds={kinds} object={object} />}
           {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
           {tab === 'events' && <Events object={object} />}

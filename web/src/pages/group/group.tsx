@@ -3,8 +3,10 @@ import { Trash2, UserPlus } from 'lucide';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
+import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
+import { PluginTab } from '../../app/plugin-tab';
 import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
 import { t } from '../../text/text';
@@ -15,6 +17,7 @@ import { Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
+import { Tabs } from '../../ui/tabs';
 import { toast } from '../../ui/toast';
 
 type Open = 'add' | 'delete' | { name: string; email: string } | undefined;
@@ -27,17 +30,25 @@ const rightsOf = (name: string) => ({
   members: { verb: 'impersonate', group: '', resource: 'groups', name: `local:${name}` },
 });
 
-export function Page({ params: { name = '' } }: PageProps) {
+const refOf = ({ metadata: { name, uid } }: Schemas['Group']) => ({
+  group: 'auth.platform.io',
+  version: 'v1',
+  resource: 'groups',
+  name,
+  uid,
+});
+
+export function Page({ params: { name = '', tab = 'members' } }: PageProps) {
   const rights = rightsOf(name);
   useRights(Object.values(rights));
   return (
     <Guarded right={rights.get} title={name}>
-      <OneGroup name={name} />
+      <OneGroup name={name} tab={tab} />
     </Guarded>
   );
 }
 
-function OneGroup({ name }: { name: string }) {
+function OneGroup({ name, tab }: { name: string; tab: string }) {
   const rights = rightsOf(name);
   const open = useSignal<Open>(undefined);
   const close = () => {
@@ -47,6 +58,7 @@ function OneGroup({ name }: { name: string }) {
     open.value = what;
   };
   const load = useLoad(`groups/${name}`, (signal) => bodyOf(api.GET('/auth/v1/groups/{name}', { params: { path: { name } }, signal })));
+  const added = pluginTabs('auth.platform.io', 'groups');
   const isUnfinished = load.data.value !== undefined && membersOf(load.data.value).some(({ email }) => email === '');
   useEffect(() => {
     if (!isUnfinished) return;
@@ -81,9 +93,18 @@ function OneGroup({ name }: { name: string }) {
       {isLocal && may(rights.patch) === true && may(rights.members) === false && (
         <Notice kind="info">{t('groups.mayNot', { name })}</Notice>
       )}
+      {added.length > 0 && (
+        <Tabs
+          label={name}
+          tabs={[{ id: 'members', label: t('groups.members') }, ...added.map(({ id, label }) => ({ id, label: label() }))]}
+          current={tab}
+          to={(id) => `/groups/${name}${id === 'members' ? '' : `/${id}`}`}
+        />
+      )}
+      {load.data.value && <PluginTab id={tab} of={refOf(load.data.value)} />}
       <Loaded load={load}>
         {(group: Schemas['Group']) =>
-          membersOf(group).length === 0 ? (
+          tab !== 'members' ? null : membersOf(group).length === 0 ? (
             <Empty text={t('groups.noMembers')} />
           ) : (
             <PlainTable
