@@ -11,8 +11,8 @@ export const cell = (value: string | number): HTMLElement => element('td', Strin
 export function table(heads: readonly string[], rows: readonly HTMLElement[][]): HTMLTableElement {
   const made = document.createElement('table');
   const head = made.createTHead().insertRow();
-  for (const text of heads) {
-    const th = element('th', text);
+  for (const [index, text] of heads.entries()) {
+    const th = element('th', text, rows[0]?.[index]?.className);
     th.scope = 'col';
     head.append(th);
   }

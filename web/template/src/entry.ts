@@ -36,7 +36,11 @@ async function showGroups(console: Context, money: Money, host: HTMLElement, { s
     element('p', console.t('what', { price: money(pricePerMember) }), 'muted'),
     table(
       [console.t('group'), console.t('members'), console.t('month')],
-      found.map((group) => [cell(group.spec.displayName || group.metadata.name), cell(membersOf(group)), cell(money(costOf(group)))]),
+      found.map((group) => [
+        cell(group.spec.displayName || group.metadata.name),
+        cell(membersOf(group)),
+        element('td', money(costOf(group)), 'number'),
+      ]),
     ),
     element('p', console.t('total', { sum: money(total) }), 'strong total'),
   );

@@ -37,9 +37,13 @@ export function Factors({ user }: { user: Schemas['User'] }) {
         <>
           <p class="muted measure">{t(isSelf ? `factors.${rule}Own` : `factors.${rule}`)}</p>
           {isTOTPSuspended && <Notice kind="warn">{t('factors.suspended')}</Notice>}
-          {items.length === 0 ? <Empty text={t('factors.none')} /> : <FactorTable user={name} items={items} isSelf={isSelf} />}
+          {items.length === 0 ? (
+            <Empty text={t('factors.none')}>{isSelf && rule !== 'off' && <Enrol items={items} />}</Empty>
+          ) : (
+            <FactorTable user={name} items={items} isSelf={isSelf} />
+          )}
           {isSelf
-            ? rule !== 'off' && <Enrol items={items} />
+            ? items.length > 0 && rule !== 'off' && <Enrol items={items} />
             : (items.length > 0 || isTOTPSuspended) && may(factorRights(name).remove) && <Reset user={user} />}
         </>
       )}
