@@ -1,8 +1,9 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { demoInChromium } from './demo.ts';
+import { pictures } from './picture.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const picture = 'docs/images/console.png';
@@ -24,6 +25,8 @@ describe('the picture of the README', () => {
 
     expect(taken.subarray(1, 4).toString()).to.equal('PNG');
     expect((await stat(join(root, picture))).size).to.be.lessThan(150_000);
+    const sizes = await Promise.all((await readdir(pictures)).map(async (name) => (await stat(join(pictures, name))).size));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).to.be.lessThan(3_000_000);
     expect(await readFile(join(root, 'README.md'), 'utf8')).to.include(`](${picture})`);
   });
 });
