@@ -7,11 +7,11 @@ import { RelyingParty } from '../identity/relying-party.ts';
 import { nameOf } from '../users/a-user.ts';
 import type { Authenticator } from './authenticator.ts';
 
-const factorsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/factors`;
+export const factorsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/factors`;
 const factorList = z.object({
   items: z.array(
     z.object({
-      metadata: z.object({ name: z.string(), ownerReferences: z.array(z.object({ uid: z.string() })) }),
+      metadata: z.object({ name: z.string(), ownerReferences: z.array(z.object({ uid: z.string() })).default([]) }),
       spec: z.looseObject({ user: z.string(), userUID: z.string(), type: z.string(), sealed: z.string() }),
       status: z.looseObject({ used: z.array(z.number()).optional(), lastStep: z.number().optional() }).optional(),
     }),
