@@ -50,16 +50,16 @@ export async function sendRaw(path: string, init?: RequestInit): Promise<Respons
 
 async function send(request: Request): Promise<Response> {
   let response: Response;
-  // A body can be sent once.
-  const again = request.clone();
+  // A body can be read once, and the request may have to be sent again.
+  const body = await request.arrayBuffer();
   try {
-    response = await fetch(request);
+    response = await fetch(body.byteLength > 0 ? new Request(request, { body }) : request);
   } catch (error) {
     throw isAbort(error) ? error : asProblem(error);
   }
   if (response.ok) return response;
   const problem = await problemOf(response);
-  if (await onRefused(problem)) return send(again);
+  if (await onRefused(problem)) return send(body.byteLength > 0 ? new Request(request, { body }) : request);
   throw problem;
 }
 
