@@ -79,16 +79,16 @@ const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\.(.*)$/s;
  * A page cannot set headers on a WebSocket, so it says its bearer token as a sub-protocol. From here on that is the `Authorization` of the
  * request; beside another, or twice, it makes two of them, which are refused. It never goes on: an API server would believe it.
  */
-function takeProtocolToken({ headers, headersDistinct }: IncomingMessage): void {
+function takeProtocolToken({ headers, rawHeaders }: IncomingMessage): void {
   const named = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
   const tokens = named.flatMap((protocol) => tokenProtocol.exec(protocol)?.[1] ?? []);
   if (tokens.length === 0) return;
   const others = named.filter((protocol) => !tokenProtocol.test(protocol));
   headers['sec-websocket-protocol'] = others.join(', ');
   if (others.length === 0) delete headers['sec-websocket-protocol'];
-  const authorizations = [...(headersDistinct.authorization ?? []), ...tokens.map(authorizationOf)];
-  headersDistinct.authorization = authorizations;
-  headers.authorization = authorizations[0];
+  const authorizations = tokens.map(authorizationOf);
+  rawHeaders.push(...authorizations.flatMap((authorization) => ['Authorization', authorization]));
+  headers.authorization ??= authorizations[0];
 }
 
 /** What is not base64url of a text is no token, and is refused as such. */
