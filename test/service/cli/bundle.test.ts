@@ -37,7 +37,14 @@ describe('the programs as they are built', () => {
     const { stdout, stderr } = await run(program, ['--help'], { cwd: machine.home, env: { PATH: machine.environment.PATH } });
 
     expect(stderr).to.equal('');
-    expect([...stdout.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name)).to.deep.equal(['login', 'token', 'logout', 'completion', 'help']);
+    expect([...stdout.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name)).to.deep.equal([
+      'login',
+      'token',
+      'logout',
+      'users',
+      'completion',
+      'help',
+    ]);
   });
 
   it('runs where files are modules, too', async () => {

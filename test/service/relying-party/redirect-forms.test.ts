@@ -8,7 +8,7 @@ import { hostileForms, scriptForms } from './redirect-forms.ts';
 /** Names by which other systems take an address to go to. None is a parameter of ours but `redirect_uri` and `return_to`. */
 const foreignNames = [
   ...['redirect', 'rd', 'return_url', 'return', 'returnTo', 'next', 'url', 'target', 'continue', 'dest', 'goto', 'callback'],
-  ...['post_logout_redirect_uri', 'issuer', 'client_id', 'response_mode', 'request_uri', 'externalURL', 'referer'],
+  ...['post_logout_redirect_uri', 'client_id', 'response_mode', 'request_uri', 'externalURL', 'referer'],
 ];
 const navigation = { 'sec-fetch-mode': 'navigate', accept: 'text/html' };
 const own = new URL(publicURL).host;
@@ -67,6 +67,13 @@ describe('open redirects', () => {
         if (isTooLong(query)) return;
         const reply = await browser.request(`${path}?${query}`, { headers: { ...navigation, referer: 'https://evil.example/' } });
         expect(reply.status, form).to.equal(path.endsWith('redirect') ? 302 : 200);
+        expectOwn(party(), reply, form);
+      }));
+
+    it(`RED-01 ${path} takes no issuer but those of the settings`, () =>
+      withEach(async (form, browser) => {
+        const reply = await browser.request(`${path}?${new URLSearchParams({ issuer: form })}`, { headers: navigation });
+        expect(reply.status, form).to.equal(400);
         expectOwn(party(), reply, form);
       }));
 
