@@ -1,10 +1,10 @@
-/** `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which knows nothing of the service. `users link` asks it. */
+/** `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which knows nothing of the service. `users` asks it. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addCompletion } from './completion.ts';
 import type { Wanted } from './kept-login.ts';
 import { type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings.ts';
 import { harmless, say, type Terminal } from './terminal.ts';
-import type { LinkRequest } from './user-link.ts';
+import type { LinkRequest } from './users.ts';
 
 /** @param terminal called by a command that needs it */
 export function addLoginCommands(program: Command, terminal: () => Terminal): void {
@@ -40,7 +40,8 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
       say(own, count === 0 ? 'There was no login.' : 'Logged out.');
     });
 
-  withContext(program.command('users').description('for administrators of users').command('link <user>'))
+  const users = program.command('users').description('for administrators of users');
+  withContext(users.command('link <user>'))
     .description(
       'make a one-time link with which a user of the embedded issuer chooses a password: by e-mail address, or name of the record',
     )
@@ -51,9 +52,17 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     .option('--mail', 'mail it to the user, and do not show it')
     .action(async (user: string, { kind, seconds, mail }: LinkRequest, command: Command) => {
       const own = terminal();
-      const { linkUser } = await import('./user-link.ts');
+      const { linkUser } = await import('./users.ts');
       const request = { kind, ...(seconds !== undefined && { seconds }), ...(mail && { mail }) };
       await linkUser(user, request, await wantedOf(command, own), own);
+    });
+
+  withContext(users.command('reset-factors <user>'))
+    .description('take all second factors from a user who has lost them, and end the sessions: by e-mail address, or name of the record')
+    .action(async (user: string, _options: unknown, command: Command) => {
+      const own = terminal();
+      const { resetFactors } = await import('./users.ts');
+      await resetFactors(user, await wantedOf(command, own), own);
     });
 
   addCompletion(program, terminal);

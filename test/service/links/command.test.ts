@@ -4,17 +4,18 @@ import { Agent } from 'undici';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
+import { Desk } from '../factors/desk.ts';
 import { Machine, startAddress } from '../kubectl-atrium/machine.ts';
 import { play } from '../kubectl-atrium/play-browser.ts';
 import { passwordForm, visit } from './office.ts';
 
 const password = 'correct horse';
-const [jane, chief, manager] = ['jane@example.com', 'chief@example.com', 'manager@example.com'] as const;
+const [jane, joe, chief, manager] = ['jane@example.com', 'joe@example.com', 'chief@example.com', 'manager@example.com'] as const;
 
-describe('kubectl atrium users link', () => {
+describe('kubectl atrium users', () => {
   const service = forSuite(() =>
     startEmbeddedLogin({
-      emails: [jane, chief, manager],
+      emails: [jane, joe, chief, manager],
       password,
       login: { audiences: ['kubectl'], stepUp: { maxAge: '3s' } },
     }),
@@ -55,7 +56,21 @@ describe('kubectl atrium users link', () => {
     expect((await service.logIn(jane, 'quite another staple')).status).to.equal(200);
   });
 
-  it('says what the service refuses', async () => {
+  it('takes the second factors from a user', async () => {
+    const desk = await Desk.of(service, joe);
+    expect(await desk.enrol()).to.equal(200);
+    await machine.logIn(options(), player());
+    const { code, stdout, stderr } = await machine.run(['users', 'reset-factors', joe, ...options()]);
+
+    expect({ code, stdout }, stderr).to.deep.equal({ code: 0, stdout: '' });
+    expect(stderr).to.contain('has no second factor now');
+    expect((await service.logIn(joe, password)).status).to.equal(200);
+    const refused = await machine.run(['users', 'reset-factors', chief, ...options()]);
+    expect(refused).to.include({ code: 1 });
+    expect(refused.stderr).to.contain('cannot impersonate');
+  });
+
+  it('says what the service refuses to make a link for', async () => {
     await machine.logIn(options(), player());
     const bound = await machine.run(['users', 'link', chief, ...options()]);
     expect(bound).to.include({ code: 1, stdout: '' });
