@@ -16,8 +16,8 @@ import { currentSubject, stepUpOf } from './step-up.ts';
 export async function beginLogin(context: SessionContext, flows: FlowCookies, ctx: Context, query: LoginQuery): Promise<LoginInfo> {
   const { config, now, issuers } = context;
   const { publicURL = '' } = config.server;
-  const isStepUp = query.max_age !== undefined || query.acr_values !== undefined;
-  const current = isStepUp ? await currentSubject(context, ctx) : undefined;
+  const isOfCurrent = query.max_age !== undefined || query.acr_values !== undefined || query.factor !== undefined;
+  const current = isOfCurrent ? await currentSubject(context, ctx) : undefined;
   const issuer = issuers.chosen(query, current?.issuer);
   const { settings, client } = issuer;
   await requireTellable(issuer);

@@ -83,6 +83,13 @@ describe('login where there are several issuers', () => {
       if (isNamed) expect(new URL(address).searchParams.has('connector_id')).to.equal(false);
     });
 
+  for (const query of ['max_age=300', 'prompt=enrol&factor=totp'])
+    it(`is that of the session for ${query}`, async () => {
+      const { browser } = await two.logInAtCorp();
+      const reply = await two.get(browser, `/api/v2/token/login?${query}`);
+      expect((reply.body as { auth_url: string }).auth_url.startsWith(two.corp.origin)).to.equal(true);
+    });
+
   it('refuses an id that there is not', async () => {
     const reply = await two.get(two.newBrowser(), '/api/v2/token/login?issuer=other');
     expect(reply.status).to.equal(400);

@@ -18,6 +18,8 @@ const logoutKey = 'atrium-logout';
 /** A login in a tab of its own, beside a page whose session has ended. */
 const againKey = 'atrium-again';
 
+/** The id of the issuer that the last login of this browser was at, where there are several: the next one after the end is there, too. */
+const issuerKey = 'atrium-issuer';
 /** Tells this tab, which has left for a fresher login, that something was left undone. */
 const undoneKey = 'atrium-undone';
 
@@ -35,17 +37,25 @@ export const wasCancelled = signal(false);
 export const isPasswordDue = signal(false);
 
 /** What is wanted of a login beside who it is. */
-type Wanted = StepUp & Pick<NonNullable<paths['/api/v2/token/login']['get']['parameters']['query']>, 'prompt' | 'factor'>;
+type Wanted = StepUp & Pick<NonNullable<paths['/api/v2/token/login']['get']['parameters']['query']>, 'prompt' | 'factor' | 'issuer'>;
 
 /** Leaves the page for the identity provider's. */
 export async function logIn(returnTo = location.pathname + location.search + location.hash, wanted: Wanted = {}): Promise<void> {
   const isReturnable = returnTo.length <= maxReturnLength && returnPath.test(returnTo);
-  const parameters = { token_storage: 'cookie' as const, ...(isReturnable && { return_to: returnTo }), ...redirection(), ...wanted };
+  const given = { ...(isReturnable && { return_to: returnTo }), ...redirection(), ...atIssuer(wanted), ...wanted };
+  const parameters = { token_storage: 'cookie' as const, ...given };
   const { auth_url: address } = await bodyOf(api.GET('/api/v2/token/login', { params: { query: parameters } }));
   const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? location.href);
   // The cookie of the flow is this host's: at another one it would be missing.
   if (back.origin !== location.origin) throw new Problem(0, { reason: 'WrongAddress', message: `${back.origin}${back.pathname}` });
   location.assign(address);
+}
+
+/** What is wanted of the login that there is goes to its issuer: the service knows which. */
+function atIssuer(wanted: Wanted): Wanted {
+  if (wanted.issuer !== undefined) localStorage.setItem(issuerKey, wanted.issuer);
+  const issuer = Object.keys(wanted).length === 0 ? localStorage.getItem(issuerKey) : null;
+  return issuer === null ? {} : { issuer };
 }
 
 /** The development server has an address of its own. */

@@ -1,5 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { LogIn } from 'lucide';
+import { api, bodyOf, type Schemas } from '../api/client';
+import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
@@ -9,19 +11,21 @@ import { logIn, loginProblem, wasCancelled } from './session';
 
 /** What a visitor sees who is not logged in. */
 export function Start() {
-  const isBusy = useSignal(false);
+  const busyWith = useSignal<string>();
+  const issuers = useLoad('issuers', (signal) => bodyOf(api.GET('/api/v2/token/issuers', { signal })));
   const problem = loginProblem.value;
-  async function begin(): Promise<void> {
-    isBusy.value = true;
+  async function begin(id: string, issuer?: string): Promise<void> {
+    busyWith.value = id;
     loginProblem.value = undefined;
     wasCancelled.value = false;
     try {
-      await logIn();
+      await logIn(undefined, issuer === undefined ? {} : { issuer });
     } catch (error) {
       loginProblem.value = asProblem(error);
-      isBusy.value = false;
+      busyWith.value = undefined;
     }
   }
+  const buttons = buttonsFor(issuers.data.value?.items, issuers.error.value !== undefined);
   return (
     <main class="start">
       <img src={brandLogo()} alt="" width={56} height={56} />
@@ -35,9 +39,24 @@ export function Start() {
           <Causes of={problem} />
         </Notice>
       )}
-      <Button kind="main" icon={LogIn} onClick={() => void begin()} isBusy={isBusy.value}>
-        {t('start.logIn')}
-      </Button>
+      {buttons.map(({ id, label, issuer }, index) => (
+        <Button
+          key={id}
+          kind={index === 0 ? 'main' : 'plain'}
+          icon={LogIn}
+          onClick={() => void begin(id, issuer)}
+          isBusy={busyWith.value === id}
+        >
+          {label}
+        </Button>
+      ))}
     </main>
   );
+}
+
+/** One for each issuer, once it is known how many there are; one for the first if that is not to be had. */
+function buttonsFor(items: Schemas['LoginIssuers']['items'] | undefined, hasFailed: boolean) {
+  if (items !== undefined && items.length > 1)
+    return items.map(({ id, name }) => ({ id, label: t('start.logInAt', { name }), issuer: id }));
+  return items === undefined && !hasFailed ? [] : [{ id: '', label: t('start.logIn'), issuer: undefined }];
 }

@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { TwoIssuers } from '../../service/login/two-issuers.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { isLoggedIn } from './demo.ts';
+
+describe('the page where people log in at one of several issuers', () => {
+  const browser = forSuite(
+    () => startChromium(),
+    (it) => it.close(),
+  );
+  const two = forSuite(() => TwoIssuers.start());
+
+  it('has a button for each, and goes back to the chosen one when the session has ended', async () => {
+    const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    const page = await visitor.openTab();
+    two.corp.person = { sub: 'kim-1', email: 'kim@corp.example', email_verified: true, name: 'Kim', groups: ['dev'] };
+    await page.goto(two.service.url);
+    await page.getByRole('button', { name: 'Log in with Local users' }).waitFor();
+    expect(await page.getByRole('button').allInnerTexts()).to.deep.equal(['Log in with Local users', 'Log in with Corp']);
+
+    await page.getByRole('button', { name: 'Log in with Corp' }).click();
+    await isLoggedIn(page, 'corp:kim@corp.example');
+
+    const left = page.waitForRequest((request) => request.url().startsWith(`${two.corp.origin}/`) && request.isNavigationRequest());
+    await page.goto(`${two.service.url}/?atrium-again`);
+    await isLoggedIn(page, 'corp:kim@corp.example');
+    await page.evaluate("localStorage.removeItem('atrium-session-handle')");
+    await page.goto(`${two.service.url}/?atrium-again`);
+    await left;
+    expect(visitor.complaints).to.deep.equal([]);
+  });
+});
