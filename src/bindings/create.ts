@@ -3,6 +3,7 @@ import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf } from '../api/reader.ts';
 import { invalid } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
+import { requireStepUpFor } from '../http/step-up.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
@@ -37,7 +38,7 @@ export async function createUserBinding(
   caller: Caller,
   signal: AbortSignal,
 ) {
-  const { apiServer, access } = services;
+  const { apiServer, access, config, now } = services;
   await access.require(caller, { ...userBindingResource, verb: 'create' }, signal);
   const { metadata = {} } = partsOf(body);
   const name = typeof metadata.name === 'string' ? metadata.name : '';
@@ -47,6 +48,7 @@ export async function createUserBinding(
   await access.require(caller, { ...clusterRoles, verb: 'bind', name: roleRef }, signal);
   // Only a caller who may bind it learns whether it exists.
   if (!(await isClusterRole(services, roleRef, signal))) throw invalid(kind, [notFoundValue('spec.roleRef', roleRef)]);
+  requireStepUpFor('bindings', caller, config.login.stepUp, now());
   const bindings = new CallerResource(apiServer.asCaller(caller), userBindingKind);
   // A definition that is older than the times would leave them out, and the role would be given for ever.
   const isStrict = (notBefore ?? expiresAt) !== undefined;

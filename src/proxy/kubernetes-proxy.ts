@@ -45,7 +45,7 @@ export class KubernetesProxy {
     const { apiServer, config } = this.#services;
     const rules = config.kubernetes.proxy;
     const target = targetOf(ctx, this.#own);
-    checkRequest(ctx, caller, target, rules);
+    checkRequest(ctx, caller, target, this.#services);
     const isLong = this.isLong(ctx);
     const lasting = isLong ? this.#begin(ctx, caller, signal) : { signal, end: () => undefined };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });

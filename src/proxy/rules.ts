@@ -5,19 +5,24 @@ import type { Config } from '../config/schema.ts';
 import { hasBody } from '../http/body.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
+import { requireStepUpFor, type StepUpOperation } from '../http/step-up.ts';
 import { upgradeOf } from '../http/upgrade.ts';
+import type { Services } from '../services.ts';
 import type { Target, TargetResource } from './target.ts';
 
-export type ProxyRules = Config['kubernetes']['proxy'];
+type ProxyRules = Config['kubernetes']['proxy'];
 
-/** @throws StatusError 400, 403, 404 */
-export function checkRequest(ctx: Context, caller: Caller, target: Target, rules: ProxyRules): void {
+/** @throws StatusError 400, 401, 403, 404 */
+export function checkRequest(ctx: Context, caller: Caller, target: Target, { config, now }: Pick<Services, 'config' | 'now'>): void {
+  const rules = config.kubernetes.proxy;
   if (Object.keys(ctx.req.headers).some((name) => name.startsWith('impersonate-'))) throw impersonationNotSupported();
   if (!rules.paths.some((path) => isBelow(target.segments, path))) throw unknownPath();
   if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method) && hasBody(ctx.req)) throw badRequest(`a ${ctx.method} has no body here`);
   if (isProxy(target)) checkProxy(ctx, caller, rules);
   if (rules.readOnly && !isRead(ctx, target)) throw refused('ReadOnly', 'this service lets the Kubernetes API be read only');
   if (makesCredentials(ctx.method, target.resource)) requireNoAccessToken(caller, 'create or change this here');
+  const guarded = stepUpOperationOf(ctx.method, target.resource);
+  if (guarded !== undefined) requireStepUpFor(guarded, caller, config.login.stepUp, now());
 }
 
 const isBelow = (segments: readonly string[], path: string) =>
@@ -76,4 +81,19 @@ function makesCredentials(method: string, resource: TargetResource | undefined):
     (group === 'certificates.k8s.io' && plural === 'certificatesigningrequests') ||
     (group === '' && plural === 'serviceaccounts' && subresource === 'token')
   );
+}
+
+const stepUpOperations: Readonly<Record<string, StepUpOperation>> = {
+  'auth.platform.io/userbindings': 'bindings',
+  'rbac.authorization.k8s.io/rolebindings': 'bindings',
+  'rbac.authorization.k8s.io/clusterrolebindings': 'bindings',
+  'certificates.k8s.io/certificatesigningrequests': 'certificates',
+  '/serviceaccounts/token': 'accessTokens',
+};
+
+/** What a write gives that an operation of ours gives, too. What takes away must go fast. */
+function stepUpOperationOf(method: string, resource: TargetResource | undefined): StepUpOperation | undefined {
+  if (resource === undefined || !['POST', 'PUT', 'PATCH'].includes(method)) return undefined;
+  const { group, resource: plural, subresource } = resource;
+  return stepUpOperations[`${group}/${plural}`] ?? stepUpOperations[`${group}/${plural}/${subresource}`];
 }

@@ -6,6 +6,7 @@ import type { Page } from '../collection/page.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
+import { requireStepUpFor } from '../http/step-up.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
@@ -56,6 +57,7 @@ export class AccessTokenService {
     requireAccounts(this.#accounts);
     const time = this.#services.now();
     const owner = this.#requireOwner(caller, time);
+    requireStepUpFor('accessTokens', caller, this.#services.config.login.stepUp, time);
     const { subject } = caller;
     if (subject !== undefined) await this.#whenLinked(owner, subject, caller, signal);
     const expiration = this.#expirationOf(asked, time);

@@ -7,6 +7,7 @@ import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
+import { requireStepUpFor } from '../http/step-up.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
@@ -136,6 +137,7 @@ export class UserPatcher {
     if (requested.setsPassword) await rights.requireForPassword(caller, account, signal);
     // As the admission policy has it, for the API server may have none.
     if (requested.needsPatch && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
+    if (requested.setsPassword) requireStepUpFor('passwordReset', caller, services.config.login.stepUp, services.now());
   }
 
   /** Every violation at once. */
