@@ -11,9 +11,8 @@ import { createConsole } from './console/console.ts';
 import { createDirectory } from './directory/directory.ts';
 import { PasskeyLogin } from './factors/passkey-login.ts';
 import { Passkeys } from './factors/passkeys.ts';
-import { factorOperations } from './factors/routes.ts';
+import { createFactors } from './factors/routes.ts';
 import { SecondFactors } from './factors/second-factors.ts';
-import { FactorService } from './factors/service.ts';
 import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
 import { Audit } from './http/audit.ts';
@@ -32,8 +31,7 @@ import { IdentityCache } from './kubernetes/identity.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import { LinkMail } from './links/link-mail.ts';
 import { Links } from './links/links.ts';
-import { linkOperations } from './links/routes.ts';
-import { LinkService } from './links/service.ts';
+import { createLinks } from './links/routes.ts';
 import { createLists } from './lists/lists.ts';
 import { createLogin } from './login/login.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
@@ -117,6 +115,7 @@ export function createFeatures(surroundings: Surroundings): Features {
   });
   const namespaces = followsNamespaces(config) ? createNamespaces(services) : undefined;
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
+  const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange };
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
@@ -124,8 +123,8 @@ export function createFeatures(surroundings: Surroundings): Features {
     issuers ?? {},
     base.directory,
     users,
-    ...(factorStore ? [factorsFeature(base, factorStore, passwords.passwordChange)] : []),
-    ...(links && linkMail ? [linksFeature(base, { links, linkMail, passwordChange: passwords.passwordChange })] : []),
+    ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, ...managed })] : []),
+    ...(links && linkMail ? [createLinks(services, { links, linkMail, ...managed })] : []),
     ...createTeams(base),
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
@@ -280,20 +279,6 @@ function createLogins(base: Base, brand: () => Brand) {
 /** Whether a challenge was not used before. Without sessions nothing can be remembered. */
 const useOnce = (context: SessionContext | undefined, ...[text, expiresAt, signal]: [string, Date, AbortSignal]): Promise<boolean> =>
   context?.revokedTokens.useState(`passkey ${text}`, expiresAt, signal) ?? Promise.resolve(false);
-
-/** The operations on second factors, which the embedded issuer asks for. */
-function factorsFeature(base: Base, store: FactorStore, passwordChange: PasswordChange): Feature {
-  const { services, accounts, localGroups } = base;
-  const service = new FactorService(services, { store, accounts, localGroups, rights: rightsOf(base), passwordChange });
-  return { operations: factorOperations(service, services.audit) };
-}
-
-/** The operations on one-time links, which lead to a page of the embedded issuer. */
-function linksFeature(base: Base, parts: { links: Links; linkMail: LinkMail; passwordChange: PasswordChange }): Feature {
-  const { services, accounts } = base;
-  const service = new LinkService(services, { ...parts, accounts, rights: rightsOf(base) });
-  return { operations: linkOperations(service, services.audit), stop: () => parts.linkMail.stop() };
-}
 
 const rightsOf = ({ services, naming, localGroups, userBindings }: Base) => new SubjectRights(services, naming, localGroups, userBindings);
 

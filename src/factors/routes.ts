@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { mergePatchTypes } from '../api/json-patch.ts';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
+import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
 import { factorExample, factorID, factorListSchema, renameBody } from './schema.ts';
-import type { FactorService } from './service.ts';
+import { FactorService, type FactorServiceNeeds } from './service.ts';
 
 const json = 'application/json';
 const tag = 'second factors';
@@ -15,7 +16,12 @@ const ofFactor = z.object({ name: userName, id: factorID });
 const notFresh = { description: 'No credential that counts, or a login that is not fresh: cause `StepUpRequired`.' };
 const notOwn = { description: 'Not one’s own, or a credential that tells of no login: cause `StepUpNotPossible`.' };
 
-export const factorOperations = (service: FactorService, audit: Audit): Operation[] => [
+/** The feature; what asks for factors is the embedded issuer. */
+export const createFactors = (services: Services, needs: FactorServiceNeeds) => ({
+  operations: factorOperations(new FactorService(services, needs), services.audit),
+});
+
+const factorOperations = (service: FactorService, audit: Audit): Operation[] => [
   listOperation(service),
   renameOperation(service),
   deleteOperation(service, audit),

@@ -4,10 +4,11 @@ import { z } from 'zod';
 import { type Audit, auditOrigin } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
 import { auditReasons } from './link.ts';
 import { linkBody, linkSchema, mailedSchema } from './schema.ts';
-import type { LinkService } from './service.ts';
+import { LinkService, type LinkServiceNeeds } from './service.ts';
 
 const tag = 'one-time links';
 const ofUser = z.object({ name: userName });
@@ -19,7 +20,13 @@ const refusals = {
   404: { description: 'There is no such user.' },
 };
 
-export const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
+/** The operations of administrators; the links lead to a page of the embedded issuer. */
+export const createLinks = (services: Services, needs: LinkServiceNeeds) => ({
+  operations: linkOperations(new LinkService(services, needs), services.audit),
+  stop: () => needs.linkMail.stop(),
+});
+
+const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
   operation({
     id: 'CreateUserLink',
     method: 'POST',

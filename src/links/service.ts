@@ -17,7 +17,7 @@ import type { LinkRequest } from './schema.ts';
 
 export interface LinkServiceNeeds {
   links: Links;
-  linkMail: Pick<LinkMail, 'send'>;
+  linkMail: Pick<LinkMail, 'send' | 'stop'>;
   accounts: AccountLookup;
   rights: SubjectRights;
   passwordChange: Pick<PasswordChange, 'stateOf' | 'writeStatus'>;
