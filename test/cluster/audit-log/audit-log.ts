@@ -40,7 +40,8 @@ export class AuditLog {
     await this.#admin.call('GET', fence);
     return eventually(
       () => readFile(this.#path, 'utf8'),
-      (text) => text.includes(fence),
+      // A line may be half written.
+      (text) => text.includes(fence) && text.endsWith('\n'),
     );
   }
 
