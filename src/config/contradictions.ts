@@ -1,3 +1,4 @@
+import { kindsOf } from './factor-kinds.ts';
 import { type IssuerConfig, identityURLOf, issuersOf, usernamePrefixOf } from './issuers.ts';
 import { oneIssuer } from './login-sections.ts';
 import type { Config } from './schema.ts';
@@ -14,9 +15,19 @@ export function contradictions(config: Config, login: object): Problems {
   const isOne = config.login.issuers.length === 0;
   return Object.assign(
     smtpContradictions(config.smtp),
+    problemsOfFactors(config),
     ...issuersOf(config).map((issuer, index) => problemsOfEmbedded(issuer, isOne ? 'login' : `login.issuers[${index}]`, config)),
     isOne ? {} : problemsOfSeveral(config, login),
   );
+}
+
+/** A duty that no user can meet would lock out all whom it is for. */
+function problemsOfFactors(config: Config): Problems {
+  const { factors } = config.login;
+  const isRequired = [factors.default, ...factors.rules.map((rule) => rule.factors)].includes('required');
+  if (!isRequired || !config.features.factors || identityURLOf(config) === undefined || kindsOf(config).length > 0) return {};
+  const why = factors.passkeys ? 'passkeys need https and a host name' : 'passkeys are off';
+  return { 'login.factors.totp': `must be true where a factor is required and ${why}: there is none to set up` };
 }
 
 function problemsOfEmbedded({ issuer, responseMode, claims }: IssuerConfig, path: string, config: Config): Problems {

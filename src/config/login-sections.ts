@@ -34,6 +34,11 @@ const factors = z.strictObject({
   grace: duration()
     .prefault('7d')
     .describe('How long a user for whom a factor is required may log in without one, from the first such login.'),
+  passkeys: z
+    .boolean()
+    .default(true)
+    .describe('Whether passkeys can be set up and log in without a password. Off, one that exists is asked after the password.'),
+  totp: z.boolean().default(true).describe('Whether authenticator apps can be set up. Off, codes of one that exists are asked.'),
 });
 
 const stepUp = z.strictObject({

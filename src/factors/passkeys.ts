@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { type RelyingParty, relyingPartyOf } from '../config/relying-party.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Services } from '../services.ts';
-import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import type { Factor } from './resource.ts';
 import { type FactorOwner, type FactorStore, passkeyName } from './store.ts';
 import { algorithms, readAssertion, readAttestation, type VerifiedAssertion, verifyAssertion, verifyAttestation } from './webauthn.ts';

@@ -35,10 +35,11 @@ export const factorExample = factorSchema.meta({ examples: [phone] });
 export const factorListSchema = z
   .object({
     rule: z.enum(['required', 'optional', 'off']).describe('What the rules say of the user (`login.factors`).'),
+    kinds: z.array(z.enum(['passkey', 'totp'])).describe('What the user can set up; none where the rule is `off`.'),
     isTOTPSuspended: z.boolean().describe('Too many codes were wrong: those of an app count no longer.'),
     items: z.array(factorSchema),
   })
-  .meta({ id: 'FactorList', examples: [{ rule: 'optional', isTOTPSuspended: false, items: [phone] }] });
+  .meta({ id: 'FactorList', examples: [{ rule: 'optional', kinds: ['passkey', 'totp'], isTOTPSuspended: false, items: [phone] }] });
 
 export type ShownFactors = z.output<typeof factorListSchema>;
 

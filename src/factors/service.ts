@@ -1,4 +1,5 @@
 import { conflict, forbidden, notFound } from '../api/status.ts';
+import { kindsOf } from '../config/factor-kinds.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireStepUp } from '../http/step-up.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
@@ -40,7 +41,8 @@ export class FactorService {
     if (account === undefined) throw notFound(userResource, name);
     const items = (await this.#needs.store.list(account, signal)).map(shown);
     const rule = ruleOf(account, this.#needs.localGroups, this.#services.config);
-    return { rule, isTOTPSuspended: account.isTOTPSuspended, items };
+    const kinds = rule === 'off' ? [] : [...kindsOf(this.#services.config)];
+    return { rule, kinds, isTOTPSuspended: account.isTOTPSuspended, items };
   }
 
   /** One's own. @throws StatusError 401, 403, 404, 409, 503, 504 */

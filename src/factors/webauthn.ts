@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { RelyingParty } from './relying-party.ts';
+import type { RelyingParty } from '../config/relying-party.ts';
 
 /** Of the form field, in characters. */
 const maxAssertion = 16 * 1024;

@@ -90,10 +90,12 @@ interface PasskeySetUpForm extends Omit<Form, 'isWrong'> {
   passkey: Pick<PasskeyForm, 'options' | 'challenge'>;
   problem: keyof Texts['passkeys']['problems'] | undefined;
   later: Later;
+  /** Whether an app may be set up in the place of it. */
+  mayBeApp: boolean;
 }
 
 /** Has the browser make a passkey. What needs no script stands outside of the form that does. */
-export const passkeyPage = (texts: Texts, { proof, passkey, problem, later, formTargets }: PasskeySetUpForm): Page => ({
+export const passkeyPage = (texts: Texts, { proof, passkey, problem, later, mayBeApp, formTargets }: PasskeySetUpForm): Page => ({
   texts,
   heading: texts.passkeys.setUpTitle,
   isFailure: problem !== undefined,
@@ -114,7 +116,7 @@ ${passkeyForm(texts, {
 })}
 <form method="post">
 ${hidden('proof', proof)}
-${insteadButton(texts.passkeys.appInstead, 'totp')}
+${mayBeApp && insteadButton(texts.passkeys.appInstead, 'totp')}
 ${laterButton(texts, later)}
 </form>`,
 });

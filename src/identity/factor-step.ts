@@ -1,3 +1,4 @@
+import { kindsOf } from '../config/factor-kinds.ts';
 import type { PasskeyProof } from '../factors/passkeys.ts';
 import { auditOrigin } from '../http/audit.ts';
 import type { Account } from '../users/record/account.ts';
@@ -8,9 +9,11 @@ import {
   afterSecondFactor,
   askForFactor,
   askToSetUp,
+  askToSetUpApp,
   askToSetUpPasskey,
   hasPasskeys,
   hasSecondFactor,
+  offersPasskeys,
   type Proved,
   refuseOverdue,
   ruleFor,
@@ -43,8 +46,7 @@ async function beforeSetUp(parts: StepParts, visit: Visit, progress: Progress, f
   if (later === undefined) return refuseOverdue(parts, visit, account);
   if (form.has('later')) return afterFactors(parts, visit, proved);
   const instead = form.get('instead');
-  if (instead === 'totp') return askToSetUp(parts, visit, progress, { later });
-  if (instead === 'passkey' && hasPasskeys(parts)) return askToSetUpPasskey(parts, visit, progress, { later });
+  if (instead === 'totp' || instead === 'passkey') return askToSetUp(parts, visit, progress, { later }, instead);
   return { account, later };
 }
 
@@ -52,21 +54,21 @@ async function beforeSetUp(parts: StepParts, visit: Visit, progress: Progress, f
 export async function takeNewFactor(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
   const { factors } = parts;
   const { secret } = progress;
-  if (factors === undefined || secret === undefined) throw stale();
+  if (factors === undefined || secret === undefined || !kindsOf(parts.services.config).includes('totp')) throw stale();
   const asked = await beforeSetUp(parts, visit, progress, form);
   if (asked === undefined) return;
   const { account, later } = asked;
   const code = (form.get('code') ?? '').replace(/\s/g, '');
   if (!(await factors.addTOTP(account, { secret, code }, auditOrigin(visit.ctx)))) {
     visit.ctx.status = 422;
-    return askToSetUp(parts, visit, progress, { later, isWrong: true });
+    return askToSetUpApp(parts, visit, progress, { later, isWrong: true });
   }
   await afterSetUp(parts, visit, progress, account);
 }
 
 /** The form with what a new passkey has signed. @throws StatusError 503, 504 */
 export async function takeNewPasskey(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
-  if (!hasPasskeys(parts)) throw stale();
+  if (!offersPasskeys(parts)) throw stale();
   const asked = await beforeSetUp(parts, visit, progress, form);
   if (asked === undefined) return;
   const { account, later } = asked;

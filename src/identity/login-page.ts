@@ -12,7 +12,7 @@ import { takeNewPassword } from './password-due.ts';
 import type { Progress, Step } from './progress.ts';
 import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { afterPassword, afterSecondFactor, askForFactor, hasPasskeys, isFactorOwed, type StepParts } from './steps.ts';
+import { afterPassword, afterSecondFactor, askForFactor, isFactorOwed, offersPasskeys, type StepParts } from './steps.ts';
 import { finish, formTargetsOf, textsOf, type Unavailable, unlessUnavailable, type Visit } from './visit.ts';
 
 /** What comes of a passkey is 16 KiB at most, and grows in a form. */
@@ -81,7 +81,7 @@ async function logIn(parts: LoginPageParts, visit: Visit, { email, password }: {
 async function logInByPasskey(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<void> {
   const { ctx, interaction } = visit;
   const given = await passkeyIn(parts, visit, form, '');
-  if (given === undefined || !hasPasskeys(parts)) throw stale();
+  if (given === undefined || !offersPasskeys(parts)) throw stale();
   const verdict = await parts.passkeys.login.logIn(given, auditOrigin(ctx));
   if (verdict.outcome === 'ok') {
     const { account, passwordChangedAt } = verdict;
@@ -132,7 +132,7 @@ function showForm(parts: LoginPageParts, visit: Visit, email?: string, problem?:
 
 /** Of a person who is not known yet: the same for all. Undefined where there are none. */
 function anyPasskey(parts: LoginPageParts, { interaction }: Visit) {
-  if (!hasPasskeys(parts)) return undefined;
+  if (!offersPasskeys(parts)) return undefined;
   const { text, sealed } = parts.passkeys.challenges.give(interaction.uid, '');
   return { challenge: sealed, options: parts.passkeys.passkeys.requestOptions(text) };
 }

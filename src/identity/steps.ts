@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { type FactorKind, kindsOf } from '../config/factor-kinds.ts';
 import type { PasskeyLogin } from '../factors/passkey-login.ts';
 import type { Passkeys, SetUp } from '../factors/passkeys.ts';
 import type { Factor } from '../factors/resource.ts';
@@ -64,13 +65,24 @@ export async function afterPassword(parts: StepParts, visit: Visit, proved: Prov
 /** After all factors that there are: one that is to be set up. @throws StatusError 503, 504 */
 export async function afterSecondFactor(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
   const rule = ruleFor(parts, proved.account);
-  const wanted = wantedFactor(parts, visit);
+  const wanted = wantedFactor(visit);
   const isDue = rule === 'required' && !(await hasSecondFactor(parts, proved.account));
   const due = isDue ? await dueTimeOf(parts, proved.account) : undefined;
   if (due !== undefined && due.getTime() <= parts.services.now().getTime()) return refuseOverdue(parts, visit, proved.account);
   if (wanted !== undefined && rule !== 'off') return setUp(parts, visit, proved, wanted);
   if (due !== undefined) return askToSetUp(parts, visit, proved.progress, { later: { until: due } });
   await afterFactors(parts, visit, proved);
+}
+
+/** An app if the user does not ask for a passkey: no page of ours can tell whether the browser has passkeys. */
+export async function askToSetUp(parts: StepParts, visit: Visit, progress: Progress, asked: SetUpAsked, kind?: FactorKind): Promise<void> {
+  const kinds = kindsOf(parts.services.config);
+  const chosen = kind ?? (kinds.includes('totp') ? 'totp' : 'passkey');
+  if (chosen === 'passkey' && offersPasskeys(parts)) return askToSetUpPasskey(parts, visit, progress, asked);
+  if (chosen === 'totp' && kinds.includes('totp')) return askToSetUpApp(parts, visit, progress, asked);
+  throw new errors.InvalidRequest(
+    chosen === 'totp' ? 'apps are off' : 'passkeys are off, or browsers have none: they want https and a name',
+  );
 }
 
 /**
@@ -134,33 +146,43 @@ async function passkeyAsked({ passkeys: parts }: StepParts, { interaction }: Vis
   return { challenge: sealed, options: parts.passkeys.requestOptions(text, credentials) };
 }
 
+/** Until when the login may go on without it, where one is required. */
+interface SetUpAsked {
+  later: { until: Date | undefined };
+}
+
 /** Has the browser make a passkey. @throws StatusError 503, 504 */
 export async function askToSetUpPasskey(
   parts: StepParts & { passkeys: PasskeyParts },
   visit: Visit,
   { secret: _unused, ...progress }: Progress,
-  { later, problem }: { later: { until: Date | undefined } | undefined; problem?: Exclude<SetUp, 'added'> },
+  { later, problem }: SetUpAsked & { problem?: Exclude<SetUp, 'added'> },
 ): Promise<void> {
   const { challenges, passkeys } = parts.passkeys;
   const { text, sealed } = challenges.give(visit.interaction.uid, progress.uid);
   const options = await passkeys.creationOptions(progress, text, parts.views.title);
   const proof = parts.progress.seal(progress, 'passkey');
-  const form = { proof, passkey: { challenge: sealed, options }, problem, later, formTargets: formTargetsOf(visit) };
+  const mayBeApp = kindsOf(parts.services.config).includes('totp');
+  const form = { proof, passkey: { challenge: sealed, options }, problem, later, mayBeApp, formTargets: formTargetsOf(visit) };
   parts.views.send(visit.ctx, passkeyPage(textsOf(parts, visit), form));
 }
 
 export const hasPasskeys = (parts: StepParts): parts is StepParts & { passkeys: PasskeyParts } => parts.passkeys !== undefined;
 
+/** Whether they are set up here, and log in without a password. */
+export const offersPasskeys = (parts: StepParts): parts is StepParts & { passkeys: PasskeyParts } =>
+  hasPasskeys(parts) && kindsOf(parts.services.config).includes('passkey');
+
 /** Shows a secret for an app: a new one, or after a wrong code the same. */
-export function askToSetUp(
+export function askToSetUpApp(
   parts: StepParts,
   visit: Visit,
   { secret = parts.factors?.newSecret() ?? '', ...progress }: Progress,
-  { later, isWrong = false }: { later?: { until: Date | undefined } | undefined; isWrong?: boolean } = {},
+  { later, isWrong = false }: SetUpAsked & { isWrong?: boolean },
 ): void {
   const proof = parts.progress.seal({ ...progress, secret }, 'enrol');
   const url = totpURL(secret, { issuer: parts.views.title, label: progress.email });
-  const mayBePasskey = hasPasskeys(parts);
+  const mayBePasskey = offersPasskeys(parts);
   const form = { proof, isWrong, secret, url, later, mayBePasskey, formTargets: formTargetsOf(visit) };
   parts.views.send(visit.ctx, setUpPage(textsOf(parts, visit), form));
 }
@@ -186,21 +208,18 @@ export function ruleFor({ localGroups, services }: StepParts, account: Account):
 export const hasSecondFactor = async ({ factors }: StepParts, account: Account): Promise<boolean> =>
   (await factors?.list(account))?.some(({ type }) => type !== 'RecoveryCodes') ?? false;
 
-type WantedFactor = 'passkey' | 'totp' | 'codes';
+type WantedFactor = FactorKind | 'codes';
 
 /** What the relying party has asked to be set up (`prompt=enrol`). */
-function wantedFactor(parts: StepParts, { interaction }: Visit): WantedFactor | undefined {
+function wantedFactor({ interaction }: Visit): WantedFactor | undefined {
   const { prompt, factor } = interaction.params;
   if (!String(prompt).split(' ').includes('enrol')) return undefined;
-  if (factor === 'totp' || factor === 'codes') return factor;
-  if (factor !== 'passkey') throw new errors.InvalidRequest('factor must be passkey, totp or codes');
-  if (!hasPasskeys(parts)) throw new errors.InvalidRequest('browsers have passkeys on https and at a host name alone');
-  return factor;
+  if (factor === 'passkey' || factor === 'totp' || factor === 'codes') return factor;
+  throw new errors.InvalidRequest('factor must be passkey, totp or codes');
 }
 
 async function setUp(parts: StepParts, visit: Visit, proved: Proved, wanted: WantedFactor): Promise<void> {
-  if (wanted === 'passkey' && hasPasskeys(parts)) return askToSetUpPasskey(parts, visit, proved.progress, { later: { until: undefined } });
-  if (wanted === 'totp') return askToSetUp(parts, visit, proved.progress, { later: { until: undefined } });
+  if (wanted !== 'codes') return askToSetUp(parts, visit, proved.progress, { later: { until: undefined } }, wanted);
   // They are the way back from another factor, and none by themselves.
   if (!(await hasSecondFactor(parts, proved.account))) return afterFactors(parts, visit, proved);
   const codes = (await parts.factors?.addRecoveryCodes(proved.account, auditOrigin(visit.ctx))) ?? [];

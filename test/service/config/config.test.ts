@@ -114,6 +114,28 @@ describe('the configuration', () => {
     ).not.to.throw();
   });
 
+  it('refuses a second factor that is required where there is none to set up', () => {
+    const settings = (publicURL: string, factors: object, more: object = {}) => ({
+      yaml: JSON.stringify({ server: { publicURL }, login: { factors }, ...more }),
+    });
+    const [host, address] = ['https://console.example.com', 'https://192.0.2.1'];
+    const [never, rule] = [{ passkeys: false, totp: false }, { rules: [{ group: 'admins', factors: 'required' }] }];
+
+    for (const [publicURL, factors] of [
+      [host, { default: 'required', ...never }],
+      [host, { ...rule, ...never }],
+      [address, { ...rule, totp: false }],
+    ] as const)
+      expect(problemsOf(settings(publicURL, factors)), JSON.stringify(factors)).to.have.all.keys('login.factors.totp');
+    for (const [publicURL, factors] of [
+      [host, { ...rule, totp: false }],
+      [host, { ...rule, passkeys: false }],
+      [host, never],
+    ] as const)
+      expect(() => parseConfig(settings(publicURL, factors)), JSON.stringify(factors)).not.to.throw();
+    expect(() => parseConfig(settings(host, { ...rule, ...never }, { features: { factors: false } }))).not.to.throw();
+  });
+
   it('is overridden by variables: text as it is, anything else as YAML', () => {
     const { server, console } = parseConfig({
       yaml: 'server: { port: 1234 }',

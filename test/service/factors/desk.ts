@@ -8,6 +8,7 @@ import { codeOf, codesIn, secretIn } from './person.ts';
 export const password = 'correct horse';
 export const list = z.object({
   rule: z.string(),
+  kinds: z.array(z.string()),
   isTOTPSuspended: z.boolean(),
   items: z.array(z.looseObject({ id: z.string(), type: z.string(), name: z.string(), left: z.number().optional() })),
 });

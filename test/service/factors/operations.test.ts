@@ -26,7 +26,7 @@ describe('operations on second factors', () => {
 
   it('show, name and remove one’s own, which the issuer’s page has set up', async () => {
     const desk = await Desk.of(service, jane);
-    expect(await desk.factors()).to.deep.equal({ rule: 'optional', isTOTPSuspended: false, items: [] });
+    expect(await desk.factors()).to.deep.equal({ rule: 'optional', kinds: ['totp'], isTOTPSuspended: false, items: [] });
     expect(await desk.enrol()).to.equal(200);
 
     const { items } = await desk.factors();

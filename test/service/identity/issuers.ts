@@ -48,6 +48,8 @@ const recordList = z.object({
 export interface IssuerSettings {
   /** Settings that differ, as in the YAML file. */
   config?: Record<string, unknown>;
+  /** Settings of further replicas, in the place of `config`. */
+  others?: readonly Record<string, unknown>[];
   replicas?: number;
   /** Default: the address of the first replica. */
   publicURL?: string;
@@ -81,7 +83,13 @@ export class Issuers {
     this.#cluster = cluster;
   }
 
-  static async start({ config = {}, replicas: count = 1, publicURL, host = '127.0.0.1' }: IssuerSettings = {}): Promise<Issuers> {
+  static async start({
+    config = {},
+    others = [],
+    replicas: count = 1,
+    publicURL,
+    host = '127.0.0.1',
+  }: IssuerSettings = {}): Promise<Issuers> {
     const cluster = await apiServer({ isReused: true });
     const kubernetes = await install(cluster);
     const logLines: string[] = [];
@@ -90,6 +98,7 @@ export class Issuers {
     const replicas: Replica[] = [];
     for (let index = 0; index < count; index += 1)
       replicas.push(await startReplica({ ...shared, publicURL: publicURL ?? replicas[0]?.origin }));
+    for (const own of others) replicas.push(await startReplica({ ...shared, config: own, publicURL: publicURL ?? replicas[0]?.origin }));
     const publicOrigin = new URL(publicURL ?? replicas[0]?.origin ?? '').origin;
     return new Issuers({ kubernetes, replicas, logLines, auditLines, publicOrigin }, cluster);
   }
@@ -109,6 +118,11 @@ export class Issuers {
       this.replicas.map(({ origin }) => origin),
       { ...(headers && { headers }) },
     );
+  }
+
+  /** One whose requests go to one replica alone. */
+  browserAt(index: number): Browser {
+    return new Browser(this.publicOrigin, [this.replicas[index]?.origin ?? '']);
   }
 
   async addPerson(email: string, password: string, parts: UserParts = {}): Promise<void> {

@@ -33,17 +33,17 @@ export function Factors({ user }: { user: Schemas['User'] }) {
   if (load.error.value?.status === 404) return <Empty text={t('factors.switchedOff')} />;
   return (
     <Loaded load={load}>
-      {({ rule, isTOTPSuspended, items }) => (
+      {({ rule, kinds, isTOTPSuspended, items }) => (
         <>
           <p class="muted measure">{t(isSelf ? `factors.${rule}Own` : `factors.${rule}`)}</p>
           {isTOTPSuspended && <Notice kind="warn">{t('factors.suspended')}</Notice>}
           {items.length === 0 ? (
-            <Empty text={t('factors.none')}>{isSelf && rule !== 'off' && <Enrol items={items} />}</Empty>
+            <Empty text={t('factors.none')}>{isSelf && <Enrol kinds={kinds} items={items} />}</Empty>
           ) : (
             <FactorTable user={name} items={items} isSelf={isSelf} />
           )}
           {isSelf
-            ? items.length > 0 && rule !== 'off' && <Enrol items={items} />
+            ? items.length > 0 && rule !== 'off' && <Enrol kinds={kinds} items={items} />
             : (items.length > 0 || isTOTPSuspended) && may(factorRights(name).remove) && <Reset user={user} />}
         </>
       )}
@@ -151,20 +151,25 @@ function Rename({ user, factor, onClose }: { user: string; factor: Factor; onClo
 }
 
 /** The issuer's own page sets factors up, so that no script can. */
-function Enrol({ items }: { items: readonly Factor[] }) {
+function Enrol({ kinds, items }: Pick<Schemas['FactorList'], 'kinds' | 'items'>) {
   const hasApp = items.some(({ type }) => type === 'TOTP');
   const set = (factor: 'passkey' | 'totp' | 'codes') => () => {
     logIn(undefined, { prompt: 'enrol', factor }).catch((error: unknown) => toast('bad', asProblem(error).message));
   };
+  if (kinds.length === 0 && items.length === 0) return null;
   return (
     <>
       <div class="buttons">
-        <Button kind={hasApp ? 'plain' : 'main'} icon={ShieldCheck} onClick={set('totp')}>
-          {t(hasApp ? 'factors.replaceApp' : 'factors.setUpApp')}
-        </Button>
-        <Button icon={Fingerprint} onClick={set('passkey')}>
-          {t('factors.setUpPasskey')}
-        </Button>
+        {kinds.includes('totp') && (
+          <Button kind={hasApp ? 'plain' : 'main'} icon={ShieldCheck} onClick={set('totp')}>
+            {t(hasApp ? 'factors.replaceApp' : 'factors.setUpApp')}
+          </Button>
+        )}
+        {kinds.includes('passkey') && (
+          <Button icon={Fingerprint} onClick={set('passkey')}>
+            {t('factors.setUpPasskey')}
+          </Button>
+        )}
         {items.length > 0 && (
           <Button icon={ListRestart} onClick={set('codes')}>
             {t('factors.newCodes')}
