@@ -9,6 +9,7 @@ import type { Account } from '../users/record/account.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
+import { isSelf } from '../users/record/subject-name.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { recoveryCodeCount } from './recovery-codes.ts';
 import { type Factor, factorKind } from './resource.ts';
@@ -110,9 +111,6 @@ export class FactorService {
 }
 
 const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one by one' };
-
-const isSelf = (account: Account | undefined, { identity }: Caller): boolean =>
-  account !== undefined && account.subjectName !== '' && account.subjectName === identity.name;
 
 /** Without what is sealed. */
 const shown = ({ id, type, name, created, status }: Factor): ShownFactor => ({

@@ -8,6 +8,7 @@ import type { PasswordChange, PasswordState } from '../users/passwords/change.ts
 import type { Account } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
+import { isSelf } from '../users/record/subject-name.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { type LinkKind, linksEndAt, refusalOf } from './link.ts';
 import { hasAddress, type LinkMail } from './link-mail.ts';
@@ -72,7 +73,7 @@ export class LinkService {
     await access.require(caller, { ...userResource, subresource: 'links', verb, name }, signal);
     await access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
     if (account === undefined) throw notFound(userResource, name);
-    if (account.subjectName !== '' && account.subjectName === caller.identity.name)
+    if (isSelf(account, caller))
       throw forbidden({ ...userResource, subresource: 'links', verb, name, user: caller.identity.name }, [ownLinks]);
     await rights.requireForPassword(caller, account, signal);
     requireStepUp(caller, config.login.stepUp, now());

@@ -9,6 +9,7 @@ import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { recordName } from '../users/record/name.ts';
 import { userResource } from '../users/record/resource.ts';
+import { isSelf } from '../users/record/subject-name.ts';
 import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
 
 type User = UserRoleList['user'];
@@ -54,7 +55,7 @@ async function userOf(
   const own = (account: Account | undefined) => ownUser(account, caller, localGroups);
   if (name === undefined && email === undefined) return own(accounts.ofSubject(caller.identity.name));
   const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
-  if (account !== undefined && account.subjectName !== '' && account.subjectName === caller.identity.name) return own(account);
+  if (isSelf(account, caller)) return own(account);
   await services.access.require(
     caller,
     { ...userResource, subresource: 'roles', verb: 'get', ...(name !== undefined && { name }) },

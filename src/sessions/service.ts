@@ -9,6 +9,7 @@ import type { Caller } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { userResource } from '../users/record/resource.ts';
+import { isSelf } from '../users/record/subject-name.ts';
 import type { SessionContext } from './context.ts';
 import { revokeAtIssuer } from './issuer-revocation.ts';
 import { withCurrent } from './list.ts';
@@ -64,7 +65,7 @@ export class SessionService {
   async end(ctx: Context, { name, preconditions, isDryRun }: SessionDeletion, caller: Caller, signal: AbortSignal): Promise<void> {
     const { store, apiServer } = this.#context;
     const row = await store.find(name, auditOrigin(ctx).source, signal);
-    const isOwn = row !== undefined && isOf(row, caller);
+    const isOwn = row !== undefined && isSelf(row, caller);
     if (!isOwn) await this.#require('delete', caller, signal, name);
     if (row === undefined) throw notFound(sessionResource, name);
     const client = isOwn ? undefined : apiServer.asCaller(caller);
@@ -128,8 +129,8 @@ export class SessionService {
   /** Which sessions a request is about: the caller's own go by the name that Kubernetes sees, so that no record is needed for it. */
   #scope(caller: Caller, user: string | undefined): Scope<SessionRow> & { isOwn: boolean; belongs: (row: SessionRow) => boolean } {
     const { accounts, accountState, now } = this.#context;
-    const isOwn = user === undefined || accounts.get(user)?.subjectName === caller.identity.name;
-    const belongs = isOwn ? (row: SessionRow) => isOf(row, caller) : (row: SessionRow) => row.user === user;
+    const isOwn = user === undefined || isSelf(accounts.get(user), caller);
+    const belongs = isOwn ? (row: SessionRow) => isSelf(row, caller) : (row: SessionRow) => row.user === user;
     const moment = Math.floor(now().getTime() / 1000);
     const counts = (row: SessionRow) => moment * 1000 < row.idleExpiresAt && accountState.refusalOfRow(row) === undefined;
     return {
@@ -145,8 +146,6 @@ export class SessionService {
     return access.require(caller, { ...sessionResource, verb, namespace, ...(name !== undefined && { name }) }, signal);
   }
 }
-
-const isOf = ({ subjectName }: SessionRow, { identity }: Caller): boolean => subjectName !== '' && subjectName === identity.name;
 
 /** It has ended by itself, or another request was faster. */
 function ignoreGone(error: unknown): void {

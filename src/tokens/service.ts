@@ -15,6 +15,7 @@ import { type Account, isLinkedTo, type Subject } from '../users/record/account.
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { phaseCause } from '../users/record/refused-credential.ts';
 import { userResource } from '../users/record/resource.ts';
+import { isSelf } from '../users/record/subject-name.ts';
 import { type AccessTokenRow, accessTokenResource } from './row.ts';
 import type { MadeAccessToken, NewAccessToken } from './schema.ts';
 import { accessTokenKind, removeToken, storeToken } from './store.ts';
@@ -120,10 +121,10 @@ export class AccessTokenService {
   }
 
   /** Whose tokens are the caller's own. */
-  #accountOf({ user, identity }: Caller): Account | undefined {
+  #accountOf(caller: Caller): Account | undefined {
     const accounts = this.#accounts;
-    const account = user === undefined ? accounts.ofSubject(identity.name) : accounts.get(user);
-    return account !== undefined && account.subjectName !== '' && account.subjectName === identity.name ? account : undefined;
+    const account = caller.user === undefined ? accounts.ofSubject(caller.identity.name) : accounts.get(caller.user);
+    return isSelf(account, caller) ? account : undefined;
   }
 
   /** @throws StatusError 403 */

@@ -10,7 +10,7 @@ import { type Account, accountOf } from './record/account.ts';
 import { revocationEnd, revokeSubject } from './record/end-tokens.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/resource.ts';
-import { localSubjectName } from './record/subject-name.ts';
+import { isSelf, localSubjectName } from './record/subject-name.ts';
 import { References } from './references.ts';
 
 /** Which user, and what must still be so. */
@@ -60,7 +60,7 @@ export class UserDeleter {
     checkPreconditions(object, deletion);
     const account = accountOf(object);
     const subjectName = account.subjectName || this.#localName(account);
-    if (subjectName !== '' && subjectName === caller.identity.name) throw ownAccount(name);
+    if (isSelf({ subjectName }, caller)) throw ownAccount(name);
     if (account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
     await administrators.requireAnother(account, 'deleted', signal);
     const leftBindings = rights.bindingsOf(subjectName).filter(({ userBinding }) => userBinding === undefined).length;

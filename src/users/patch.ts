@@ -18,6 +18,7 @@ import { type UserPatch, userPatchBody } from './patch-body.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { UserRecords, untilUncontested } from './record/records.ts';
 import { userKind, userResource } from './record/resource.ts';
+import { isSelf } from './record/subject-name.ts';
 import { userRow } from './row.ts';
 import { hasPassed, specChanges } from './spec-changes.ts';
 
@@ -275,16 +276,16 @@ export class UserPatcher {
   }
 }
 
-function requestedChange(patch: unknown, account: Account | undefined, { identity }: Caller): RequestedChange {
+function requestedChange(patch: unknown, account: Account | undefined, caller: Caller): RequestedChange {
   const { spec = {} } = partsOf(patch);
   const fields = Object.keys(spec);
-  const isSelf = account !== undefined && account.subjectName !== '' && account.subjectName === identity.name;
+  const isOwn = isSelf(account, caller);
   const setsPassword = 'password' in spec;
-  const beyond = fields.filter((field) => (isSelf ? !own.has(field) : field !== 'password' && field !== 'old_password'));
+  const beyond = fields.filter((field) => (isOwn ? !own.has(field) : field !== 'password' && field !== 'old_password'));
   return {
-    isSelf,
+    isSelf: isOwn,
     setsPassword,
-    needsPatch: beyond.length > 0 || (!isSelf && !setsPassword),
+    needsPatch: beyond.length > 0 || (!isOwn && !setsPassword),
     switches: 'is_disabled' in spec || 'expired' in spec,
   };
 }

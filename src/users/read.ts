@@ -2,6 +2,7 @@ import { notFound, passwordDue } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
 import { userResource } from './record/resource.ts';
+import { isSelf } from './record/subject-name.ts';
 import type { UserRow } from './row.ts';
 
 /** The caller's own record, or one that they may get. @throws StatusError 403 whether or not there is such a user, 404, 503 */
@@ -22,6 +23,3 @@ export async function getOwnUser({ users, accounts }: UsersContext, caller: Call
   if (row === undefined || !isSelf(row, caller)) throw notFound(userResource, name);
   return row;
 }
-
-const isSelf = (row: UserRow | undefined, { identity }: Caller): boolean =>
-  row !== undefined && row.subjectName !== '' && row.subjectName === identity.name;

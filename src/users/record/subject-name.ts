@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import type { Caller } from '../../http/operation.ts';
 import type { Account } from './account.ts';
 
 /** What decides how Kubernetes calls a local user. */
@@ -26,3 +27,7 @@ export function localSubjectName(user: Pick<Account, 'email' | 'uid' | 'name'>, 
 /** Whether local users are named by the uid of their record: nothing can be bound to such a name before the record is there. */
 export const isNamedByUID = ({ claims, embeddedIssuer }: SubjectNaming): boolean =>
   claims.username === 'sub' && embeddedIssuer !== undefined;
+
+/** Whether a record, or what hangs on it, is the caller's own. A name that is not there yet is no one's. */
+export const isSelf = (whose: { readonly subjectName: string } | undefined, { identity }: Pick<Caller, 'identity'>): boolean =>
+  whose !== undefined && whose.subjectName !== '' && whose.subjectName === identity.name;
