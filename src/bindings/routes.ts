@@ -12,7 +12,7 @@ import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '
 import type { Collection } from '../collection/collection.ts';
 import { sendJson } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import { auditOrigin } from '../http/audit.ts';
+import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import { stateOf } from '../http/router.ts';
@@ -179,7 +179,6 @@ interface Recorded {
   code: number;
 }
 
-function record({ audit }: Services, ctx: Context, { identity }: Caller, { name, uid, ...event }: Recorded): void {
-  const actor = { name: identity.name, uid: identity.uid };
-  audit.record({ ...event, ...auditOrigin(ctx), actor, target: { name, uid, kind: 'UserBinding' }, outcome: 'success' });
+function record({ audit }: Services, ctx: Context, caller: Caller, { name, uid, ...event }: Recorded): void {
+  audit.record({ ...event, ...auditCaller(ctx, caller), target: { name, uid, kind: 'UserBinding' }, outcome: 'success' });
 }

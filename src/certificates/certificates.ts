@@ -1,5 +1,5 @@
 /** Certificates of authorization: client certificates for the Kubernetes API, for those who may have them. */
-import { auditOrigin } from '../http/audit.ts';
+import { auditCaller } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import type { CertificatesContext } from './person.ts';
@@ -27,11 +27,9 @@ export function createCertificates(context: CertificatesContext): { operations: 
     },
     async handle({ ctx, caller, body, signal }) {
       const { certificate, account } = await issueCertificate(context, body.spec, caller, signal);
-      const { name, uid } = caller.identity;
       context.services.audit.record({
         audit: 'CertificateIssued',
-        ...auditOrigin(ctx),
-        actor: { name, uid },
+        ...auditCaller(ctx, caller),
         ...targetOf(account),
         outcome: 'success',
         code: 201,

@@ -2,8 +2,8 @@
  * Directories that users come from (LDAP): synchronising the User records with them, and judging the passwords that are kept there. What
  * a user may, and what becomes of the record otherwise, others know.
  */
-import { auditOrigin } from '../http/audit.ts';
-import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { auditCaller } from '../http/audit.ts';
+import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { compressed, lasting } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
@@ -61,7 +61,7 @@ const syncUsers = (sync: UserSync, { access }: Services) =>
     async handle({ ctx, caller, query, body, signal }) {
       await access.require(caller, { ...right, verb: 'update' }, signal);
       const { connector_id: connectorID, dryRun: isDryRun = false, force: isForced = false } = body ?? {};
-      const origin = { ...auditOrigin(ctx), actor: actorOf(caller) };
+      const origin = auditCaller(ctx, caller);
       const timeoutMs = query.timeoutSeconds * 1000;
       const result = await sync.run({ connectorID, isDryRun, isForced, timeoutMs, origin }, signal);
       ctx.status = result.state === 'Running' ? 202 : 200;
@@ -88,5 +88,3 @@ const lastSync = (sync: UserSync, { access }: Services) =>
       ctx.body = await sync.last(signal);
     },
   });
-
-const actorOf = ({ identity: { name, uid } }: Caller) => ({ name, uid });

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { mergePatchTypes } from '../api/json-patch.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { type Audit, auditCaller } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
@@ -121,11 +121,5 @@ const resetOperation = (service: FactorService, audit: Audit) =>
     },
   });
 
-const about = (ctx: Context, { identity }: Caller, { name, uid }: { name: string; uid: string }) =>
-  ({
-    ...auditOrigin(ctx),
-    actor: { name: identity.name, uid: identity.uid },
-    target: { name, uid },
-    outcome: 'success',
-    code: 204,
-  }) as const;
+const about = (ctx: Context, caller: Caller, { name, uid }: { name: string; uid: string }) =>
+  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success', code: 204 }) as const;

@@ -7,7 +7,7 @@ import { warningHeaders } from '../api/warning.ts';
 import { deleteOptions, deletionOf, dryRun, writeQuery } from '../api/write-options.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import { auditOrigin } from '../http/audit.ts';
+import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
@@ -264,13 +264,8 @@ async function changeMembers({ services }: GroupsContext, members: GroupMembers,
   ctx.body = { apiVersion: groupApiVersion, kind: 'GroupMembersResult', ...result };
 }
 
-const about = (ctx: Context, { identity }: Caller, { name, uid }: { name: string; uid: string }) =>
-  ({
-    ...auditOrigin(ctx),
-    actor: { name: identity.name, uid: identity.uid },
-    target: { name, uid, kind: 'Group' },
-    outcome: 'success',
-  }) as const;
+const about = (ctx: Context, caller: Caller, { name, uid }: { name: string; uid: string }) =>
+  ({ ...auditCaller(ctx, caller), target: { name, uid, kind: 'Group' }, outcome: 'success' }) as const;
 
 function sendGroup(ctx: Context, { group, warnings }: Written): void {
   if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type { StatusError } from '../api/status.ts';
-import { type Audit, auditOrigin } from './audit.ts';
+import { type Audit, auditCaller } from './audit.ts';
 import type { Caller } from './operation.ts';
 
 /** What only we have decided: what the API server refuses is in its own audit log, and is no failure of ours where it is passed on. */
@@ -13,9 +13,8 @@ export const auditForbidden =
     if (!decidedHere.test(ctx.path)) return;
     const isAboutUser = details?.kind === 'users' && details.group === 'auth.platform.io' && details.name !== undefined;
     audit.record({
-      ...auditOrigin(ctx),
+      ...auditCaller(ctx, { identity }),
       audit: 'AccessDenied',
-      actor: { name: identity.name, uid: identity.uid },
       ...(isAboutUser && { target: { name: details.name ?? '', uid: '' } }),
       outcome: 'failure',
       code,

@@ -109,6 +109,14 @@ export class Audit {
   }
 }
 
+type Actor = Required<AuditEvent>['actor'];
+
+/** Who asks, and from where. */
+export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identity: Actor }): AuditOrigin & { actor: Actor } => ({
+  ...auditOrigin(ctx),
+  actor: { name, uid },
+});
+
 /** Of the request that is being answered. */
 export function auditOrigin(ctx: Context): AuditOrigin {
   const { requestId, source } = stateOf(ctx);

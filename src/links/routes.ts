@@ -1,7 +1,7 @@
 /** One-time links of users, made and ended by those who may set their passwords. */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { type Audit, auditCaller, auditOrigin } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
@@ -74,10 +74,5 @@ const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
   }),
 ];
 
-const about = (ctx: Context, { identity }: Caller, { name, uid }: { name: string; uid: string }) =>
-  ({
-    ...auditOrigin(ctx),
-    actor: { name: identity.name, uid: identity.uid },
-    target: { name, uid },
-    outcome: 'success',
-  }) as const;
+const about = (ctx: Context, caller: Caller, { name, uid }: { name: string; uid: string }) =>
+  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' }) as const;

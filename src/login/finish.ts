@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
-import { type AuditEvent, auditOrigin } from '../http/audit.ts';
+import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
 import { stateOf } from '../http/router.ts';
 import { identityOf } from '../issuer/claims.ts';
 import { beginSession } from '../sessions/bound.ts';
@@ -57,10 +57,9 @@ function unwritten(error: unknown): never {
 }
 
 const succeeded = (ctx: Context, { identity, account }: LoggedIn): AuditEvent => ({
-  ...auditOrigin(ctx),
+  ...auditCaller(ctx, { identity }),
   audit: 'LoginSucceeded',
   outcome: 'success',
-  actor: { name: identity.name, uid: identity.uid },
   ...(account && { target: { name: account.name, uid: account.uid } }),
   code: 200,
 });

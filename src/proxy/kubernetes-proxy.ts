@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { auditOrigin } from '../http/audit.ts';
+import { auditCaller } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
 import { ConcurrencyLimit } from '../http/concurrency-limit.ts';
@@ -106,12 +106,11 @@ export class KubernetesProxy {
   }
 
   /** What ran in a container is seen by no audit log of the API server. */
-  #record({ ctx, caller: { identity }, target: { path, resource } }: Open, { reason, ...bytes }: SessionEvent): void {
+  #record({ ctx, caller, target: { path, resource } }: Open, { reason, ...bytes }: SessionEvent): void {
     if (!['exec', 'attach', 'portforward'].includes(resource?.subresource ?? '')) return;
     this.#services.audit.record({
-      ...auditOrigin(ctx),
+      ...auditCaller(ctx, caller),
       audit: 'KubernetesSession',
-      actor: { name: identity.name, uid: identity.uid },
       session: { path, ...bytes },
       outcome: 'success',
       reason,

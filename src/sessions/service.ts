@@ -4,7 +4,7 @@ import { notFound, StatusError } from '../api/status.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
-import { auditOrigin } from '../http/audit.ts';
+import { auditCaller, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
@@ -115,11 +115,10 @@ export class SessionService {
     await revokeAtIssuer(this.#context, ctx, rows);
   }
 
-  #record(ctx: Context, { user, userUID = '' }: SessionRow, { caller: { identity }, isOwn }: { caller: Caller; isOwn: boolean }): void {
+  #record(ctx: Context, { user, userUID = '' }: SessionRow, { caller, isOwn }: { caller: Caller; isOwn: boolean }): void {
     this.#context.audit.record({
-      ...auditOrigin(ctx),
+      ...auditCaller(ctx, caller),
       audit: isOwn ? 'LoggedOut' : 'SessionDeleted',
-      actor: { name: identity.name, uid: identity.uid },
       target: { name: user, uid: userUID },
       outcome: 'success',
       code: 204,

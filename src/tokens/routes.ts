@@ -10,7 +10,7 @@ import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
 import { auditForbidden } from '../http/access-denied.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { type Audit, auditCaller } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { badInput } from '../http/input.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
@@ -151,14 +151,11 @@ const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['r
 function record(
   audit: Audit,
   ctx: Context,
-  { identity }: Caller,
+  caller: Caller,
   {
-    audit: name,
-    target,
-    code,
+    target: { name, uid },
+    ...event
   }: { audit: 'AccessTokenCreated' | 'AccessTokenDeleted'; target: { name: string; uid: string }; code: number },
 ): void {
-  const actor = { name: identity.name, uid: identity.uid };
-  const about = { name: target.name, uid: target.uid };
-  audit.record({ audit: name, ...auditOrigin(ctx), actor, target: about, outcome: 'success', code });
+  audit.record({ ...event, ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' });
 }

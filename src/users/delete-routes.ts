@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-request.ts';
-import { type Audit, auditOrigin } from '../http/audit.ts';
+import { type Audit, auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import { stateOf } from '../http/router.ts';
@@ -83,7 +83,6 @@ function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserD
   });
 }
 
-function record(audit: Audit, ctx: Context, { identity }: Caller, target: { name: string; uid: string }): void {
-  const actor = { name: identity.name, uid: identity.uid };
-  audit.record({ audit: 'UserDeleted', ...auditOrigin(ctx), actor, target, outcome: 'success', code: 204 });
+function record(audit: Audit, ctx: Context, caller: Caller, target: { name: string; uid: string }): void {
+  audit.record({ audit: 'UserDeleted', ...auditCaller(ctx, caller), target, outcome: 'success', code: 204 });
 }

@@ -1,7 +1,7 @@
 /** Which accounts of external issuers a User record belongs to. */
 import { z } from 'zod';
 import { dryRun } from '../api/write-options.ts';
-import { auditOrigin } from '../http/audit.ts';
+import { auditCaller } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
 import { userName } from './record/schema.ts';
@@ -28,9 +28,7 @@ export const subjectOperations = (context: UsersContext, endAccessTokens: EndAcc
     async handle({ ctx, caller, params: { name }, query, signal }) {
       const isDryRun = query.dryRun !== undefined;
       const { uid } = await forgetSubjects(context, endAccessTokens, { name, isDryRun }, caller, signal);
-      const { identity } = caller;
-      const actor = { name: identity.name, uid: identity.uid };
-      const event = { ...auditOrigin(ctx), actor, target: { name, uid }, outcome: 'success', code: 204 } as const;
+      const event = { ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success', code: 204 } as const;
       if (!isDryRun) context.services.audit.record({ audit: 'UserSubjectsDeleted', ...event });
       ctx.status = 204;
     },

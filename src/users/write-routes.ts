@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { warningHeaders } from '../api/warning.ts';
 import { writeQuery } from '../api/write-options.ts';
-import { auditOrigin } from '../http/audit.ts';
+import { auditCaller, auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';
@@ -104,9 +104,8 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
   });
 }
 
-const about = (ctx: Context, { identity }: Caller, { metadata }: KubernetesObject) => ({
-  ...auditOrigin(ctx),
-  actor: { name: identity.name, uid: identity.uid },
+const about = (ctx: Context, caller: Caller, { metadata }: KubernetesObject) => ({
+  ...auditCaller(ctx, caller),
   target: { name: metadata.name, uid: metadata.uid },
 });
 
