@@ -52,7 +52,8 @@ export async function personOf(
   if (account === undefined) throw notFound(userResource, name ?? '');
   const impersonation = { group: '', verb: 'impersonate' };
   await access.require(caller, { ...impersonation, resource: 'users', name: account.subjectName || account.email }, signal);
-  const theirs = account.groups.map((group) => groupsPrefixOf(config, account) + group);
+  const prefix = groupsPrefixOf(config, account);
+  const theirs = account.groups.map((group) => prefix + group);
   const found = person(account, account.subjectName, chosen(theirs, groups), { config, now });
   await Promise.all(found.groups.map((group) => access.require(caller, { ...impersonation, resource: 'groups', name: group }, signal)));
   return found;

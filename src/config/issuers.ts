@@ -22,8 +22,16 @@ export function identityURLOf({ server, login, identity }: Config): string | und
   return isEnabled && server.publicURL !== undefined ? `${server.publicURL.replace(/\/{1,8}$/, '')}/identity` : undefined;
 }
 
+const known = new WeakMap<Config, readonly IssuerConfig[]>();
+
 /** In the order of the configuration; none if login is not configured. */
 export function issuersOf(config: Config): readonly IssuerConfig[] {
+  const issuers = known.get(config) ?? readIssuers(config);
+  known.set(config, issuers);
+  return issuers;
+}
+
+function readIssuers(config: Config): readonly IssuerConfig[] {
   const { login } = config;
   const embedded = identityURLOf(config);
   const entries = login.issuers.length > 0 ? login.issuers : [{ ...login, id: login.issuer === undefined ? 'local' : 'oidc', ...plain }];
@@ -63,8 +71,8 @@ export function groupsPrefixOf(config: Config, { subjects = [], isLocal }: Membe
   const [first = config.login] = issuers;
   if (issuers.length < 2) return first.claims.groupsPrefix;
   const embedded = issuers.find(({ isEmbedded }) => isEmbedded);
-  const known = subjects.flatMap(({ issuer }) => issuers.find((one) => one.issuer === issuer) ?? []);
-  return ((isLocal ? embedded : known[0]) ?? known[0] ?? embedded ?? first).claims.groupsPrefix;
+  const named = subjects.flatMap(({ issuer }) => issuers.find((one) => one.issuer === issuer) ?? []);
+  return ((isLocal ? embedded : named[0]) ?? named[0] ?? embedded ?? first).claims.groupsPrefix;
 }
 
 interface Member {

@@ -65,10 +65,10 @@ export class PasskeyLogin {
   async #judge(proof: PasskeyProof, origin: AuditOrigin): Promise<{ account: Account | undefined; isRight: boolean }> {
     const { passkeys, accounts } = this.#needs;
     requireAccounts(accounts);
-    const factor = await passkeys.find(proof);
-    const account = factor && accounts.get(factor.user);
-    if (factor === undefined || account === undefined || account.uid !== factor.userUID) return { account: undefined, isRight: false };
-    return { account, isRight: await passkeys.judge(account, proof, { isAlone: true }, origin) };
+    const used = await passkeys.find(proof);
+    const account = used && accounts.get(used.factor.user);
+    if (used === undefined || account === undefined || account.uid !== used.factor.userUID) return { account: undefined, isRight: false };
+    return { account, isRight: await passkeys.judge(account, used, { isAlone: true }, origin) };
   }
 
   #refuse(reason: Refusal | 'WrongFactor', account: Account | undefined, origin: AuditOrigin): PasskeyVerdict {

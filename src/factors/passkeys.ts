@@ -4,7 +4,15 @@ import type { AuditOrigin } from '../http/audit.ts';
 import type { Services } from '../services.ts';
 import type { Factor } from './resource.ts';
 import { type FactorOwner, type FactorStore, passkeyName } from './store.ts';
-import { algorithms, readAssertion, readAttestation, type VerifiedAssertion, verifyAssertion, verifyAttestation } from './webauthn.ts';
+import {
+  type Assertion,
+  algorithms,
+  readAssertion,
+  readAttestation,
+  type VerifiedAssertion,
+  verifyAssertion,
+  verifyAttestation,
+} from './webauthn.ts';
 
 const maxPasskeys = 10;
 
@@ -22,6 +30,13 @@ export interface Challenge {
 /** What a browser has sent of a passkey, as it stands in the form. */
 export interface PasskeyProof {
   readonly assertion: string;
+  readonly challenge: Challenge;
+}
+
+/** A passkey that is known here, and what came from it: not judged yet. */
+export interface UsedPasskey {
+  readonly factor: Factor;
+  readonly assertion: Assertion;
   readonly challenge: Challenge;
 }
 
@@ -91,19 +106,19 @@ export class Passkeys {
   }
 
   /** The one that is meant, whether or not it is right. @throws StatusError 503, 504 */
-  async find({ assertion }: PasskeyProof): Promise<Factor | undefined> {
-    const id = readAssertion(assertion)?.id;
-    return id === undefined ? undefined : this.#needs.store.find(passkeyName(id), signal);
+  async find({ assertion: field, challenge }: PasskeyProof): Promise<UsedPasskey | undefined> {
+    const assertion = readAssertion(field);
+    const factor = assertion && (await this.#needs.store.find(passkeyName(assertion.id), signal));
+    return factor && { factor, assertion, challenge };
   }
 
   /** Whether it is a passkey of that user, used just now and for this. Counts once. @throws StatusError 503, 504 */
-  async judge(owner: FactorOwner, proof: PasskeyProof, strictness: Strictness, origin: AuditOrigin): Promise<boolean> {
-    const factor = await this.find(proof);
-    const verified = factor && (await this.#verify(owner, factor, proof, strictness));
-    if (factor === undefined || verified === undefined) return false;
-    const { text, expiresAt } = proof.challenge;
+  async judge(owner: FactorOwner, used: UsedPasskey, strictness: Strictness, origin: AuditOrigin): Promise<boolean> {
+    const verified = await this.#verify(owner, used, strictness);
+    if (verified === undefined) return false;
+    const { text, expiresAt } = used.challenge;
     if (!(await this.#needs.useOnce(text, expiresAt, signal))) return false;
-    return this.#note(owner, factor, verified, origin);
+    return this.#note(owner, used.factor, verified, origin);
   }
 
   /** @throws StatusError 503, 504 */
@@ -135,13 +150,11 @@ export class Passkeys {
 
   async #verify(
     owner: FactorOwner,
-    factor: Factor,
-    { assertion: field, challenge }: PasskeyProof,
+    { factor, assertion, challenge }: UsedPasskey,
     { isAlone }: Strictness,
   ): Promise<VerifiedAssertion | undefined> {
     const { relyingParty } = this;
-    const assertion = readAssertion(field);
-    if (relyingParty === undefined || assertion === undefined || !this.#counts(factor)) return undefined;
+    if (relyingParty === undefined || !this.#counts(factor)) return undefined;
     const { userHandle: told } = assertion.response;
     const isOwners = factor.user === owner.name && factor.userUID === owner.uid;
     if (!isOwners || (told === undefined ? isAlone : told !== userHandle(owner))) return undefined;

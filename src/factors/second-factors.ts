@@ -106,7 +106,9 @@ export class SecondFactors {
 
   async #judge(account: Account, given: string | PasskeyProof, origin: AuditOrigin): Promise<Means | undefined> {
     if (typeof given === 'string') return this.#judgeCode(account, given, origin);
-    return (await this.#passkeys.judge(account, given, { isAlone: false }, origin)) ? byPasswordAndPasskey : undefined;
+    const used = await this.#passkeys.find(given);
+    const isRight = used !== undefined && (await this.#passkeys.judge(account, used, { isAlone: false }, origin));
+    return isRight ? byPasswordAndPasskey : undefined;
   }
 
   async #judgeCode(account: Account, code: string, origin: AuditOrigin): Promise<Means | undefined> {

@@ -23,7 +23,7 @@ const assertionSchema = z.object({
     userHandle: z.base64url().exactOptional(),
   }),
 });
-type Assertion = z.output<typeof assertionSchema>;
+export type Assertion = z.output<typeof assertionSchema>;
 
 const transport = z.enum(['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']);
 

@@ -32,7 +32,7 @@ export async function takeFactor(parts: StepParts, visit: Visit, progress: Progr
   const verdict = await factors.verify({ name, uid, email, sessionsNotBefore }, given, auditOrigin(visit.ctx));
   if (verdict.outcome === 'refused') {
     visit.ctx.status = 403;
-    return askForFactor(parts, visit, progress, passkey === undefined ? 'code' : 'passkey');
+    return askForFactor(parts, visit, progress, await factors.list(progress), passkey === undefined ? 'code' : 'passkey');
   }
   await afterSecondFactor(parts, visit, { progress: proving(progress, verdict.means), account: verdict.account });
 }

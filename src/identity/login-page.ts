@@ -12,7 +12,7 @@ import { takeNewPassword } from './password-due.ts';
 import type { Progress, Step } from './progress.ts';
 import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { afterPassword, afterSecondFactor, askForFactor, isFactorOwed, offersPasskeys, type StepParts } from './steps.ts';
+import { afterPassword, afterSecondFactor, askForFactor, offersPasskeys, owedFactors, type StepParts } from './steps.ts';
 import { finish, formTargetsOf, textsOf, type Unavailable, unlessUnavailable, type Visit } from './visit.ts';
 
 /** What comes of a passkey is 16 KiB at most, and grows in a form. */
@@ -64,7 +64,8 @@ async function takeForm(parts: LoginPageParts, visit: Visit, form: URLSearchPara
   if (proof === null) return logIn(parts, visit, { email: form.get('email') ?? '', password: form.get('password') ?? '' });
   const progress = await parts.progress.open(proof, visit.interaction.uid);
   if (progress === undefined) throw stale();
-  if (await isFactorOwed(parts, progress)) return askForFactor(parts, visit, progress);
+  const owed = await owedFactors(parts, progress);
+  if (owed.length > 0) return askForFactor(parts, visit, progress, owed);
   await laterForms[progress.step](parts, visit, progress, form);
 }
 

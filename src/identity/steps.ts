@@ -58,7 +58,8 @@ export interface Proved {
 export async function afterPassword(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
   const { factors } = parts;
   if (factors === undefined) return afterFactors(parts, visit, proved);
-  if ((await factors.list(proved.account)).length > 0) return askForFactor(parts, visit, proved.progress);
+  const theirs = await factors.list(proved.account);
+  if (theirs.length > 0) return askForFactor(parts, visit, proved.progress, theirs);
   await afterSecondFactor(parts, visit, proved);
 }
 
@@ -86,12 +87,12 @@ export async function askToSetUp(parts: StepParts, visit: Visit, progress: Progr
 }
 
 /**
- * Whether a factor has been set up since the password was given, in another visit. A form from before must neither go round it nor put
- * another one in its place.
+ * The factors that have been set up since the password was given, in another visit. A form from before must neither go round them nor put
+ * another one in their place.
  */
-export async function isFactorOwed({ factors }: StepParts, progress: Progress): Promise<boolean> {
-  if (factors === undefined || progress.step === 'factor' || progress.hasSetUp || progress.amr.includes('mfa')) return false;
-  return (await factors.list(progress)).length > 0;
+export async function owedFactors({ factors }: StepParts, progress: Progress): Promise<readonly Factor[]> {
+  if (factors === undefined || progress.step === 'factor' || progress.hasSetUp || progress.amr.includes('mfa')) return [];
+  return factors.list(progress);
 }
 
 /** A password that was stolen must not set up a factor of its own. */
@@ -125,8 +126,13 @@ export const aboutUser = ({ ctx }: { ctx: Context }, { name, uid, subjectName }:
 });
 
 /** @param was what was wrong, if something was; @throws StatusError 503, 504 */
-export async function askForFactor(parts: StepParts, visit: Visit, progress: Progress, was?: 'code' | 'passkey'): Promise<void> {
-  const factors = (await parts.factors?.list(progress)) ?? [];
+export async function askForFactor(
+  parts: StepParts,
+  visit: Visit,
+  progress: Progress,
+  factors: readonly Factor[],
+  was?: 'code' | 'passkey',
+): Promise<void> {
   const form = {
     proof: parts.progress.seal(progress, 'factor'),
     isWrong: was !== undefined,

@@ -62,7 +62,8 @@ async function userOf(
     signal,
   );
   if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
-  const ofIssuer = account.groups.map((group) => groupsPrefixOf(services.config, account) + group);
+  const prefix = groupsPrefixOf(services.config, account);
+  const ofIssuer = account.groups.map((group) => prefix + group);
   return { name: account.name, subjectName: account.subjectName, groups: withLocal(ofIssuer, account, localGroups) };
 }
 
