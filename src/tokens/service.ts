@@ -37,8 +37,8 @@ export class AccessTokenService {
   readonly #accounts: AccountLookup;
   readonly #tokens: WatchCache<AccessTokenRow>;
   readonly #lister: Lister<AccessTokenRow>;
-  /** How many are being made, by the owner's name. */
-  readonly #making = new Map<string, number>();
+  /** Names of those that are being made, by the owner's UID. */
+  readonly #making = new Map<string, Set<string>>();
 
   constructor(services: Services, accounts: AccountLookup, { cache, lister }: Collection<AccessTokenRow>) {
     this.#services = services;
@@ -160,17 +160,17 @@ export class AccessTokenService {
 
   /** Two replicas do not count together: in the same moment each may let one more pass. @throws StatusError 409 */
   async #oneOfFew<T>(owner: Account, id: string, make: () => Promise<T>): Promise<T> {
-    const making = this.#making.get(owner.name) ?? 0;
-    const there = [...this.#tokens.values()].filter((row) => isOf(row, owner)).length;
-    if (there + making >= maxPerUser)
+    const making = this.#making.get(owner.uid) ?? new Set();
+    const there = [...this.#tokens.values()].filter((row) => isOf(row, owner)).map(({ name }) => name);
+    // The watch may show one before the API server has answered: it is one all the same.
+    if (new Set([...there, ...making]).size >= maxPerUser)
       throw conflict(accessTokenResource, id, `a user has at most ${maxPerUser} access tokens; delete one that is no longer needed`);
-    this.#making.set(owner.name, making + 1);
+    this.#making.set(owner.uid, making.add(id));
     try {
       return await make();
     } finally {
-      const left = (this.#making.get(owner.name) ?? 1) - 1;
-      if (left === 0) this.#making.delete(owner.name);
-      else this.#making.set(owner.name, left);
+      making.delete(id);
+      if (making.size === 0) this.#making.delete(owner.uid);
     }
   }
 }

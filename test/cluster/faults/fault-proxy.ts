@@ -43,6 +43,12 @@ export const loseAnswer: Fault = ({ pass, reset }) =>
     answer.once('end', reset);
   });
 
+/** The upstream does what was asked, and its answer comes when the promise is fulfilled. */
+export const holdAnswer =
+  (isOver: Promise<unknown>): Fault =>
+  ({ pass, response }) =>
+    pass((answer) => void isOver.then(() => passOn(answer, response)));
+
 /** The connection is reset after the first half of the answer. */
 export const halfAnswer: Fault = ({ pass, response, reset }) =>
   pass((answer) => {
