@@ -18,6 +18,8 @@ import { carry } from './tunnel.ts';
 /** The API server's own bound. */
 export const maxBodyBytes = 3 * 1024 * 1024;
 const maxLongOfCaller = 100;
+/** Of `server.maxInFlight`, so that one caller leaves room for the others. */
+const maxShortOfCaller = 100;
 /** A reader who takes nothing for so long is gone. */
 const stuckMs = 60_000;
 
@@ -28,6 +30,7 @@ export class KubernetesProxy {
   /** What stands before the path of the API server. */
   readonly #own: string;
   readonly #long = new ConcurrencyLimit({ maxEach: maxLongOfCaller, what: 'watches, logs and connections of yours' });
+  readonly #short = new ConcurrencyLimit({ maxEach: maxShortOfCaller, what: 'requests of yours to the Kubernetes API' });
 
   constructor(services: Services, authenticator: Authenticator) {
     this.#services = services;
@@ -47,7 +50,7 @@ export class KubernetesProxy {
     const target = targetOf(ctx, this.#own);
     checkRequest(ctx, caller, target, this.#services);
     const isLong = this.isLong(ctx);
-    const lasting = isLong ? this.#begin(ctx, caller, signal) : { signal, end: () => undefined };
+    const lasting = isLong ? this.#begin(ctx, caller, signal) : { signal, end: this.#short.begin(caller.identity.name) };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
     ctx.res.once('close', () => {
       lasting.end();
