@@ -1,6 +1,8 @@
 /** Whom a UserBinding binds, as Kubernetes sees them. */
+import type { Account } from '../users/record/account.ts';
 import { localGroupName } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
+import { subjectNamesOf } from '../users/record/subject-name.ts';
 import type { Subject } from './managed-binding.ts';
 import type { BindingSubject } from './row.ts';
 
@@ -100,7 +102,7 @@ class Finding {
     if (!this.#isSame(subject, record?.uid)) return;
     if (record === undefined) this.#bindNative(subject);
     else if (record.subjectName === '') this.#waiting.push(subject.name);
-    else this.#bind({ kind: 'User', name: record.subjectName });
+    else for (const name of subjectNamesOf(record)) this.#bind({ kind: 'User', name });
   }
 
   #addGroup(subject: BindingSubject): void {
@@ -118,9 +120,11 @@ class Finding {
   #bindLocal(name: string, { members }: KnownGroup): void {
     this.#bind({ kind: 'Group', name: localGroupName(name) });
     for (const member of members) {
-      const { subjectName = '' } = this.#record(member) ?? {};
-      const subject: Subject = { kind: 'User', name: subjectName };
-      if (isBindable(subject)) this.#members.set(keyOf(subject), subject);
+      const record = this.#record(member);
+      for (const name of record === undefined ? [] : subjectNamesOf(record)) {
+        const subject: Subject = { kind: 'User', name };
+        if (isBindable(subject)) this.#members.set(keyOf(subject), subject);
+      }
     }
   }
 
@@ -139,7 +143,7 @@ class Finding {
   }
 
   /** Of a record under another name than the rule's the name proves nothing: a caller who may make users could have chosen it. */
-  #record(name: string): { uid: string; subjectName: string } | undefined {
+  #record(name: string): BoundRecord | undefined {
     const account = this.#known.accounts.get(name);
     const record = account?.isCanonical === true ? account : undefined;
     this.#known.onUser?.(name, stateOf(record));
@@ -156,8 +160,10 @@ class Finding {
 }
 
 /** Changes exactly when what a record binds does. */
-export const stateOf = (record: { uid: string; subjectName: string } | undefined): string =>
-  record === undefined ? '' : `${record.uid} ${record.subjectName}`;
+export const stateOf = (record: BoundRecord | undefined): string =>
+  record === undefined ? '' : [record.uid, record.subjectName, ...subjectNamesOf(record)].join(' ');
+
+type BoundRecord = Pick<Account, 'uid' | 'subjectName' | 'linked'>;
 
 const isBindable = ({ name }: Subject) => name !== '' && !name.startsWith(systemPrefix);
 

@@ -7,7 +7,7 @@ import { isReservedGroup } from '../kubernetes/impersonation.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
 import { isLocalGroupName } from '../users/record/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { phaseOf } from '../users/record/phase.ts';
 import { userResource } from '../users/record/resource.ts';
 import type { CertificateRequest } from './schema.ts';
@@ -43,7 +43,7 @@ export async function personOf(
   const { access, config } = services;
   const now = services.now();
   requireAccounts(accounts);
-  const own = accounts.ofSubject(caller.identity.name);
+  const own = ownAccount(accounts, caller);
   const name = user ?? own?.name;
   await access.require(caller, { ...userResource, subresource: 'authorize', verb: 'create', ...(name !== undefined && { name }) }, signal);
   if (name === own?.name) return person(own, caller.identity.name, chosen(caller.identity.groups, groups), { config, now });

@@ -66,16 +66,30 @@ export function usernamePrefixOf({ issuer, claims: { username, usernamePrefix } 
 }
 
 /** Put before the groups that a record got from an issuer. */
-export function groupsPrefixOf(config: Config, { subjects = [], isLocal }: Member): string {
+export function groupsPrefixOf(config: Config, { subjects = [], linked = [], isLocal }: Member): string {
   const issuers = issuersOf(config);
   const [first = config.login] = issuers;
   if (issuers.length < 2) return first.claims.groupsPrefix;
   const embedded = issuers.find(({ isEmbedded }) => isEmbedded);
-  const named = subjects.flatMap(({ issuer }) => issuers.find((one) => one.issuer === issuer) ?? []);
+  // A linked account names no one, and no group of the record is from there.
+  const naming = subjects.filter(({ issuer }) => !linked.some((one) => one.issuer === issuer));
+  const named = naming.flatMap(({ issuer }) => issuers.find((one) => one.issuer === issuer) ?? []);
   return ((isLocal ? embedded : named[0]) ?? named[0] ?? embedded ?? first).claims.groupsPrefix;
+}
+
+/** The groups that a record got from all of its issuers, as Kubernetes sees them. */
+export function groupNamesOf(config: Config, member: Member & { readonly groups: readonly string[] }): string[] {
+  const prefix = groupsPrefixOf(config, member);
+  const issuers = issuersOf(config);
+  const ofLinked = (member.linked ?? []).flatMap(({ issuer, groups }) => {
+    const known = issuers.find((one) => one.issuer === issuer);
+    return known === undefined ? [] : groups.map((group) => known.claims.groupsPrefix + group);
+  });
+  return [...new Set([...member.groups.map((group) => prefix + group), ...ofLinked])];
 }
 
 interface Member {
   readonly subjects?: readonly { readonly issuer: string }[];
+  readonly linked?: readonly { readonly issuer: string; readonly groups: readonly string[] }[];
   readonly isLocal: boolean;
 }

@@ -87,7 +87,8 @@ export class FactorService {
 
   async #own({ user, id }: { user: string; id: string }, caller: Caller, signal: AbortSignal) {
     const account = this.#find(user);
-    if (account === undefined || !isSelf(account, caller))
+    // What is asked at the login that names the user is not for a login with a linked account to change.
+    if (account === undefined || !isSelf(account, caller) || account.subjectName !== caller.identity.name)
       throw forbidden({ ...userResource, subresource: 'factors', verb: 'update', name: user, user: caller.identity.name });
     this.#requireStepUp(caller);
     const factors = await this.#needs.store.list(account, signal);

@@ -154,8 +154,8 @@ export class Callback {
   #loginOf(claims: VerifiedClaims, settings: IssuerSettings): string {
     const { accounts, config, now, issuers } = this.#context;
     const login = nameIn(claims, settings);
-    const account = accounts.find(login);
     const subject = linkingSubject(claims, settings);
+    const account = (subject && accounts.ofLinked(subject)) ?? accounts.find(login);
     if (account && subject && !isOf(account, subject, issuers.inUse)) throw otherSubject();
     const phase = account && phaseOf(account, now(), config.users.idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());

@@ -1,18 +1,24 @@
 import { badRequest, notFound } from '../api/status.ts';
-import { groupsPrefixOf } from '../config/issuers.ts';
+import { groupNamesOf } from '../config/issuers.ts';
 import type { Caller } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
-import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { recordName } from '../users/record/name.ts';
 import { userResource } from '../users/record/resource.ts';
-import { isSelf } from '../users/record/subject-name.ts';
+import { isSelf, subjectNamesOf } from '../users/record/subject-name.ts';
 import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
 
 type User = UserRoleList['user'];
+
+/** Whose roles are asked for, and each name by which Kubernetes sees them. */
+interface Found {
+  readonly user: User;
+  readonly names: ReadonlySet<string>;
+}
 
 /** All logged-in users are in it, so that it says nothing about one of them. */
 const allUsers = 'system:authenticated';
@@ -27,10 +33,10 @@ export interface RolesContext {
 /** @throws StatusError 400, 403, 404, 503 */
 export async function listRoles(context: RolesContext, query: RolesQuery, caller: Caller, signal: AbortSignal): Promise<UserRoleList> {
   const { rbac } = context.services;
-  const user = await userOf(context, query, caller, signal);
+  const { user, names } = await userOf(context, query, caller, signal);
   rbac.requireSynced();
   const subjects: Subject[] = [
-    ...(user.subjectName === '' ? [] : [{ kind: 'User' as const, name: user.subjectName }]),
+    ...[...names].map((name) => ({ kind: 'User' as const, name })),
     ...user.groups.map((name) => ({ kind: 'Group' as const, name })),
   ];
   const roles = subjects
@@ -48,12 +54,12 @@ async function userOf(
   { name, email }: RolesQuery,
   caller: Caller,
   signal: AbortSignal,
-): Promise<User> {
+): Promise<Found> {
   if (name !== undefined && email !== undefined) throw badRequest('give name or email, not both');
   requireAccounts(accounts);
   requireLocalGroups(localGroups);
-  const own = (account: Account | undefined) => ownUser(account, caller, localGroups);
-  if (name === undefined && email === undefined) return own(accounts.ofSubject(caller.identity.name));
+  const own = (account: Account | undefined) => ownUser(account, caller, { services, localGroups });
+  if (name === undefined && email === undefined) return own(ownAccount(accounts, caller));
   const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
   if (isSelf(account, caller)) return own(account);
   await services.access.require(
@@ -62,9 +68,8 @@ async function userOf(
     signal,
   );
   if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
-  const prefix = groupsPrefixOf(services.config, account);
-  const ofIssuer = account.groups.map((group) => prefix + group);
-  return { name: account.name, subjectName: account.subjectName, groups: withLocal(ofIssuer, account, localGroups) };
+  const groups = withLocal(groupNamesOf(services.config, account), account, localGroups);
+  return { user: { name: account.name, subjectName: account.subjectName, groups }, names: new Set(subjectNamesOf(account)) };
 }
 
 function roleOf(rbac: RbacWatch, binding: RoleBinding, { kind: via, name: subject }: Subject): UserRole {
@@ -85,16 +90,22 @@ function roleOf(rbac: RbacWatch, binding: RoleBinding, { kind: via, name: subjec
   };
 }
 
-/** Of oneself the API server tells the groups; there need be no record. A token may not have all local ones, or one that was left since. */
-const ownUser = (account: Account | undefined, { identity }: Caller, localGroups: LocalGroupLookup): User => ({
-  name: account?.name ?? '',
-  subjectName: identity.name,
-  groups: withLocal(
-    identity.groups.filter((group) => group !== allUsers),
-    account,
-    localGroups,
-  ),
-});
+/**
+ * Of oneself the API server tells the groups; there need be no record. A token may not have all local ones, or one that was left since. What
+ * a login with a linked account is given stands in the record alone.
+ */
+function ownUser(account: Account | undefined, { identity }: Caller, { services, localGroups }: Omit<RolesContext, 'accounts'>): Found {
+  const told = identity.groups.filter((group) => group !== allUsers);
+  const ofLinked = account?.linked === undefined ? [] : groupNamesOf(services.config, account);
+  return {
+    user: {
+      name: account?.name ?? '',
+      subjectName: identity.name,
+      groups: withLocal([...told, ...ofLinked], account, localGroups),
+    },
+    names: new Set([identity.name, ...(account ? subjectNamesOf(account) : [])]),
+  };
+}
 
 const withLocal = (groups: readonly string[], account: Account | undefined, localGroups: LocalGroupLookup): string[] => [
   ...new Set([...groups, ...(account ? localGroups.of(account.name) : [])]),

@@ -93,8 +93,10 @@ export class AccountState {
     return this.#accounts.get(user);
   }
 
-  find(login: string | undefined): Account | undefined {
-    return login === undefined ? undefined : this.#accounts.find(login);
+  /** The record that a token is of: the one that its subject is linked to, else the one that its login string names. */
+  find(login: string | undefined, { iss, sub }: Pick<VerifiedClaims, 'iss' | 'sub'>): Account | undefined {
+    const accounts = this.#accounts;
+    return accounts.ofLinked({ issuer: iss, sub }) ?? (login === undefined ? undefined : accounts.find(login));
   }
 
   /** Why the user of a session may not go on with it, as the 401 to throw; undefined if they may. */
@@ -126,7 +128,9 @@ export class AccountState {
   refusalOfToken({ subjectName, issuedAt, login, claims }: TokenOwner): StatusError | undefined {
     if (this.#revokedTokens.hasEndedBearers(claims, issuedAt * 1000)) return noLongerCounts(revoked);
     if (this.#revokedTokens.hasSubject(subjectName, issuedAt * 1000)) return noLongerCounts(revoked);
-    const account = this.find(login);
+    const account = this.find(login, claims);
+    const holder = this.#accounts.ofLinkedName(subjectName);
+    if (holder !== undefined && holder !== account) return noLongerCounts(subjectDiffers);
     // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
     if (this.#isEmbedded(claims) && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
     if (account && this.#belongsToAnother(account, claims)) return noLongerCounts(subjectDiffers);
@@ -137,7 +141,7 @@ export class AccountState {
   async whenTokenCaughtUp({ issuedAt, login, claims }: TokenOwner, signal: AbortSignal): Promise<void> {
     const isYoung = this.#now().getTime() - issuedAt * 1000 < youngMs;
     if (this.#isEmbedded(claims) && isYoung && this.#accounts.isSynced)
-      await this.#until(() => isSubjectOf(this.find(login), claims), signal);
+      await this.#until(() => isSubjectOf(this.find(login, claims), claims), signal);
   }
 
   /** What the embedded issuer gives is of one record, by its `sub`. */

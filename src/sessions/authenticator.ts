@@ -89,7 +89,7 @@ export class LoginAuthenticator implements Authenticator {
       ...(!settings.isForwarded && { actAs: identity }),
       ...subjectIn(claims, settings),
       ...loginIn(claims),
-      ...ofAccount(accountState.find(login)),
+      ...ofAccount(accountState.find(login, claims)),
     };
   }
 

@@ -41,7 +41,7 @@ function differenceIn(
 ): string | undefined {
   const { settings } = issuers.of({ iss });
   if (identityOf(claims, settings).name !== claimedName) return 'the renewed tokens are for another user name';
-  if (userUID !== undefined && accountState.find(loginOf(claims, settings))?.uid !== userUID)
+  if (userUID !== undefined && accountState.find(loginOf(claims, settings), claims)?.uid !== userUID)
     return 'the renewed tokens lead to another record';
   return undefined;
 }

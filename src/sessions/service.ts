@@ -8,6 +8,8 @@ import { auditCaller, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import type { Account } from '../users/record/account.ts';
+import { ownAccount } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import { isSelf } from '../users/record/subject-name.ts';
 import type { SessionContext } from './context.ts';
@@ -63,9 +65,9 @@ export class SessionService {
    * @throws StatusError 403 for another's, whether or not there is one, and who may not delete sessions; 404, 409, 503, 504
    */
   async end(ctx: Context, { name, preconditions, isDryRun }: SessionDeletion, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { store, apiServer } = this.#context;
+    const { store, accounts, apiServer } = this.#context;
     const row = await store.find(name, auditOrigin(ctx).source, signal);
-    const isOwn = row !== undefined && isSelf(row, caller);
+    const isOwn = row !== undefined && isOf(row, caller, ownAccount(accounts, caller));
     if (!isOwn) await this.#require('delete', caller, signal, name);
     if (row === undefined) throw notFound(sessionResource, name);
     const client = isOwn ? undefined : apiServer.asCaller(caller);
@@ -86,7 +88,7 @@ export class SessionService {
     await accountState.whenKnown(signal);
     const { isOwn, belongs } = this.#scope(caller, user);
     if (!isOwn) await this.#require('delete', caller, signal);
-    const account = isOwn ? accounts.ofSubject(caller.identity.name) : accounts.get(user ?? '');
+    const account = isOwn ? ownAccount(accounts, caller) : accounts.get(user ?? '');
     const rows = [...store.values()].filter(belongs);
     if (!isOwn && account === undefined && rows.length === 0) throw notFound(userResource, user ?? '');
     if (account !== undefined) await this.#endAccessOf(account, signal);
@@ -125,15 +127,16 @@ export class SessionService {
     });
   }
 
-  /** Which sessions a request is about: the caller's own go by the name that Kubernetes sees, so that no record is needed for it. */
+  /** Which sessions a request is about: the caller's own go by the name that Kubernetes sees, and by the record. */
   #scope(caller: Caller, user: string | undefined): Scope<SessionRow> & { isOwn: boolean; belongs: (row: SessionRow) => boolean } {
     const { accounts, accountState, now } = this.#context;
+    const own = ownAccount(accounts, caller);
     const isOwn = user === undefined || isSelf(accounts.get(user), caller);
-    const belongs = isOwn ? (row: SessionRow) => isSelf(row, caller) : (row: SessionRow) => row.user === user;
+    const belongs = isOwn ? (row: SessionRow) => isOf(row, caller, own) : (row: SessionRow) => row.user === user;
     const moment = Math.floor(now().getTime() / 1000);
     const counts = (row: SessionRow) => moment * 1000 < row.idleExpiresAt && accountState.refusalOfRow(row) === undefined;
     return {
-      key: JSON.stringify([isOwn, isOwn ? caller.identity.name : user, moment]),
+      key: JSON.stringify([isOwn, isOwn ? [caller.identity.name, own?.uid] : user, moment]),
       fits: (row) => belongs(row) && counts(row),
       isOwn,
       belongs,
@@ -145,6 +148,10 @@ export class SessionService {
     return access.require(caller, { ...sessionResource, verb, namespace, ...(name !== undefined && { name }) }, signal);
   }
 }
+
+/** By the name, so that no record is needed for it; and all of the record, by whichever account of the user they were begun. */
+const isOf = ({ user, userUID, subjectName }: SessionRow, { identity }: Caller, own: Account | undefined): boolean =>
+  (subjectName !== '' && subjectName === identity.name) || (own !== undefined && userUID === own.uid && user === own.name);
 
 /** It has ended by itself, or another request was faster. */
 function ignoreGone(error: unknown): void {

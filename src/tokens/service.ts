@@ -12,10 +12,9 @@ import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
 import { type Account, isLinkedTo, type Subject } from '../users/record/account.ts';
-import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { phaseCause } from '../users/record/refused-credential.ts';
 import { userResource } from '../users/record/resource.ts';
-import { isSelf } from '../users/record/subject-name.ts';
 import { type AccessTokenRow, accessTokenResource } from './row.ts';
 import type { MadeAccessToken, NewAccessToken } from './schema.ts';
 import { accessTokenKind, removeToken, storeToken } from './store.ts';
@@ -122,9 +121,7 @@ export class AccessTokenService {
 
   /** Whose tokens are the caller's own. */
   #accountOf(caller: Caller): Account | undefined {
-    const accounts = this.#accounts;
-    const account = caller.user === undefined ? accounts.ofSubject(caller.identity.name) : accounts.get(caller.user);
-    return isSelf(account, caller) ? account : undefined;
+    return ownAccount(this.#accounts, caller);
   }
 
   /** @throws StatusError 403 */
@@ -132,6 +129,9 @@ export class AccessTokenService {
     const account = this.#accountOf(caller);
     if (account === undefined || account.subjectName.startsWith('system:'))
       throw refused(caller, { reason: 'NoUserRecord', message: 'there is no User record that an access token could act for' });
+    // It acts by the first name of the user, which a login with a linked account has not proved.
+    if (account.subjectName !== caller.identity.name)
+      throw refused(caller, { reason: 'LinkedAccount', message: 'log in with the account that names the user, not with a linked one' });
     const cause = phaseCause(account, time, this.#services.config.users.idleDays);
     if (cause !== undefined) throw refused(caller, { reason: 'Forbidden', message: 'the account is switched off', ...cause });
     return account;

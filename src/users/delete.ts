@@ -10,7 +10,7 @@ import { type Account, accountOf } from './record/account.ts';
 import { revocationEnd, revokeSubject } from './record/end-tokens.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/resource.ts';
-import { isSelf, localSubjectName } from './record/subject-name.ts';
+import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
 import { References } from './references.ts';
 
 /** Which user, and what must still be so. */
@@ -59,15 +59,16 @@ export class UserDeleter {
     if (object === undefined) throw notFound(userResource, name);
     checkPreconditions(object, deletion);
     const account = accountOf(object);
-    const subjectName = account.subjectName || this.#localName(account);
-    if (isSelf({ subjectName }, caller)) throw ownAccount(name);
+    const subjectNames = this.#namesOf(account);
+    if (subjectNames.includes(caller.identity.name)) throw ownAccount(name);
     if (account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
     await administrators.requireAnother(account, 'deleted', signal);
-    const leftBindings = rights.bindingsOf(subjectName).filter(({ userBinding }) => userBinding === undefined).length;
+    const bindings = new Set(subjectNames.flatMap((subjectName) => rights.bindingsOf(subjectName)));
+    const leftBindings = [...bindings].filter(({ userBinding }) => userBinding === undefined).length;
     const { uid } = account;
     await this.#send({ ...deletion, isDryRun: true }, object, caller, signal);
     if (deletion.isDryRun) return { uid, leftBindings };
-    const remove = (held: AbortSignal) => this.#remove(deletion, { object, account, subjectName }, caller, held);
+    const remove = (held: AbortSignal) => this.#remove(deletion, { object, account, subjectNames }, caller, held);
     signal.throwIfAborted();
     await administrators.leaving(account, 'deleted', remove, AbortSignal.timeout(finishWithinMs));
     // So that the next list here does not show the user.
@@ -77,16 +78,16 @@ export class UserDeleter {
 
   async #remove(
     deletion: Deletion,
-    { object, account, subjectName }: { object: KubernetesObject; account: Account; subjectName: string },
+    { object, account, subjectNames }: { object: KubernetesObject; account: Account; subjectNames: readonly string[] },
     caller: Caller,
     signal: AbortSignal,
   ): Promise<void> {
     const { accounts } = this.#context;
     const { name } = account;
-    if (subjectName !== '') await this.#revoke(subjectName, account, signal);
+    for (const subjectName of subjectNames) await this.#revoke(subjectName, account, signal);
     // References by name mean the canonical record. They are kept when a record that is not canonical goes.
-    const isTaken = accounts.get(subjectName) !== undefined;
-    if (account.isCanonical) await this.#references.remove({ name, subjectName: isTaken ? '' : subjectName }, signal);
+    const free = subjectNames.filter((subjectName) => accounts.get(subjectName) === undefined);
+    if (account.isCanonical) await this.#references.remove({ name, subjectNames: free }, signal);
     await this.#send(deletion, object, caller, signal).catch((error: unknown) => {
       // Of a second try whose first one was heard.
       if (!(error instanceof StatusError && error.status.code === 404)) throw error;
@@ -113,9 +114,11 @@ export class UserDeleter {
     await sleep(Math.max(0, this.#settledAt - this.#context.services.now().getTime()), undefined, { signal });
   }
 
-  /** Of a record that was made a moment ago; '' if there is none. */
-  #localName(account: Account): string {
-    return account.isCanonical && account.connectorType === 'local' ? (localSubjectName(account, this.#context.naming) ?? '') : '';
+  /** Every name that Kubernetes sees, also of a record that was made a moment ago. */
+  #namesOf(account: Account): readonly string[] {
+    const isNew = account.isCanonical && account.connectorType === 'local' && account.subjectName === '';
+    const subjectName = isNew ? (localSubjectName(account, this.#context.naming) ?? '') : account.subjectName;
+    return subjectNamesOf({ ...account, subjectName });
   }
 
   async #revoke(subjectName: string, { name, uid }: Account, signal: AbortSignal): Promise<void> {

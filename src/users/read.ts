@@ -8,7 +8,7 @@ import type { UserRow } from './row.ts';
 /** The caller's own record, or one that they may get. @throws StatusError 403 whether or not there is such a user, 404, 503 */
 export async function getUser({ services, users }: UsersContext, name: string, caller: Caller, signal: AbortSignal): Promise<UserRow> {
   await users.lister.whenUsable(signal);
-  if (!isSelf(users.cache.get(name), caller)) {
+  if (!isSelf(users.cache.get(name)?.account, caller)) {
     if (caller.mustChangePassword) throw passwordDue();
     await services.access.require(caller, { ...userResource, verb: 'get', name }, signal);
   }
@@ -20,6 +20,6 @@ export async function getOwnUser({ users, accounts }: UsersContext, caller: Call
   await users.lister.whenUsable(signal);
   const name = caller.user ?? accounts.ofSubject(caller.identity.name)?.name ?? '';
   const row = users.cache.get(name);
-  if (row === undefined || !isSelf(row, caller)) throw notFound(userResource, name);
+  if (row === undefined || !isSelf(row.account, caller)) throw notFound(userResource, name);
   return row;
 }

@@ -16,10 +16,10 @@ const userBindings: ResourceType = { group, version, resource: 'userbindings' };
 /** A pass goes on when those who wait for it are gone: their tokens are ended. */
 const passMs = 120_000;
 
-/** A user who goes: the record's name, and the name that Kubernetes sees, '' for none. */
+/** A user who goes: the record's name, and the names that Kubernetes sees. */
 interface Leaving {
   name: string;
-  subjectName: string;
+  subjectNames: readonly string[];
 }
 
 type Names = ReadonlySet<string>;
@@ -48,7 +48,7 @@ const places: readonly Place[] = [
     type: userBindings,
     kind: 'UserBinding',
     list: 'subjects',
-    namesOf: ({ name, subjectName }) => (subjectName === '' ? [name] : [name, subjectName]),
+    namesOf: ({ name, subjectNames }) => [name, ...subjectNames],
     atMost: Number.POSITIVE_INFINITY,
     goesEmpty: true,
   },

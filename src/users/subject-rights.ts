@@ -1,5 +1,5 @@
 import { conflict, type StatusError } from '../api/status.ts';
-import { groupsPrefixOf } from '../config/issuers.ts';
+import { groupNamesOf } from '../config/issuers.ts';
 import type { Caller } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';
@@ -7,7 +7,7 @@ import type { Account } from './record/account.ts';
 import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from './record/local-groups.ts';
 import { recordName } from './record/name.ts';
 import { userResource } from './record/resource.ts';
-import { isNamedByUID, localSubjectName, type SubjectNaming } from './record/subject-name.ts';
+import { isNamedByUID, localSubjectName, type SubjectNaming, subjectNamesOf } from './record/subject-name.ts';
 
 /** UserBindings, which name records and Groups, and become bindings of the cluster in a moment. */
 export interface NamingBindings {
@@ -56,21 +56,20 @@ export class SubjectRights {
 
   /**
    * Of a user who is there. What the status says is what the last login told; a login with the password may tell another name, so that
-   * both count. Bindings of the user's groups count too.
+   * both count. Bindings of the user's groups count too, and all that the user has by linked accounts.
    *
    * @throws StatusError 403, 409 where the name is not known, 503
    */
   async requireForPassword(caller: Caller, account: Account, signal: AbortSignal): Promise<void> {
     const naming = this.#naming;
-    const { name, subjectName, groups, isAdmin } = account;
+    const { name, isAdmin } = account;
     if (!account.isCanonical) throw notCanonical(account);
     const local = localSubjectName(account, naming);
-    const names = [...new Set([subjectName, local ?? ''])].filter((one) => one !== '');
+    const names = [...new Set([...subjectNamesOf(account), local ?? ''])].filter((one) => one !== '');
     if (names.length === 0) throw unknownName(name);
-    const groupsPrefix = groupsPrefixOf(this.#services.config, account);
     const subjects: Subject[] = [
       ...names.map((one): Subject => ({ kind: 'User', name: one })),
-      ...groups.map((group): Subject => ({ kind: 'Group', name: groupsPrefix + group })),
+      ...groupNamesOf(this.#services.config, account).map((group): Subject => ({ kind: 'Group', name: group })),
     ];
     if (!this.#isAnyBound(subjects, name) && !isAdmin) return;
     for (const one of names) await this.requireImpersonation(caller, one, signal);

@@ -3,10 +3,13 @@ import { notFound, StatusError } from '../api/status.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import type { Services } from '../services.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
+import { revocationEnd, revokeSubject } from './record/end-tokens.ts';
 import { UserRecords } from './record/records.ts';
 import { userResource } from './record/resource.ts';
+import { subjectNamesOf } from './record/subject-name.ts';
 
 /** Ends the access tokens of a record. */
 export type EndAccessTokens = (owner: { uid: string }, signal: AbortSignal) => Promise<void>;
@@ -38,6 +41,7 @@ export async function forgetSubjects(
   if (!Array.isArray(held) || held.length === 0) throw belongsToNone(name);
   if (isDryRun) return account;
   await endAccessTokens?.(account, signal);
+  await endLinked(services, account, signal);
   const { metadata } = await passwordChange.endAccess(account, { subjects: null });
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   return account;
@@ -45,8 +49,18 @@ export async function forgetSubjects(
 
 /** What the next login links acts as the user. An administrator's record is as protected as by a change of the password. */
 async function requireRights({ rights }: UsersContext, account: Account, caller: Caller, signal: AbortSignal): Promise<void> {
-  await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
+  for (const name of new Set([account.subjectName || account.email, ...subjectNamesOf(account)]))
+    await rights.requireImpersonation(caller, name, signal);
   if (account.isAdmin) await rights.requireForPassword(caller, account, signal);
+}
+
+/** Tokens of an account that is linked no longer are not of the record, so that nothing written there ends them. */
+async function endLinked({ client, config, now: clock }: Services, account: Account, signal: AbortSignal): Promise<void> {
+  const now = clock();
+  const expiresAt = revocationEnd(now, config.login.session);
+  for (const { subjectName } of account.linked ?? [])
+    if (subjectName !== '' && subjectName !== account.subjectName)
+      await revokeSubject(client, { subjectName, user: account.name, userUID: account.uid, now, expiresAt }, signal);
 }
 
 const belongsToNone = (name: string) =>

@@ -4,7 +4,16 @@ import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../../kubernetes/until.ts';
 import type { Services } from '../../services.ts';
-import { type Account, accountOf, type IssuersInUse, isOf, type LinkingSubject, type Subject } from '../record/account.ts';
+import {
+  type Account,
+  accountOf,
+  type IssuersInUse,
+  isLinked,
+  isLinkedTo,
+  isOf,
+  type LinkingSubject,
+  type Subject,
+} from '../record/account.ts';
 import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from '../record/bounds.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
@@ -65,8 +74,11 @@ export class LoginRecorder {
   async record(login: Login, signal: AbortSignal): Promise<Recorded> {
     const accounts = this.#accounts;
     const { log } = this.#services;
-    const name = accounts.find(login.login)?.name ?? recordName(login.login);
+    const name = (login.subject && accounts.ofLinked(login.subject)?.name) ?? accounts.find(login.login)?.name ?? recordName(login.login);
     if (name === undefined || login.subjectName.length > maxSubjectName) return { outcome: 'refused', reason: 'NotALogin' };
+    const holder = login.subject && accounts.ofLinkedName(login.subjectName);
+    // The issuer gave the name of a linked account to another person: what the first one may do is not theirs.
+    if (holder && login.subject && !isLinkedTo(holder, login.subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
     if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a login is not recorded');
@@ -91,7 +103,8 @@ export class LoginRecorder {
 
   #refusal(object: KubernetesObject, { login, connector, subject }: Login, time: Date): Recorded | undefined {
     const account = accountOf(object);
-    if (account.email.toLowerCase() !== login.toLowerCase()) return { outcome: 'refused', reason: 'EmailDiffers' };
+    const isOfLinked = subject !== undefined && isLinked(account, subject);
+    if (!isOfLinked && account.email.toLowerCase() !== login.toLowerCase()) return { outcome: 'refused', reason: 'EmailDiffers' };
     // Before the phase: what it is of another person's account is not shown.
     if (subject !== undefined && !isOf(account, subject, this.#inUse)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const phase = phaseOf(account, time, this.#services.config.users.idleDays);
@@ -102,6 +115,8 @@ export class LoginRecorder {
   }
 
   async #update(object: KubernetesObject, login: Login, time: Date, signal: AbortSignal): Promise<Recorded | undefined> {
+    const { subject } = login;
+    if (subject !== undefined && isLinked(accountOf(object), subject)) return this.#writeLinked(object, login, subject, time, signal);
     const { spec: old = {} } = readUser(object);
     const changes = specOf(login, old);
     const spec = { ...old, ...changes };
@@ -109,6 +124,23 @@ export class LoginRecorder {
     if (labels === undefined && isDeepStrictEqual(spec, old)) return this.#writeStatus(object, login, time, signal);
     const updated = await this.#records.patch(object, { spec: changes, ...(labels && { labels }) }, signal);
     return updated && this.#writeStatus(updated, login, time, signal);
+  }
+
+  /** A linked account does not name the user: what it tells goes where the account stands. */
+  async #writeLinked(
+    object: KubernetesObject,
+    { groups, subjectName }: Login,
+    { issuer, sub }: Subject,
+    time: Date,
+    signal: AbortSignal,
+  ): Promise<Recorded | undefined> {
+    const { status: old = {} } = readUser(object);
+    const isIt = (known: Partial<Subject>) => known.issuer === issuer && known.sub === sub;
+    const subjects = (old.subjects ?? []).map((known) => (isIt(known) ? { ...known, subjectName, groups: recordedGroups(groups) } : known));
+    const told = { subjects, lastLoginTime: timestamp(time) };
+    const phase = phaseStatus({ ...object, status: { ...old, ...told } }, time, this.#services.config.users.idleDays);
+    const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
+    return written && { outcome: 'recorded', account: accountOf(written) };
   }
 
   async #writeStatus(

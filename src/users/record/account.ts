@@ -3,12 +3,20 @@ import { isReservedGroup } from '../../kubernetes/impersonation.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 import { recordName } from './name.ts';
-import { readUser } from './schema.ts';
+import { readUser, type UserStatus } from './schema.ts';
 
 /** Who a user is at an issuer (OpenID Connect Core 2). */
 export interface Subject {
   readonly issuer: string;
   readonly sub: string;
+}
+
+/** A further account of the user, which the user has proved and linked. It does not name the user. */
+interface LinkedSubject extends Subject {
+  /** The user name that Kubernetes sees after a login there. */
+  readonly subjectName: string;
+  /** As the issuer told, without prefix; never one that is kept here or by the cluster. */
+  readonly groups: readonly string[];
 }
 
 /** A User record as login needs it. All times are Unix seconds; one that the record does not have is absent. */
@@ -26,8 +34,10 @@ export interface Account {
   readonly isAdmin: boolean;
   /** The user name that Kubernetes sees; '' before the first login, and of a record that is not canonical, which is no user. */
   readonly subjectName: string;
-  /** Who this is at each external issuer; absent before the first login that links one. */
+  /** Who this is at each external issuer, linked ones among them; absent before the first login that links one. */
   readonly subjects?: readonly Subject[];
+  /** Absent where there is none. */
+  readonly linked?: readonly LinkedSubject[];
   /** Whether it is a user of the embedded issuer: has a password here or in a directory, or has logged in there. */
   readonly isLocal: boolean;
   /** As the issuer or directory told, without prefix; never one that is kept here or by the cluster. None of a record that is not canonical. */
@@ -68,7 +78,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
   const validFrom = seconds(expired.begin);
   const validUntil = seconds(expired.end);
   const lockedUntil = seconds(status.lockedUntil);
-  const subjects = (isCanonical && status.subjects) || [];
+  const held = isCanonical ? subjectsIn(status.subjects) : {};
   const active = [metadata.creationTimestamp, status.lastLoginTime, status.activatedTime].map((time) => seconds(time) ?? 0);
   const isPasswordKnown = status.passwordChangedTime !== undefined || ['local', 'ldap'].includes(spec.connector_type ?? '');
   return {
@@ -81,8 +91,8 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     connectorID: spec.connector_id ?? '',
     isAdmin: spec.is_admin === true,
     subjectName: (isCanonical && status.subjectName) || '',
-    ...(subjects.length > 0 && { subjects: subjects.map(({ issuer = '', sub = '' }) => ({ issuer, sub })) }),
-    isLocal: isPasswordKnown || (status.lastLoginTime !== undefined && subjects.length === 0),
+    ...held,
+    isLocal: isPasswordKnown || (status.lastLoginTime !== undefined && held.subjects?.length === held.linked?.length),
     groups: groupsOf((isCanonical && status.groups) || []),
     mustChangePassword: status.mustChangePassword === true,
     isTOTPSuspended: status.isTOTPSuspended === true,
@@ -98,6 +108,23 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     lastActive: Math.max(...active),
   };
 }
+
+const linkedSubject = ({ issuer = '', sub = '', subjectName = '', groups = [] }: RecordedSubject): LinkedSubject => ({
+  issuer,
+  sub,
+  subjectName,
+  groups: groupsOf(groups),
+});
+
+/** Undefined where there are none: most users have one account at most. */
+function subjectsIn(recorded: readonly RecordedSubject[] = []): Pick<Account, 'subjects' | 'linked'> {
+  if (recorded.length === 0) return {};
+  const linked = recorded.filter(({ linkedTime }) => linkedTime !== undefined).map(linkedSubject);
+  const subjects = recorded.map(({ issuer = '', sub = '' }) => ({ issuer, sub }));
+  return { subjects, ...(linked.length > 0 && { linked }) };
+}
+
+type RecordedSubject = NonNullable<UserStatus['subjects']>[number];
 
 /** The issuers that people log in at. */
 export interface IssuersInUse {
@@ -121,6 +148,10 @@ type Owned = Pick<Account, 'subjects' | 'isLocal'>;
 /** Whether a login of that subject has linked the record. */
 export const isLinkedTo = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
   subjects.some((known) => known.issuer === issuer && known.sub === sub);
+
+/** Whether the user has linked that subject; the one that names the user is not among those. */
+export const isLinked = ({ linked = [] }: Pick<Account, 'linked'>, { issuer, sub }: Subject): boolean =>
+  linked.some((known) => known.issuer === issuer && known.sub === sub);
 
 /** A subject that logs in, and whether a record that belongs to none of the issuer yet may become its own. */
 export interface LinkingSubject extends Subject {

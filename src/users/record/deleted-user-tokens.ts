@@ -3,7 +3,7 @@ import type { Source } from '../../kubernetes/controller.ts';
 import type { Services } from '../../services.ts';
 import type { Account } from './account.ts';
 import { revocationEnd, revokeSubject } from './end-tokens.ts';
-import { localSubjectName, type SubjectNaming } from './subject-name.ts';
+import { localSubjectName, type SubjectNaming, subjectNamesOf } from './subject-name.ts';
 
 /** A replica that takes the Lease over ends what the one before it may have missed. */
 const rememberedMs = 120_000;
@@ -59,10 +59,11 @@ export class DeletedUsers implements Source {
     const { client, config } = this.#services;
     const { account, at: now } = this.#gone.get(key) ?? {};
     if (account === undefined || now === undefined) return 'done';
-    const subjectName = account.subjectName || (account.connectorType === 'local' ? localSubjectName(account, this.#naming) : undefined);
+    const local = account.connectorType === 'local' ? localSubjectName(account, this.#naming) : undefined;
+    const subjectNames = subjectNamesOf({ ...account, subjectName: account.subjectName || (local ?? '') });
     const expiresAt = revocationEnd(now, config.login.session);
-    const revocation = { subjectName: subjectName ?? '', user: account.name, userUID: account.uid, now, expiresAt };
-    if (subjectName) await revokeSubject(client, revocation, signal, { once: true });
+    const revocation = { user: account.name, userUID: account.uid, now, expiresAt };
+    for (const subjectName of subjectNames) await revokeSubject(client, { ...revocation, subjectName }, signal, { once: true });
     this.#gone.delete(key);
     return 'done';
   }

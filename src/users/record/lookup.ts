@@ -1,7 +1,9 @@
 import { serviceUnavailable } from '../../api/status.ts';
 import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
-import type { Account } from './account.ts';
+import type { Account, Subject } from './account.ts';
 import { recordName } from './name.ts';
+import { NameIndex } from './name-index.ts';
+import { isSelf, type WhoCalls } from './subject-name.ts';
 
 /** Of one that came, changed or went. */
 export interface AccountChange {
@@ -15,8 +17,14 @@ export interface AccountLookup {
   get(name: string): Account | undefined;
   /** By login string, in any case: the record that the name rule names, if its whole email agrees. */
   find(login: string): Account | undefined;
-  /** By the user name that Kubernetes sees. */
+  /** By any user name that Kubernetes sees of the user: the first one counts before those of linked accounts. */
   ofSubject(subjectName: string): Account | undefined;
+  /** By an account of an external issuer that the user has linked. */
+  ofLinked(subject: Subject): Account | undefined;
+  /** By any account of an external issuer: the one that names the user, and those that are linked. */
+  ofIssuerSubject(subject: Subject): Account | undefined;
+  /** By the user name that Kubernetes sees of a linked account. */
+  ofLinkedName(subjectName: string): Account | undefined;
   /** Administrators made at the installation or with kubectl: few. */
   administrators(): readonly Account[];
   /** Whether the first list is complete. */
@@ -41,6 +49,12 @@ export function requireAccounts({ isSynced, missing }: Pick<AccountLookup, 'isSy
   if (!isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${missing()}`) });
 }
 
+/** The caller's own record, if there is one. */
+export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, caller: WhoCalls): Account | undefined {
+  const account = caller.user === undefined ? accounts.ofSubject(caller.identity.name) : accounts.get(caller.user);
+  return isSelf(account, caller) ? account : undefined;
+}
+
 type Records = Pick<
   WatchCache<{ readonly account: Account }>,
   'get' | 'isSynced' | 'state' | 'whenSynced' | 'missing' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
@@ -51,6 +65,9 @@ export function accountLookup(records: Records): AccountLookup {
   const listeners = new Set<(name: string, change: AccountChange) => void>();
   /** Of records, by the user name that Kubernetes sees. */
   const names = new Map<string, string>();
+  const subjects = new NameIndex();
+  const linkedSubjects = new NameIndex();
+  const linkedNames = new NameIndex();
 
   const get = (name: string) => records.get(name)?.account;
   const administrators = new Set<string>();
@@ -64,8 +81,23 @@ export function accountLookup(records: Records): AccountLookup {
     if (current && current.account.subjectName !== '') names.set(current.account.subjectName, current.account.name);
   };
 
+  const nameLinked = ({ old, new: current }: Change<{ account: Account }>) => {
+    for (const [account, act] of [
+      [old?.account, 'remove'],
+      [current?.account, 'add'],
+    ] as const) {
+      for (const subject of account?.subjects ?? []) subjects[act](keyOf(subject), account?.name ?? '');
+      for (const subject of account?.linked ?? []) {
+        linkedSubjects[act](keyOf(subject), account?.name ?? '');
+        if (subject.subjectName !== '') linkedNames[act](subject.subjectName, account?.name ?? '');
+      }
+    }
+  };
+  const firstOf = ([name]: readonly string[]) => (name === undefined ? undefined : get(name));
+
   records.onChange((change) => {
     nameSubject(change);
+    nameLinked(change);
     nameAdministrator(change);
     const told = { old: change.old?.account, new: change.new?.account };
     for (const listener of listeners) listener(change.key, told);
@@ -77,7 +109,10 @@ export function accountLookup(records: Records): AccountLookup {
       const account = get(recordName(login) ?? '');
       return account?.email.toLowerCase() === login.toLowerCase() ? account : undefined;
     },
-    ofSubject: (subjectName) => get(names.get(subjectName) ?? ''),
+    ofSubject: (subjectName) => get(names.get(subjectName) ?? '') ?? firstOf(linkedNames.of(subjectName)),
+    ofLinked: (subject) => firstOf(linkedSubjects.of(keyOf(subject))),
+    ofIssuerSubject: (subject) => firstOf(subjects.of(keyOf(subject))),
+    ofLinkedName: (subjectName) => firstOf(linkedNames.of(subjectName)),
     administrators: () => [...administrators].flatMap((name) => get(name) ?? []),
     get isSynced() {
       return records.isSynced;
@@ -96,3 +131,5 @@ export function accountLookup(records: Records): AccountLookup {
     until: (isTrue, timeoutMs, signal) => records.until(isTrue, timeoutMs, signal),
   };
 }
+
+const keyOf = ({ issuer, sub }: Subject): string => JSON.stringify([issuer, sub]);

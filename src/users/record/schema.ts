@@ -72,7 +72,15 @@ const status = z
     observedGeneration: z.int().optional(),
     subjectName: z.string().optional().describe('The user name that Kubernetes sees.'),
     subjects: z
-      .array(z.object({ issuer: z.string(), sub: z.string() }))
+      .array(
+        z.object({
+          issuer: z.string(),
+          sub: z.string(),
+          subjectName: z.string().optional().describe('The user name that Kubernetes sees after a login there.'),
+          groups: z.array(z.string()).optional().describe('As that issuer named them, without a prefix.'),
+          linkedTime: time.optional().describe('When the user linked it. One without it is the account that names the user.'),
+        }),
+      )
       .optional()
       .describe('Who the user is at external issuers.'),
     lastLoginTime: time.optional(),

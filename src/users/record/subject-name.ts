@@ -28,6 +28,18 @@ export function localSubjectName(user: Pick<Account, 'email' | 'uid' | 'name'>, 
 export const isNamedByUID = ({ claims, embeddedIssuer }: SubjectNaming): boolean =>
   claims.username === 'sub' && embeddedIssuer !== undefined;
 
-/** Whether a record, or what hangs on it, is the caller's own. A name that is not there yet is no one's. */
-export const isSelf = (whose: { readonly subjectName: string } | undefined, { identity }: Pick<Caller, 'identity'>): boolean =>
-  whose !== undefined && whose.subjectName !== '' && whose.subjectName === identity.name;
+type Named = Pick<Account, 'subjectName' | 'linked'>;
+
+/** Every user name that Kubernetes sees of the user: the one that names them first, and those of linked accounts. */
+export const subjectNamesOf = ({ subjectName, linked = [] }: Named): readonly string[] =>
+  [...new Set([subjectName, ...linked.map((one) => one.subjectName)])].filter((name) => name !== '');
+
+/** As `Caller` has it. */
+export type WhoCalls = Pick<Caller, 'user'> & { readonly identity: Pick<Caller['identity'], 'name'> };
+
+/**
+ * Whether a record is the caller's own, by whichever of their accounts. A credential that is known to be of another record is not, whatever
+ * its name is. A name that is not there yet is no one's.
+ */
+export const isSelf = (account: (Named & Pick<Account, 'name'>) | undefined, { user, identity }: WhoCalls): boolean =>
+  account !== undefined && (user ?? account.name) === account.name && subjectNamesOf(account).includes(identity.name);
