@@ -59,28 +59,52 @@ export interface EmbeddedLoginOptions {
   /** Whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[];
   replicas?: number;
+  /** What its address names. Browsers have passkeys at `localhost`, and at no IP address. */
+  host?: '127.0.0.1' | 'localhost';
 }
 
-/** The assembled service with its own provider, over https, since kube-apiserver trusts no other. */
-export async function startEmbeddedLogin({
-  emails,
-  password,
-  credentials = 'passthrough',
-  users = {},
-  identity = {},
-  login = {},
-  issuers,
-  lists = {},
-  smtp,
-  trustedProxies = [],
-  replicas: count = 1,
-}: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
+/** The assembled service with its own provider, over https, since kube-apiserver trusts no other. @throws Error if it does not start; then nothing runs */
+export async function startEmbeddedLogin(options: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
+  // In the order in which they were started.
+  const started: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const one of started.toReversed()) await one();
+  };
+  try {
+    return { ...(await startAll(options, started)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** @param started gets what ends each part, as soon as it runs */
+async function startAll(
+  {
+    emails,
+    password,
+    credentials = 'passthrough',
+    users = {},
+    identity = {},
+    login = {},
+    issuers,
+    lists = {},
+    smtp,
+    trustedProxies = [],
+    replicas: count = 1,
+    host = '127.0.0.1',
+  }: EmbeddedLoginOptions,
+  started: (() => Promise<void>)[],
+): Promise<Omit<EmbeddedLogin, 'stop'>> {
   const cluster = await apiServer({ isReused: true });
+  started.push(() => cluster.stop());
   const admin = await install(cluster);
+  started.push(() => admin.close());
   if (credentials === 'impersonate') await admin.applyFile('impersonation.yaml');
   const hash = await new Passwords().hash(password);
   for (const email of emails) await addLocalUser(admin, aUser(email, { groups: ['dev'] }), hash);
   const directory = await mkdtemp(join(tmpdir(), 'atrium-embedded-login-'));
+  started.push(() => rm(directory, { recursive: true }));
   const file = async (name: string, text: string) => {
     await writeFile(join(directory, name), text, { mode: 0o600 });
     return join(directory, name);
@@ -88,11 +112,12 @@ export async function startEmbeddedLogin({
   const tls = { certFile: await file('serving.crt', cluster.serving.certificate), keyFile: await file('serving.key', cluster.serving.key) };
   const caFile = await file('ca.crt', cluster.certificateAuthority);
   const port = await freePort();
-  const url = `https://127.0.0.1:${port}`;
+  const url = `https://${host}:${port}`;
   const authorization = `Bearer ${await admin.serviceToken()}`;
   const lines: string[] = [];
   const write = (line: string) => lines.push(line);
   const dispatcher = new Agent({ connect: { ca: cluster.certificateAuthority } });
+  started.push(() => dispatcher.close());
   const request: EmbeddedLogin['request'] = (path, init, at = url) => fetch(`${at}${path}`, { dispatcher, ...init });
   const isReady = (at = url) =>
     eventually(
@@ -128,6 +153,7 @@ export async function startEmbeddedLogin({
       log: createLog({ level: 'debug', format: 'json' }, { write }),
       writeAudit: write,
     });
+    started.push(() => app.stop());
     const ports = await app.start();
     const replica = { app, url: `https://127.0.0.1:${ports.port}`, metricsURL: `http://127.0.0.1:${ports.metricsPort}` };
     await isReady(replica.url);
@@ -162,13 +188,6 @@ export async function startEmbeddedLogin({
       if (!back.searchParams.has('code')) return { browser, back, status: refusal, body: '' };
       const { response, body } = await browser.get(`${url}/api/v2/token/callback${back.search}`);
       return { browser, back, status: response.status, body };
-    },
-    async stop() {
-      await dispatcher.close();
-      for (const { app } of replicas) await app.stop();
-      await admin.close();
-      await cluster.stop();
-      await rm(directory, { recursive: true });
     },
   };
 }
