@@ -4,6 +4,7 @@ import { createNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
+import { kindsOf } from './config/factor-kinds.ts';
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuerOf, issuersOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
 import type { Brand } from './console/brand.ts';
@@ -12,6 +13,7 @@ import { createDirectory } from './directory/directory.ts';
 import { PasskeyLogin } from './factors/passkey-login.ts';
 import { Passkeys } from './factors/passkeys.ts';
 import { createFactors } from './factors/routes.ts';
+import { ruleOf } from './factors/rule.ts';
 import { SecondFactors } from './factors/second-factors.ts';
 import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
@@ -48,6 +50,7 @@ import { LoginRecorder } from './users/logins/recorder.ts';
 import { PasswordChange } from './users/passwords/change.ts';
 import { PasswordCheck } from './users/passwords/check.ts';
 import { Passwords } from './users/passwords/passwords.ts';
+import type { Account } from './users/record/account.ts';
 import { UserEvents } from './users/record/events.ts';
 import { noLocalGroups } from './users/record/local-groups.ts';
 import { SubjectRights } from './users/subject-rights.ts';
@@ -124,7 +127,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     base.directory,
     users,
     ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, ...managed })] : []),
-    ...(links && linkMail ? [createLinks(services, { links, linkMail, ...managed })] : []),
+    ...(links && linkMail ? [createLinks(services, { links, linkMail, mayEnrol: factorStore && mayEnrolBy(base), ...managed })] : []),
     ...createTeams(base),
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
@@ -279,6 +282,11 @@ function createLogins(base: Base, brand: () => Brand) {
 /** Whether a challenge was not used before. Without sessions nothing can be remembered. */
 const useOnce = (context: SessionContext | undefined, ...[text, expiresAt, signal]: [string, Date, AbortSignal]): Promise<boolean> =>
   context?.revokedTokens.useState(`passkey ${text}`, expiresAt, signal) ?? Promise.resolve(false);
+
+const mayEnrolBy =
+  ({ services: { config }, localGroups }: Base) =>
+  (account: Account): boolean =>
+    kindsOf(config).length > 0 && ruleOf(account, localGroups, config) !== 'off';
 
 const rightsOf = ({ services, naming, localGroups, userBindings }: Base) => new SubjectRights(services, naming, localGroups, userBindings);
 

@@ -46,7 +46,7 @@ interface Strictness {
   isAlone: boolean;
 }
 
-export type SetUp = 'added' | 'refused' | 'known' | 'tooMany';
+export type SetUp = 'added' | 'refused' | 'known' | 'tooMany' | 'overtaken';
 
 interface PasskeysNeeds {
   store: FactorStore;
@@ -121,8 +121,11 @@ export class Passkeys {
     return this.#note(owner, used.factor, verified, origin);
   }
 
-  /** @throws StatusError 503, 504 */
-  async add(owner: FactorOwner, proof: PasskeyProof, name: string, origin: AuditOrigin): Promise<SetUp> {
+  /**
+   * @param mayAdd of one that takes the place of all others: asked once it is verified
+   * @throws StatusError 503, 504
+   */
+  async add(owner: FactorOwner, proof: PasskeyProof, name: string, origin: AuditOrigin, mayAdd?: () => Promise<boolean>): Promise<SetUp> {
     const { store, useOnce } = this.#needs;
     const { relyingParty } = this;
     const attestation = readAttestation(proof.assertion);
@@ -131,7 +134,9 @@ export class Passkeys {
     const made = await verifyAttestation(attestation, { challenge, relyingParty, log: this.#services.log });
     if (made === undefined || !(await useOnce(challenge, expiresAt, signal))) return 'refused';
     const others = (await store.list(owner, signal)).filter(({ type }) => type === 'Passkey');
-    if (others.length >= maxPasskeys) return 'tooMany';
+    if (mayAdd === undefined && others.length >= maxPasskeys) return 'tooMany';
+    if (mayAdd !== undefined && (await store.find(passkeyName(made.credentialID), signal)) !== undefined) return 'known';
+    if (mayAdd !== undefined && !(await mayAdd())) return 'overtaken';
     const { credentialID, publicKey, signCount, aaguid, isBackupEligible: backupEligible } = made;
     const discoverable = attestation.clientExtensionResults.credProps?.rk;
     const { transports } = attestation.response;

@@ -85,15 +85,24 @@ export class SecondFactors {
     return newTOTPSecret();
   }
 
-  /** @returns false for a code that is not of that secret; @throws StatusError 503, 504 */
-  async addTOTP(owner: FactorOwner, { secret, code }: { secret: string; code: string }, origin: AuditOrigin): Promise<boolean> {
+  /**
+   * @param mayAdd asked once the code is right
+   * @returns false for a code that is not of that secret; @throws StatusError 503, 504
+   */
+  async addTOTP(
+    owner: FactorOwner,
+    { secret, code }: { secret: string; code: string },
+    origin: AuditOrigin,
+    mayAdd?: () => Promise<boolean>,
+  ): Promise<'added' | 'refused' | 'overtaken'> {
     const step = stepOf(secret, code, this.#services.now());
-    if (step === undefined) return false;
+    if (step === undefined) return 'refused';
+    if (mayAdd !== undefined && !(await mayAdd())) return 'overtaken';
     const factor = await this.#store.put(owner, 'TOTP', { secret }, signal);
     // The code that has shown it counts for no login.
     await this.#store.use(factor, { lastStep: step }, signal);
     this.#record('FactorAdded', owner, origin, { reason: 'TOTP' });
-    return true;
+    return 'added';
   }
 
   /** Ten new ones; those from before count no longer. @throws StatusError 503, 504 */
@@ -102,6 +111,15 @@ export class SecondFactors {
     await this.#store.put(owner, 'RecoveryCodes', kept, signal);
     this.#record('FactorAdded', owner, origin, { reason: 'RecoveryCodes' });
     return codes;
+  }
+
+  /** Takes factors from a user who has just set up another: those in the list, as they were then. @throws StatusError 503, 504 */
+  async remove(owner: FactorOwner, factors: readonly Factor[], origin: AuditOrigin): Promise<void> {
+    const left = await this.#store.list(owner, signal);
+    for (const factor of left.filter(({ uid }) => factors.some((one) => one.uid === uid))) {
+      await this.#store.remove(factor, signal);
+      this.#record('FactorRemoved', owner, origin, { reason: factor.type });
+    }
   }
 
   async #judge(account: Account, given: string | PasskeyProof, origin: AuditOrigin): Promise<Means | undefined> {
@@ -146,7 +164,7 @@ export class SecondFactors {
   }
 
   #record(
-    audit: 'FactorAdded' | 'FactorFailed' | 'RecoveryCodeUsed' | 'UserLocked',
+    audit: 'FactorAdded' | 'FactorRemoved' | 'FactorFailed' | 'RecoveryCodeUsed' | 'UserLocked',
     { name, uid }: FactorOwner,
     origin: AuditOrigin,
     { outcome = 'success', reason }: { outcome?: 'success' | 'failure'; reason?: string } = {},

@@ -121,17 +121,27 @@ ${laterButton(texts, later)}
 </form>`,
 });
 
+interface CodesForm extends Omit<Form, 'isWrong' | 'proof'> {
+  codes: readonly string[];
+  /** What was proved before, or where to go where nothing follows. */
+  next: { proof: string } | { url: string };
+}
+
 /** Shows the codes for paper, once. */
-export const codesPage = (texts: Texts, { proof, codes, formTargets }: Omit<Form, 'isWrong'> & { codes: readonly string[] }): Page => ({
+export const codesPage = (texts: Texts, { next, codes, formTargets }: CodesForm): Page => ({
   texts,
   heading: texts.factors.codesTitle,
   formTargets,
   content: html`<p>${texts.factors.codes}</p>
 <ul class="codes">${codes.map((code) => html`<li>${code}</li>`)}</ul>
-<form method="post">
-${hidden('proof', proof)}
+${
+  'url' in next
+    ? html`<p><a class="button" href="${next.url}">${texts.factors.kept}</a></p>`
+    : html`<form method="post">
+${hidden('proof', next.proof)}
 <button>${texts.factors.kept}</button>
-</form>`,
+</form>`
+}`,
 });
 
 /** The time to set one up is over. */

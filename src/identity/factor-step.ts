@@ -20,7 +20,7 @@ import {
   type StepParts,
   showCodes,
 } from './steps.ts';
-import type { Visit } from './visit.ts';
+import type { FormVisit, Visit } from './visit.ts';
 
 /** The form with a second factor. @throws StatusError 503, 504 */
 export async function takeFactor(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
@@ -59,7 +59,7 @@ export async function takeNewFactor(parts: StepParts, visit: Visit, progress: Pr
   if (asked === undefined) return;
   const { account, later } = asked;
   const code = (form.get('code') ?? '').replace(/\s/g, '');
-  if (!(await factors.addTOTP(account, { secret, code }, auditOrigin(visit.ctx)))) {
+  if ((await factors.addTOTP(account, { secret, code }, auditOrigin(visit.ctx))) !== 'added') {
     visit.ctx.status = 422;
     return askToSetUpApp(parts, visit, progress, { later, isWrong: true });
   }
@@ -73,11 +73,11 @@ export async function takeNewPasskey(parts: StepParts, visit: Visit, progress: P
   if (asked === undefined) return;
   const { account, later } = asked;
   const proof = await passkeyIn(parts, visit, form, progress.uid);
-  const name = (form.get('name') ?? '').trim().slice(0, maxNameLength);
+  const name = nameIn(form);
   const outcome = proof === undefined ? 'refused' : await parts.passkeys.passkeys.add(account, proof, name, auditOrigin(visit.ctx));
   if (outcome === 'added') return afterSetUp(parts, visit, progress, account);
   visit.ctx.status = outcome === 'refused' ? 422 : 409;
-  await askToSetUpPasskey(parts, visit, progress, { later, problem: outcome });
+  await askToSetUpPasskey(parts, visit, progress, { later, problem: outcome === 'overtaken' ? 'refused' : outcome });
 }
 
 /** With the first factor come codes for paper. */
@@ -92,12 +92,15 @@ async function afterSetUp(parts: StepParts, visit: Visit, progress: Progress, ac
 
 const maxNameLength = 64;
 
+/** What its owner calls a passkey. */
+export const nameIn = (form: URLSearchParams): string => (form.get('name') ?? '').trim().slice(0, maxNameLength);
+
 /**
  * What a browser sent of a passkey. A challenge that counts no longer is none: then nothing that is signed is right.
  *
  * @param uid of the user who is asked; '' while that is not known
  */
-export async function passkeyIn(parts: StepParts, visit: Visit, form: URLSearchParams, uid: string): Promise<PasskeyProof | undefined> {
+export async function passkeyIn(parts: StepParts, visit: FormVisit, form: URLSearchParams, uid: string): Promise<PasskeyProof | undefined> {
   const assertion = form.get('assertion') ?? '';
   if (!hasPasskeys(parts) || assertion === '') return undefined;
   const challenge = await parts.passkeys.challenges.open(form.get('challenge') ?? '', visit.interaction.uid, uid);

@@ -28,7 +28,7 @@ const en: FactorTexts = {
   ask: 'Enter the code that your authenticator app shows, or one of your recovery codes.',
   code: 'Code',
   refused: 'This code is not right or was used already, or the account may not log in at the moment. Wait for the next code and try again.',
-  lost: 'Lost your phone and your recovery codes? An administrator can reset this step.',
+  lost: 'Lost your phone and your recovery codes? An administrator can make a link for you, with which you set up a new one.',
   setUpTitle: 'Set up a second step',
   setUp: 'Scan the picture with an authenticator app. From then on each login asks for a code of it.',
   due: (until) => `For your account a second step is required. You can put it off until ${until}.`,
@@ -42,7 +42,8 @@ const en: FactorTexts = {
   codes: 'Each of these codes lets you log in once without your phone. Print them or write them down: they are shown only now.',
   kept: 'I have kept them: continue',
   overdueTitle: 'A second step is required',
-  overdue: 'For your account a second step is required, and the time to set it up is over. An administrator can give you time again.',
+  overdue:
+    'For your account a second step is required, and the time to set it up is over. An administrator can make a link for you, with which you set it up.',
 };
 
 const de: FactorTexts = {
@@ -51,7 +52,7 @@ const de: FactorTexts = {
   code: 'Code',
   refused:
     'Dieser Code stimmt nicht oder wurde schon benutzt, oder das Konto darf sich zurzeit nicht anmelden. Warten Sie auf den nächsten Code und versuchen Sie es noch einmal.',
-  lost: 'Telefon und Wiederherstellungscodes verloren? Die Administration kann diesen Schritt zurücksetzen.',
+  lost: 'Telefon und Wiederherstellungscodes verloren? Die Administration kann Ihnen einen Link geben, über den Sie diesen Schritt neu einrichten.',
   setUpTitle: 'Zweiten Schritt einrichten',
   setUp: 'Lesen Sie das Bild mit einer Authenticator-App ein. Von da an fragt jede Anmeldung nach einem Code daraus.',
   due: (until) => `Für Ihr Konto ist ein zweiter Schritt vorgeschrieben. Sie können ihn bis ${until} aufschieben.`,
@@ -67,7 +68,7 @@ const de: FactorTexts = {
   kept: 'Ich habe sie aufbewahrt: weiter',
   overdueTitle: 'Ein zweiter Schritt ist vorgeschrieben',
   overdue:
-    'Für Ihr Konto ist ein zweiter Schritt vorgeschrieben, und die Zeit, ihn einzurichten, ist vorbei. Die Administration kann Ihnen neue Zeit geben.',
+    'Für Ihr Konto ist ein zweiter Schritt vorgeschrieben, und die Zeit, ihn einzurichten, ist vorbei. Die Administration kann Ihnen einen Link geben, über den Sie ihn einrichten.',
 };
 
 const zh: FactorTexts = {
@@ -75,7 +76,7 @@ const zh: FactorTexts = {
   ask: '请输入身份验证器应用显示的代码，或您的一个恢复代码。',
   code: '代码',
   refused: '此代码不正确或已被使用，或者该账户目前不能登录。请等待下一个代码后重试。',
-  lost: '手机和恢复代码都丢失了？管理员可以重置此步骤。',
+  lost: '手机和恢复代码都丢失了？管理员可以为您生成用于重新设置此步骤的链接。',
   setUpTitle: '设置第二步验证',
   setUp: '请用身份验证器应用扫描图片。此后每次登录都会要求输入其中的代码。',
   due: (until) => `您的账户必须使用第二步验证。您可以推迟到 ${until}。`,
@@ -89,7 +90,7 @@ const zh: FactorTexts = {
   codes: '每个代码可让您在没有手机时登录一次。请打印或抄写下来：它们只在此时显示。',
   kept: '我已保存：继续',
   overdueTitle: '必须使用第二步验证',
-  overdue: '您的账户必须使用第二步验证，而设置的期限已过。管理员可以再给您时间。',
+  overdue: '您的账户必须使用第二步验证，而设置的期限已过。管理员可以为您生成用于设置的链接。',
 };
 
 export const factorTexts = { en, de, zh };

@@ -162,7 +162,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   };
   const { links } = needs;
   const linkPages = links && {
-    link: { services, views, links, forgottenURL, origin },
+    link: { services, views, links, forgottenURL, origin, logIn },
     forgotten: { views, linkMail: forgottenURL === undefined ? undefined : needs.linkMail, origin },
   };
   const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));

@@ -3,15 +3,21 @@ import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
-import { auditReasons } from '../links/link.ts';
+import { auditReasons, type LinkKind } from '../links/link.ts';
 import type { FoundLink, Links } from '../links/links.ts';
 import type { Services } from '../services.ts';
+import { answerEnrolLink } from './enrol-link.ts';
 import { linkDonePage, linkGonePage, linkPasswordPage } from './link-pages.ts';
+import type { LoginPageParts } from './login-page.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import type { NewPasswordProblem } from './texts.ts';
 import type { Views } from './views.ts';
 
 const readForm = formReader(8 * 1024);
+
+interface PasswordLink extends FoundLink {
+  kind: Exclude<LinkKind, 'enrol'>;
+}
 
 export interface LinkPageParts {
   services: Services;
@@ -21,6 +27,8 @@ export interface LinkPageParts {
   forgottenURL: string | undefined;
   /** Origin of the issuer. */
   origin: string;
+  /** What the steps of a login need; a link for a second factor takes some of them. */
+  logIn: LoginPageParts;
 }
 
 /** @throws InvalidRequest 403 for a form of another site; StatusError 405, 429, 503, 504 */
@@ -29,11 +37,13 @@ export async function answerLinkPage(parts: LinkPageParts, ctx: Context, token: 
   if (ctx.method === 'POST') checkSameOrigin(ctx, parts.origin);
   const found = await parts.links.find(token);
   if (found === undefined) return showGone(parts, ctx);
-  if (ctx.method !== 'POST') return showForm(parts, ctx, found);
-  await takePassword(parts, ctx, found, await readForm(ctx));
+  const { kind } = found.link;
+  if (kind === 'enrol') return answerEnrolLink({ ...parts, showGone: () => showGone(parts, ctx) }, ctx, { ...found, token });
+  if (ctx.method !== 'POST') return showForm(parts, ctx, { ...found, kind });
+  await takePassword(parts, ctx, { ...found, kind }, await readForm(ctx));
 }
 
-async function takePassword(parts: LinkPageParts, ctx: Context, found: FoundLink, form: URLSearchParams): Promise<void> {
+async function takePassword(parts: LinkPageParts, ctx: Context, found: PasswordLink, form: URLSearchParams): Promise<void> {
   const password = form.get('new_password') ?? '';
   const verdict =
     form.get('new_password_again') === password
@@ -46,16 +56,16 @@ async function takePassword(parts: LinkPageParts, ctx: Context, found: FoundLink
   }
   const { name, uid, subjectName } = verdict.account;
   const whom = { ...auditOrigin(ctx), actor: { name: subjectName, uid }, target: { name, uid }, outcome: 'success' } as const;
-  parts.services.audit.record({ audit: 'LinkUsed', ...whom, reason: auditReasons[found.link.kind] });
+  parts.services.audit.record({ audit: 'LinkUsed', ...whom, reason: auditReasons[found.kind] });
   parts.services.audit.record({ audit: 'PasswordChanged', ...whom });
   ctx.status = 200;
   parts.views.send(ctx, linkDonePage(parts.views.texts(ctx), parts.views.consoleURL));
 }
 
-function showForm({ services, views }: LinkPageParts, ctx: Context, { link, email }: FoundLink, problem?: NewPasswordProblem): void {
+function showForm({ services, views }: LinkPageParts, ctx: Context, { kind, email }: PasswordLink, problem?: NewPasswordProblem): void {
   if (problem === undefined) ctx.status = 200;
   const { minLength } = services.config.users.passwordPolicy;
-  const form = { kind: link.kind, email, client: views.title, minLength, ...(problem && { problem }) };
+  const form = { kind, email, client: views.title, minLength, ...(problem && { problem }) };
   views.send(ctx, linkPasswordPage(views.texts(ctx), form));
 }
 

@@ -1,11 +1,11 @@
 import type { LinkKind } from '../links/link.ts';
 import { newPasswordFields, problemText } from './form-parts.ts';
-import { html } from './html.ts';
+import { type Html, html } from './html.ts';
 import type { Page } from './page.ts';
 import type { NewPasswordProblem, Texts } from './texts.ts';
 
 interface LinkForm {
-  kind: LinkKind;
+  kind: Exclude<LinkKind, 'enrol'>;
   email: string;
   /** What the installation is called. */
   client: string;
@@ -24,6 +24,30 @@ export const linkPasswordPage = (texts: Texts, { kind, email, client, problem, m
 <form method="post">
 ${newPasswordFields(texts, { email, minLength, isWrong: problem !== undefined })}
 <button>${texts.links.set}</button>
+</form>`,
+});
+
+interface EnrolForm {
+  email: string;
+  /** What the installation is called. */
+  client: string;
+  problem: Html | string | undefined;
+}
+
+/** Asks the user of a link for the password that there is: the link alone sets up no second factor. */
+export const linkEnrolPage = (texts: Texts, { email, client, problem }: EnrolForm): Page => ({
+  texts,
+  heading: texts.links.titles.enrol,
+  isFailure: problem !== undefined,
+  isSecretAddress: true,
+  content: html`${problem !== undefined && problemText(problem)}
+<p>${texts.links.leads.enrol(email, client)}</p>
+<p>${texts.links.replaces}</p>
+<form method="post">
+<input type="text" name="email" autocomplete="username" value="${email}" readonly hidden>
+<label for="password">${texts.password}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required autofocus${problem !== undefined && html` aria-invalid="true" aria-describedby="problem"`}>
+<button>${texts.proceed}</button>
 </form>`,
 });
 

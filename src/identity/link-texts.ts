@@ -5,6 +5,8 @@ export interface LinkTexts {
   readonly titles: Readonly<Record<LinkKind, string>>;
   readonly leads: Readonly<Record<LinkKind, (email: string, client: string) => string>>;
   readonly set: string;
+  /** What of the account is ended. */
+  readonly replaces: string;
   readonly doneTitle: string;
   readonly done: string;
   readonly goneTitle: string;
@@ -21,12 +23,14 @@ export interface LinkTexts {
 }
 
 const en: LinkTexts = {
-  titles: { password: 'Choose a new password', invite: 'Welcome' },
+  titles: { password: 'Choose a new password', invite: 'Welcome', enrol: 'Set up a second step' },
   leads: {
     password: (email) => `Choose a new password for ${email}. Your logins elsewhere end.`,
     invite: (email, client) => `Choose a password for ${email}. With it you log in to ${client}.`,
+    enrol: (email) => `Set up a new second step for ${email}. Enter your password first.`,
   },
   set: 'Set password',
+  replaces: 'The second steps that you had before count no longer then, and your logins elsewhere end.',
   doneTitle: 'Your password is set',
   done: 'Log in with it now. The link cannot be used again.',
   goneTitle: 'This link no longer works',
@@ -43,12 +47,14 @@ const en: LinkTexts = {
 };
 
 const de: LinkTexts = {
-  titles: { password: 'Neues Passwort wählen', invite: 'Willkommen' },
+  titles: { password: 'Neues Passwort wählen', invite: 'Willkommen', enrol: 'Zweiten Schritt einrichten' },
   leads: {
     password: (email) => `Wählen Sie ein neues Passwort für ${email}. Ihre Anmeldungen an anderen Stellen enden.`,
     invite: (email, client) => `Wählen Sie ein Passwort für ${email}. Damit melden Sie sich bei ${client} an.`,
+    enrol: (email) => `Richten Sie einen neuen zweiten Schritt für ${email} ein. Geben Sie zuerst Ihr Passwort ein.`,
   },
   set: 'Passwort festlegen',
+  replaces: 'Die zweiten Schritte, die Sie bisher hatten, gelten dann nicht mehr, und Ihre Anmeldungen an anderen Stellen enden.',
   doneTitle: 'Ihr Passwort ist festgelegt',
   done: 'Melden Sie sich jetzt damit an. Der Link lässt sich nicht noch einmal verwenden.',
   goneTitle: 'Dieser Link gilt nicht mehr',
@@ -67,12 +73,14 @@ const de: LinkTexts = {
 };
 
 const zh: LinkTexts = {
-  titles: { password: '设置新密码', invite: '欢迎' },
+  titles: { password: '设置新密码', invite: '欢迎', enrol: '设置第二步验证' },
   leads: {
     password: (email) => `请为 ${email} 设置新密码。您在其他地方的登录将结束。`,
     invite: (email, client) => `请为 ${email} 设置密码。您将用它登录 ${client}。`,
+    enrol: (email) => `请为 ${email} 设置新的第二步验证。请先输入您的密码。`,
   },
   set: '设置密码',
+  replaces: '此后您以前的第二步验证将失效，您在其他地方的登录将结束。',
   doneTitle: '密码已设置',
   done: '现在请用新密码登录。此链接不能再次使用。',
   goneTitle: '此链接已失效',

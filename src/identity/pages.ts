@@ -56,7 +56,7 @@ ${passkey && passkeyForm(texts, { kind: 'get', ...passkey, label: texts.passkeys
 }
 
 /** The same for every reason, so that it tells nothing about an account; how long a lock lasts is said to all alike. */
-function explain(texts: Texts, problem: LoginProblem, { failures, windowSeconds, durationSeconds }: LockRule): Html | string {
+export function explain(texts: Texts, problem: LoginProblem, { failures, windowSeconds, durationSeconds }: LockRule): Html | string {
   if (problem.kind === 'tooMany') return texts.tooMany(durationText(texts, problem.seconds));
   if (problem.kind === 'unavailable') return texts.unavailable;
   if (problem.kind === 'passkeyRefused') return texts.passkeys.refusedAlone;

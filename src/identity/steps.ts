@@ -24,7 +24,7 @@ import type { LoginProgress, Progress } from './progress.ts';
 import { requestScope } from './request-scope.ts';
 import type { NewPasswordProblem } from './texts.ts';
 import type { Views } from './views.ts';
-import { finish, formTargetsOf, textsOf, type Visit } from './visit.ts';
+import { type FormVisit, finish, formTargetsOf, send, textsOf, type Visit } from './visit.ts';
 
 /** What the steps of a login need. */
 export interface StepParts {
@@ -76,7 +76,13 @@ export async function afterSecondFactor(parts: StepParts, visit: Visit, proved: 
 }
 
 /** An app if the user does not ask for a passkey: no page of ours can tell whether the browser has passkeys. */
-export async function askToSetUp(parts: StepParts, visit: Visit, progress: Progress, asked: SetUpAsked, kind?: FactorKind): Promise<void> {
+export async function askToSetUp(
+  parts: StepParts,
+  visit: FormVisit,
+  progress: Progress,
+  asked: SetUpAsked,
+  kind?: FactorKind,
+): Promise<void> {
   const kinds = kindsOf(parts.services.config);
   const chosen = kind ?? (kinds.includes('totp') ? 'totp' : 'passkey');
   if (chosen === 'passkey' && offersPasskeys(parts)) return askToSetUpPasskey(parts, visit, progress, asked);
@@ -152,17 +158,17 @@ async function passkeyAsked({ passkeys: parts }: StepParts, { interaction }: Vis
   return { challenge: sealed, options: parts.passkeys.requestOptions(text, credentials) };
 }
 
-/** Until when the login may go on without it, where one is required. */
+/** Whether the visit may go on without it, and until when where one is required. */
 interface SetUpAsked {
-  later: { until: Date | undefined };
+  later: { until: Date | undefined } | undefined;
 }
 
 /** Has the browser make a passkey. @throws StatusError 503, 504 */
 export async function askToSetUpPasskey(
   parts: StepParts & { passkeys: PasskeyParts },
-  visit: Visit,
+  visit: FormVisit,
   { secret: _unused, ...progress }: Progress,
-  { later, problem }: SetUpAsked & { problem?: Exclude<SetUp, 'added'> },
+  { later, problem }: SetUpAsked & { problem?: Exclude<SetUp, 'added' | 'overtaken'> },
 ): Promise<void> {
   const { challenges, passkeys } = parts.passkeys;
   const { text, sealed } = challenges.give(visit.interaction.uid, progress.uid);
@@ -170,7 +176,7 @@ export async function askToSetUpPasskey(
   const proof = parts.progress.seal(progress, 'passkey');
   const mayBeApp = kindsOf(parts.services.config).includes('totp');
   const form = { proof, passkey: { challenge: sealed, options }, problem, later, mayBeApp, formTargets: formTargetsOf(visit) };
-  parts.views.send(visit.ctx, passkeyPage(textsOf(parts, visit), form));
+  send(parts, visit, passkeyPage(textsOf(parts, visit), form));
 }
 
 export const hasPasskeys = (parts: StepParts): parts is StepParts & { passkeys: PasskeyParts } => parts.passkeys !== undefined;
@@ -182,7 +188,7 @@ export const offersPasskeys = (parts: StepParts): parts is StepParts & { passkey
 /** Shows a secret for an app: a new one, or after a wrong code the same. */
 export function askToSetUpApp(
   parts: StepParts,
-  visit: Visit,
+  visit: FormVisit,
   { secret = parts.factors?.newSecret() ?? '', ...progress }: Progress,
   { later, isWrong = false }: SetUpAsked & { isWrong?: boolean },
 ): void {
@@ -190,12 +196,12 @@ export function askToSetUpApp(
   const url = totpURL(secret, { issuer: parts.views.title, label: progress.email });
   const mayBePasskey = offersPasskeys(parts);
   const form = { proof, isWrong, secret, url, later, mayBePasskey, formTargets: formTargetsOf(visit) };
-  parts.views.send(visit.ctx, setUpPage(textsOf(parts, visit), form));
+  send(parts, visit, setUpPage(textsOf(parts, visit), form));
 }
 
 export function showCodes(parts: StepParts, visit: Visit, { secret: _used, ...progress }: Progress, codes: readonly string[]): void {
   const proof = parts.progress.seal(progress, 'codes');
-  parts.views.send(visit.ctx, codesPage(textsOf(parts, visit), { proof, codes, formTargets: formTargetsOf(visit) }));
+  parts.views.send(visit.ctx, codesPage(textsOf(parts, visit), { next: { proof }, codes, formTargets: formTargetsOf(visit) }));
 }
 
 export function askForPassword(parts: StepParts, visit: Visit, progress: Progress, problem?: NewPasswordProblem): void {

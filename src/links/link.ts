@@ -6,10 +6,10 @@ import { type Account, accountOf } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/phase.ts';
 import { readUser } from '../users/record/schema.ts';
 
-/** What a link is for: a password that was forgotten, or the first one of a new user. */
-export const linkKinds = ['password', 'invite'] as const;
+/** What a link is for: a password that was forgotten, the first one of a new user, or a second factor beside the password. */
+export const linkKinds = ['password', 'invite', 'enrol'] as const;
 /** What the audit trail calls them. */
-export const auditReasons = { password: 'Password', invite: 'Invite' } as const;
+export const auditReasons = { password: 'Password', invite: 'Invite', enrol: 'Enrol' } as const;
 
 export type LinkKind = (typeof linkKinds)[number];
 
@@ -60,7 +60,9 @@ export function isCurrent(link: Link, state: PasswordState, rules: LinkRules): b
 /** Why a user gets no link of that kind; undefined for one who does. */
 export function refusalOf(kind: LinkKind, { object }: PasswordState, { now, idleDays }: LinkRules): string | undefined {
   const account = accountOf(object);
-  if (account.connectorType !== 'local') return 'the user is not local: the password is kept at the source';
+  // Users of a directory set up second factors here, too.
+  const isHere = account.connectorType === 'local' || (kind === 'enrol' && account.connectorType === 'ldap');
+  if (!isHere) return 'the user is not local: the password is kept at the source';
   if (!mayHaveLink(account, { now, idleDays })) return 'the user may not log in';
   const hasLoggedIn = readUser(object).status?.lastLoginTime !== undefined;
   return kind === 'invite' && hasLoggedIn ? 'the user has logged in already: make a link of the kind password' : undefined;

@@ -1,8 +1,9 @@
 /** One-time links of local users: forgotten password, invitation. */
+import { StatusError } from '../api/status.ts';
 import type { Services } from '../services.ts';
 import type { ChangeVerdict, PasswordChange, PasswordState } from '../users/passwords/change.ts';
-import { accountOf } from '../users/record/account.ts';
-import { isCurrent, type Link, type LinkKind, type LinkRules, openLink, sealLink } from './link.ts';
+import { type Account, accountOf } from '../users/record/account.ts';
+import { isCurrent, type Link, type LinkKind, type LinkRules, linksEndAt, openLink, sealLink } from './link.ts';
 
 export interface MadeLink {
   url: string;
@@ -13,13 +14,17 @@ export interface MadeLink {
 export interface FoundLink {
   readonly link: Link;
   readonly email: string;
+  readonly account: Account;
 }
 
 export interface LinksNeeds {
   /** Address of the embedded issuer. */
   issuerURL: string;
-  passwordChange: Pick<PasswordChange, 'stateOf' | 'setByLink' | 'writeStatus'>;
+  passwordChange: Pick<PasswordChange, 'stateOf' | 'setByLink' | 'endAccess'>;
 }
+
+/** What was missed of second factors that count no longer, and the time of grace. */
+const noMisses = { secondFactorFailures: null, isTOTPSuspended: null, factorsDueTime: null };
 
 /** Makes links, and lets each of them be used once. */
 export class Links {
@@ -44,12 +49,35 @@ export class Links {
     const link = await openLink(this.#seal, token);
     const state = link && (await this.#needs.passwordChange.stateOf(link));
     if (link === undefined || state === undefined || !isCurrent(link, state, this.rules())) return undefined;
-    return { link, email: accountOf(state.object).email };
+    const account = accountOf(state.object);
+    return { link, email: account.email, account };
   }
 
   /** Sets the password: of two requests at once, on whatever replica, one does. @throws StatusError 429, 503, 504 */
   setPassword(link: Link, password: string): Promise<ChangeVerdict> {
     return this.#needs.passwordChange.setByLink(link, password, (state) => isCurrent(link, state, this.rules()));
+  }
+
+  /**
+   * Uses one up for a second factor, and ends all sessions and tokens of the user. Of two requests at once, on whatever replica, one does.
+   *
+   * @returns false if it counts no longer; @throws StatusError 503, 504
+   */
+  async use(link: Link): Promise<boolean> {
+    const { passwordChange } = this.#needs;
+    const state = await passwordChange.stateOf(link);
+    if (state === undefined || !isCurrent(link, state, this.rules())) return false;
+    const status = { linksNotBefore: linksEndAt(state, this.#services.now()), ...noMisses };
+    try {
+      await passwordChange.endAccess(link, status, async (object) => {
+        const now = await passwordChange.stateOf(link);
+        return isCurrent(link, { object, stored: now?.stored }, this.rules());
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 409) return false;
+      throw error;
+    }
   }
 
   rules(): LinkRules {

@@ -40,6 +40,19 @@ It works once, until ${until}.
 Do not pass the link on. Anyone with it can choose your password.
 `,
   },
+  enrol: {
+    subject: (title) => `Set up a second step for ${title}`,
+    text: ({ title, email, url, until }) => `An administrator of ${title} has made a link for your account ${email}.
+
+To set up a new second step of the login, open this link, and enter your password:
+
+${url}
+
+It works once, until ${until}.
+
+If you do not know what it is for, ask the administrator, and do not pass the link on.
+`,
+  },
 };
 
 const de: LinkMailTexts = {
@@ -70,6 +83,19 @@ Er gilt einmal, bis ${until}.
 Geben Sie den Link nicht weiter. Wer ihn hat, kann Ihr Passwort wählen.
 `,
   },
+  enrol: {
+    subject: (title) => `Zweiten Schritt für ${title} einrichten`,
+    text: ({ title, email, url, until }) => `Die Administration von ${title} hat einen Link für Ihr Konto ${email} erstellt.
+
+Um einen neuen zweiten Schritt der Anmeldung einzurichten, öffnen Sie diesen Link und geben Sie Ihr Passwort ein:
+
+${url}
+
+Er gilt einmal, bis ${until}.
+
+Falls Sie nicht wissen, wofür er ist, fragen Sie die Administration, und geben Sie den Link nicht weiter.
+`,
+  },
 };
 
 const zh: LinkMailTexts = {
@@ -98,6 +124,19 @@ ${url}
 链接只能使用一次，有效期至 ${until}。
 
 请勿转发此链接。任何获得它的人都可以设置您的密码。
+`,
+  },
+  enrol: {
+    subject: (title) => `为 ${title} 设置第二步验证`,
+    text: ({ title, email, url, until }) => `${title} 的管理员为您的账户 ${email} 生成了一个链接。
+
+要设置新的第二步验证，请打开此链接并输入您的密码：
+
+${url}
+
+链接只能使用一次，有效期至 ${until}。
+
+如果您不知道它的用途，请询问管理员，并且不要转发此链接。
 `,
   },
 };

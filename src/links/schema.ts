@@ -3,7 +3,9 @@ import { linkKinds } from './link.ts';
 
 export const linkBody = z
   .strictObject({
-    kind: z.enum(linkKinds).describe('`password` for a user who has forgotten it, `invite` for one who has not logged in yet.'),
+    kind: z
+      .enum(linkKinds)
+      .describe('`password` for a user who has forgotten it, `invite` for one who has not logged in yet, `enrol` for a new second factor.'),
     seconds: z.int().exactOptional().describe('How long it counts: 300 to 1800, of `invite` to 604800. Default: the longest.'),
     mail: z.boolean().exactOptional().describe('Mail it to `spec.email` of the user, and do not show it.'),
   })
@@ -13,7 +15,7 @@ export type LinkRequest = z.output<typeof linkBody>;
 
 export const linkSchema = z
   .object({
-    url: z.string().describe('To be given to the user, and to no one else: it sets the password.'),
+    url: z.string().describe('To be given to the user, and to no one else.'),
     expiresAt: z.iso.datetime(),
   })
   .meta({

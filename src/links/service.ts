@@ -22,6 +22,8 @@ export interface LinkServiceNeeds {
   accounts: AccountLookup;
   rights: SubjectRights;
   passwordChange: Pick<PasswordChange, 'stateOf' | 'writeStatus'>;
+  /** Whether the user can set up a second factor; undefined where they are off. */
+  mayEnrol: ((account: Account) => boolean) | undefined;
 }
 
 interface Asked {
@@ -31,7 +33,7 @@ interface Asked {
 }
 
 const minSeconds = 300;
-const longestSeconds: Readonly<Record<LinkKind, number>> = { password: 1800, invite: 604_800 };
+const longestSeconds: Readonly<Record<LinkKind, number>> = { password: 1800, invite: 604_800, enrol: 1800 };
 
 /** Links that an administrator makes for another user, with the rights that setting the password takes. */
 export class LinkService {
@@ -45,11 +47,12 @@ export class LinkService {
 
   /** And mails it, if that is asked for. @throws StatusError 401, 403, 404, 409, 422, 429, 503, 504 */
   async make(name: string, request: LinkRequest, { caller, origin, signal }: Asked): Promise<MadeLink & { account: Account }> {
-    const account = await this.#require(name, 'create', caller, signal);
+    const account = await this.#require(name, 'create', caller, signal, request.kind);
     const seconds = secondsOf(name, request);
     if (request.mail) this.#requireMail(account);
     const state = await this.#stateOf(account);
-    const refusal = refusalOf(request.kind, state, this.#needs.links.rules());
+    const isOff = request.kind === 'enrol' && !this.#needs.mayEnrol?.(account);
+    const refusal = isOff ? 'the user can set up no second factor' : refusalOf(request.kind, state, this.#needs.links.rules());
     if (refusal !== undefined) throw conflict(userResource, name, refusal);
     const link = this.#needs.links.make(request.kind, state, seconds);
     if (request.mail) await this.#needs.linkMail.send(account, request.kind, link, origin);
@@ -65,13 +68,15 @@ export class LinkService {
   }
 
   /** A caller with the link could set the password: what a reset needs, and a fresh login. */
-  async #require(name: string, verb: 'create' | 'delete', caller: Caller, signal: AbortSignal): Promise<Account> {
+  async #require(name: string, verb: 'create' | 'delete', caller: Caller, signal: AbortSignal, kind?: LinkKind): Promise<Account> {
     const { accounts, rights } = this.#needs;
     const { access, config, now } = this.#services;
     requireAccounts(accounts);
     const account = accounts.get(name);
     await access.require(caller, { ...userResource, subresource: 'links', verb, name }, signal);
     await access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
+    // A new one takes the place of those that the user has: what else a reset of them needs.
+    if (kind === 'enrol') await access.require(caller, { ...userResource, subresource: 'factors', verb: 'delete', name }, signal);
     if (account === undefined) throw notFound(userResource, name);
     if (isSelf(account, caller))
       throw forbidden({ ...userResource, subresource: 'links', verb, name, user: caller.identity.name }, [ownLinks]);

@@ -42,11 +42,11 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
 
   const users = program.command('users').description('for administrators of users');
   withContext(users.command('link <user>'))
-    .description(
-      'make a one-time link with which a user of the embedded issuer chooses a password: by e-mail address, or name of the record',
-    )
+    .description('make a one-time link for a user of the embedded issuer: by e-mail address, or name of the record')
     .addOption(
-      new Option('--kind <kind>', 'invite is for a user who has not logged in yet').choices(['password', 'invite']).default('password'),
+      new Option('--kind <kind>', 'invite is for a user who has not logged in yet, enrol for a second factor')
+        .choices(['password', 'invite', 'enrol'])
+        .default('password'),
     )
     .addOption(new Option('--seconds <seconds>', 'how long it works (default: as long as the kind allows)').argParser(secondsOfLink))
     .option('--mail', 'mail it to the user, and do not show it')

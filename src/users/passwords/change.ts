@@ -135,10 +135,19 @@ export class PasswordChange {
     return this.#replace(user, { mustChange }, (changedAt) => this.#secrets.put({ user, hash, changedAt }, signal));
   }
 
-  /** Ends all sessions and tokens of the user, with what else is to be written into the status; resolves when new ones count. @throws StatusError 409, 503, 504 */
-  async endAccess(user: { name: string; uid: string }, status: Record<string, unknown> = {}): Promise<KubernetesObject> {
+  /**
+   * Ends all sessions and tokens of the user, with what else is to be written into the status; resolves when new ones count.
+   *
+   * @param isWanted as for `writeStatus`
+   * @throws StatusError 409, 503, 504
+   */
+  async endAccess(
+    user: { name: string; uid: string },
+    status: Record<string, unknown> = {},
+    isWanted?: (object: KubernetesObject) => Promise<boolean>,
+  ): Promise<KubernetesObject> {
     const since = nextSecond(this.#services.now());
-    const written = await this.writeStatus(user, { ...status, sessionsNotBefore: timestamp(since) });
+    const written = await this.writeStatus(user, { ...status, sessionsNotBefore: timestamp(since) }, isWanted);
     await this.#until(since);
     return written;
   }

@@ -1,0 +1,134 @@
+/**
+ * A one-time link for a second factor: for a user whose time to set one up is over, or who has lost those that there were. It needs the
+ * password, too, so that neither the link nor the password alone sets one up.
+ */
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { kindsOf } from '../config/factor-kinds.ts';
+import { auditOrigin } from '../http/audit.ts';
+import { formReader } from '../http/body.ts';
+import { auditReasons } from '../links/link.ts';
+import type { FoundLink, Links } from '../links/links.ts';
+import { codesPage } from './factor-pages.ts';
+import { nameIn, passkeyIn } from './factor-step.ts';
+import { linkEnrolPage } from './link-pages.ts';
+import type { LoginPageParts } from './login-page.ts';
+import { explain, type LoginProblem } from './pages.ts';
+import type { Progress } from './progress.ts';
+import { requestScope } from './request-scope.ts';
+import { askToSetUp, askToSetUpApp, askToSetUpPasskey, offersPasskeys, ruleFor } from './steps.ts';
+import { type FormVisit, send, textsOf } from './visit.ts';
+
+/** What comes of a passkey is 16 KiB at most, and grows in a form. */
+const readForm = formReader(32 * 1024);
+
+interface EnrolLinkParts {
+  links: Links;
+  logIn: LoginPageParts;
+  /** Answers that the link counts no longer. */
+  showGone: () => void;
+}
+
+type EnrolLink = FoundLink & { token: string };
+
+/** @throws StatusError 429, 503, 504 */
+export async function answerEnrolLink(parts: EnrolLinkParts, ctx: Context, found: EnrolLink): Promise<void> {
+  const { logIn } = parts;
+  // What is proved by this link counts for no other, and for no login.
+  const interaction = { uid: `link-${hash('sha256', found.token)}`, params: {} };
+  const visit: FormVisit = { ctx, interaction, isSecretAddress: true };
+  if (logIn.factors === undefined || ruleFor(logIn, found.account) === 'off') return parts.showGone();
+  ctx.status = 200;
+  if (ctx.method !== 'POST') return showForm(logIn, visit, found);
+  const form = await readForm(ctx);
+  const progress = await logIn.progress.open(form.get('proof') ?? '', interaction.uid);
+  if (progress?.uid !== found.account.uid) return takePassword(logIn, visit, found, form);
+  await takeFactor(parts, visit, { found, progress, form });
+}
+
+/** Counted as at a login. */
+async function takePassword(logIn: LoginPageParts, visit: FormVisit, found: EnrolLink, form: URLSearchParams): Promise<void> {
+  const { ctx, interaction } = visit;
+  const { email } = found;
+  const browser = await logIn.knownBrowsers.find(ctx);
+  const attempt = { email, password: form.get('password') ?? '', browser, ...auditOrigin(ctx) };
+  const verdict = await logIn.passwordCheck.check(attempt, requestScope().signal);
+  if (verdict.outcome === 'ok' && verdict.account.uid === found.account.uid) {
+    const progress = logIn.progress.begin(interaction.uid, verdict.account, verdict.passwordChangedAt);
+    return askToSetUp(logIn, visit, progress, { later: undefined });
+  }
+  const seconds = verdict.outcome === 'refused' ? verdict.retryAfterSeconds : undefined;
+  ctx.status = seconds === undefined ? 403 : 429;
+  if (seconds !== undefined) ctx.set('Retry-After', String(seconds));
+  showForm(logIn, visit, found, seconds === undefined ? { kind: 'refused' } : { kind: 'tooMany', seconds });
+}
+
+function showForm(logIn: LoginPageParts, visit: FormVisit, { email }: EnrolLink, problem?: LoginProblem): void {
+  const texts = textsOf(logIn, visit);
+  const client = logIn.views.title;
+  send(logIn, visit, linkEnrolPage(texts, { email, client, problem: problem && explain(texts, problem, logIn.lock) }));
+}
+
+interface Given {
+  found: EnrolLink;
+  progress: Progress;
+  form: URLSearchParams;
+}
+
+/** The link is used up as soon as what was given is right, and before it is written: of two requests one sets up a factor. */
+async function takeFactor(parts: EnrolLinkParts, visit: FormVisit, given: Given): Promise<void> {
+  const { logIn, links, showGone } = parts;
+  const { progress, form } = given;
+  const { link, account } = given.found;
+  const { factors } = logIn;
+  const instead = form.get('instead');
+  if (instead === 'totp' || instead === 'passkey') return askToSetUp(logIn, visit, progress, { later: undefined }, instead);
+  const before = (await factors?.list(account)) ?? [];
+  const add = progress.step === 'passkey' ? addPasskey : addApp;
+  const outcome = await add(logIn, visit, given, () => links.use(link));
+  if (outcome === 'overtaken') return showGone();
+  if (factors === undefined || outcome !== 'added') return;
+  const origin = auditOrigin(visit.ctx);
+  // The new one first: a crash must leave no user without any.
+  await factors.remove(account, before, origin);
+  const codes = await factors.addRecoveryCodes(account, origin);
+  const { name, uid, subjectName } = account;
+  const whom = { ...origin, actor: { name: subjectName, uid }, target: { name, uid }, outcome: 'success' } as const;
+  logIn.services.audit.record({ audit: 'LinkUsed', ...whom, reason: auditReasons.enrol });
+  send(logIn, visit, codesPage(textsOf(logIn, visit), { next: { url: logIn.views.consoleURL }, codes, formTargets: [] }));
+}
+
+type Outcome = 'added' | 'overtaken' | 'asked';
+type MayAdd = () => Promise<boolean>;
+
+/** Asks for it once more if the code is not right. */
+async function addApp(logIn: LoginPageParts, visit: FormVisit, { found, progress, form }: Given, mayAdd: MayAdd): Promise<Outcome> {
+  const { factors, services } = logIn;
+  const { secret } = progress;
+  if (factors === undefined || secret === undefined || !kindsOf(services.config).includes('totp')) {
+    await askToSetUp(logIn, visit, progress, { later: undefined });
+    return 'asked';
+  }
+  const code = (form.get('code') ?? '').replace(/\s/g, '');
+  const outcome = await factors.addTOTP(found.account, { secret, code }, auditOrigin(visit.ctx), mayAdd);
+  if (outcome !== 'refused') return outcome;
+  visit.ctx.status = 422;
+  askToSetUpApp(logIn, visit, progress, { later: undefined, isWrong: true });
+  return 'asked';
+}
+
+/** Asks for it once more if what the browser made does not count. */
+async function addPasskey(logIn: LoginPageParts, visit: FormVisit, { found, progress, form }: Given, mayAdd: MayAdd): Promise<Outcome> {
+  if (!offersPasskeys(logIn)) {
+    await askToSetUp(logIn, visit, progress, { later: undefined });
+    return 'asked';
+  }
+  const proof = await passkeyIn(logIn, visit, form, progress.uid);
+  const { passkeys } = logIn.passkeys;
+  const origin = auditOrigin(visit.ctx);
+  const outcome = proof === undefined ? 'refused' : await passkeys.add(found.account, proof, nameIn(form), origin, mayAdd);
+  if (outcome === 'added' || outcome === 'overtaken') return outcome;
+  visit.ctx.status = outcome === 'refused' ? 422 : 409;
+  await askToSetUpPasskey(logIn, visit, progress, { later: undefined, problem: outcome });
+  return 'asked';
+}
