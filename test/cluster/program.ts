@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 
 /** A bound against hanging: a busy machine may take its time. */
 const deadlineMs = 180_000;
@@ -50,9 +50,22 @@ export class Program {
     return this.#child?.pid;
   }
 
-  /** Stops it in the middle of whatever it does; `SIGSTOP` makes it hang until `SIGCONT`. */
-  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+  /** Ends it in the middle of whatever it does, or lets it go on after `hang`. */
+  signal(signal: 'SIGKILL' | 'SIGCONT'): void {
     this.#child?.kill(signal);
+  }
+
+  /** Stops it in the middle of whatever it does. Resolves when it does no more: on a busy machine some threads run on after the signal. */
+  async hang(): Promise<void> {
+    this.#child?.kill('SIGSTOP');
+    while ((await this.#threadStates()).some((state) => state !== 'T')) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  /** As proc_pid_stat(5) writes them, after the name of the thread. */
+  async #threadStates(): Promise<(string | undefined)[]> {
+    const threads = `/proc/${this.pid}/task`;
+    const lines = (await readdir(threads)).map((id) => readFile(`${threads}/${id}/stat`, 'utf8').catch(() => 'gone'));
+    return (await Promise.all(lines)).map((line) => line[line.lastIndexOf(')') + 2]);
   }
 
   keepsProcess(isKept: boolean): void {
