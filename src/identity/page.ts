@@ -90,6 +90,8 @@ export function sendPage(ctx: Context, look: Look, page: Page): void {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="${heading} – ${look.title}">
+<meta name="robots" content="noindex">
 <title>${title}</title>
 ${styleElement(css)}
 </head>

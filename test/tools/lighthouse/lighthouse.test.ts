@@ -1,0 +1,58 @@
+/** What Lighthouse says of the pages that people meet first. Its score for speed depends on the machine: it is printed, never asserted. */
+import { expect } from 'chai';
+import { z } from 'zod';
+import { forSuite } from '../../support/for-suite.ts';
+import { SharedChromium } from '../browser/chromium.ts';
+import { Demo, press } from '../browser/demo.ts';
+import { audit } from './audit.ts';
+
+const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
+describe('Lighthouse', () => {
+  const demo = forSuite(() => Demo.start('--users', '200'));
+
+  for (const form of ['phone', 'desktop'] as const)
+    describe(`on a ${form}`, () => {
+      // A login leads past the login page, so two browsers.
+      const stranger = forSuite(() => SharedChromium.start());
+      const manager = forSuite(() => SharedChromium.start());
+      before(async () => demo.logIn(await manager.context.newPage(), 'manager'));
+
+      async function look(url: string, { port }: SharedChromium, maxBytes: number, left: readonly string[] = []): Promise<void> {
+        const { scores, imperfect, bytes, blocking, url: shown } = await audit(url, port, form, left);
+        console.log(
+          `        ${JSON.stringify(scores)}, ${Math.round(bytes / 1024)} KiB; ${imperfect.join(', ') || 'nothing to do better'}`,
+        );
+
+        expect(shown).to.equal(url);
+        const { performance, ...steady } = scores;
+        expect(performance).to.be.within(1, 100);
+        expect(Object.keys(steady)).to.have.members(['accessibility', 'best-practices', 'seo']);
+        for (const [category, score] of Object.entries(steady)) expect(score, `${category}: ${imperfect}`).to.be.at.least(95);
+        expect(blocking.filter((address) => !address.endsWith('.css'))).to.deep.equal([]);
+        expect(blocking.length).to.be.at.most(1);
+        expect(bytes).to.be.within(1, maxBytes);
+      }
+
+      it('the start page', () => look(`${demo.url}/`, stranger, 90_000));
+
+      it('the login page', async () => {
+        const page = await stranger.context.newPage();
+        await page.goto(demo.url);
+        await press(page, 'Log in');
+        await page.locator('#email').waitFor();
+
+        // The page itself would fetch that file, and its policy lets it fetch nothing.
+        await look(page.url(), stranger, 12_000, ['robots-txt']);
+      });
+
+      it('the list of users', () => look(`${demo.url}/users`, manager, 90_000));
+
+      it('one user’s page', async () => {
+        const headers = { authorization: `Bearer ${demo.person('manager').token}` };
+        const found = listed.parse(await (await fetch(`${demo.url}/auth/v2/users?search=jane@example.com`, { headers })).json());
+
+        await look(`${demo.url}/users/${found.items[0]?.metadata.name}`, manager, 90_000);
+      });
+    });
+});
