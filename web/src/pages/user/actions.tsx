@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { CircleSlash, Ellipsis, KeyRound, LockOpen, Pencil, Puzzle, Trash2 } from 'lucide';
+import { CircleSlash, Ellipsis, KeyRound, Link2, Link2Off, LockOpen, Pencil, Puzzle, Trash2 } from 'lucide';
 import { api, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { makePassword, sealed } from '../../api/password';
@@ -19,9 +19,10 @@ import { toast } from '../../ui/toast';
 import { refOfUser } from '../users/query';
 import { setDisabled } from '../users/writes';
 import { EditUser } from './edit';
+import { EndLinks, linkRights, MakeLink } from './link';
 
 type User = Schemas['User'];
-type Open = 'edit' | 'reset' | 'own' | 'delete' | undefined;
+type Open = 'edit' | 'reset' | 'own' | 'link' | 'endLinks' | 'delete' | undefined;
 
 /** What may be done with one user. */
 export function UserActions({ user }: { user: User }) {
@@ -63,6 +64,8 @@ export function UserActions({ user }: { user: User }) {
             icon: KeyRound,
             act: show('reset'),
           }),
+          guarded(linkRights(name).make, { label: t('links.makeOne'), icon: Link2, act: show('link') }),
+          guarded(linkRights(name).end, { label: t('links.end'), icon: Link2Off, act: show('endLinks') }),
         ]
       : []),
     ...offered.map(({ label, run }): MenuItem => ({ label, icon: Puzzle, act: () => run([refOfUser(user)]) })),
@@ -82,6 +85,8 @@ export function UserActions({ user }: { user: User }) {
       <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />
       {open.value === 'edit' && <EditUser user={user} onClose={close} />}
       {open.value === 'reset' && <ResetPassword user={user} onClose={close} />}
+      {open.value === 'link' && <MakeLink user={user} onClose={close} />}
+      {open.value === 'endLinks' && <EndLinks user={user} onClose={close} />}
       {open.value === 'delete' && <DeleteUser user={user} onClose={close} />}
       {open.value === 'own' && (
         <Dialog title={t('password.change')} onClose={close}>

@@ -17,6 +17,7 @@ import { refOfUser } from '../users/query';
 import { UserActions } from './actions';
 import { Factors, factorRights } from './factors';
 import { History, historyRight } from './history';
+import { linkRights } from './link';
 import { Profile } from './profile';
 import { Roles } from './roles';
 
@@ -34,6 +35,7 @@ export function Page({ params: { name = '', tab = 'profile' } }: PageProps) {
     ...Object.values(sessionRights),
     ...Object.values(tokenRights),
     ...Object.values(factorRights(name)),
+    ...Object.values(linkRights(name)).flat(),
     historyRight,
   ]);
   return (
