@@ -4,7 +4,7 @@ import { startBrand } from './app/brand';
 import { startKeys } from './app/keys';
 import { forgetRights } from './app/rights';
 import { startRouter } from './app/router';
-import { followLogin, forget, startSession } from './app/session';
+import { followLogin, forget, person, startSession } from './app/session';
 import { startStepUp } from './app/step-up';
 import { onTabMessage } from './app/tabs';
 import { startTheme } from './app/theme';
@@ -20,9 +20,10 @@ startKeys();
 await Promise.all([startLanguage(), startSession()]);
 startRouter();
 onTabMessage((message) => {
+  // The same user goes on with a page that may hold a half-filled form: it stands only as long as the rights to it are known.
+  if (message.kind === 'logout' || person.value === undefined) forgetRights();
   if (message.kind === 'login') void followLogin(message.uid);
   else forget();
-  forgetRights();
 });
 startStepUp();
 const host = document.getElementById('app');
