@@ -1,50 +1,30 @@
 /** Who may change a UserBinding with kubectl, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
-import { apiServer, type Person } from '../../support/api-server.ts';
-import { ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
+import { before, describe, it } from 'mocha';
+import { apiServer } from '../../support/api-server.ts';
+import { clientOf } from '../../support/client-of.ts';
+import { type ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { grant } from '../../support/grants.ts';
-import { aBinding, Bindings, bindingsPath, rbac } from './support.ts';
+import { aBinding, Bindings, bindingsPath, grantBinding } from './support.ts';
 
 const merge = { 'content-type': 'application/merge-patch+json' };
 
 describe('the admission policy of UserBindings', () => {
   const cluster = forSuite(() => apiServer());
-  let admin: ClusterAdmin;
+  const admin = clientOf(cluster, 'admin');
   /** May do all to UserBindings, and bind `view`. */
-  let manager: ClusterAdmin;
+  const manager = clientOf(cluster, 'manager');
   /** May do all to UserBindings, and bind nothing. */
-  let alice: ClusterAdmin;
-  const clients: ClusterAdmin[] = [];
-  const as = async (person: Person) => {
-    const client = new ClusterAdmin(cluster, await cluster.token(person));
-    clients.push(client);
-    return client;
-  };
+  const alice = clientOf(cluster, 'alice');
 
   before(async () => {
-    admin = await as('admin');
     await admin.install();
-    manager = await as('manager');
-    alice = await as('alice');
-    await admin.apply({
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRole',
-      metadata: { name: 'binders' },
-      rules: [{ apiGroups: [rbac], resources: ['clusterroles'], resourceNames: ['view'], verbs: ['bind'] }],
-    });
-    await grant(admin, 'manager', 'binders');
-    await grant(admin, 'manager', 'atrium-users-admin');
-    await grant(admin, 'alice', 'atrium-users-admin');
+    await grantBinding(admin, ['view']);
     for (const client of [manager, alice])
       await eventually(
         () => client.call('GET', bindingsPath),
         ({ status }) => status === 200,
       );
-  });
-  after(async () => {
-    for (const client of clients) await client.close();
   });
 
   it('REC-11 lets a user without the right to bind shorten the time of a role, and not lengthen it', async () => {

@@ -3,9 +3,8 @@ import { before, describe, it } from 'mocha';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
-import { aBinding, aNamespace, Bindings, clusterRoleBindingsPath, rbac, type UserBinding } from './support.ts';
+import { aBinding, aNamespace, Bindings, clusterRoleBindingsPath, grantBinding, rbac, type UserBinding } from './support.ts';
 
 const path = '/auth/v2/userbindings';
 
@@ -30,15 +29,8 @@ describe('the operations of UserBindings', () => {
 
   before(async () => {
     bindings = new Bindings(server.kubernetes);
-    await server.kubernetes.apply(aNamespace('shop'), aNamespace('lab'), {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRole',
-      metadata: { name: 'binders' },
-      rules: [{ apiGroups: [rbac], resources: ['clusterroles'], resourceNames: ['view', 'not-there'], verbs: ['bind'] }],
-    });
-    await grant(server.kubernetes, 'manager', 'binders');
-    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
-    await grant(server.kubernetes, 'alice', 'atrium-users-admin');
+    await server.kubernetes.apply(aNamespace('shop'), aNamespace('lab'));
+    await grantBinding(server.kubernetes, ['view', 'not-there']);
     await eventually(
       () => server.request(path, { as: 'alice' }),
       ({ status }) => status === 200,

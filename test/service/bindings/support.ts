@@ -1,4 +1,5 @@
 import { type ClusterAdmin, eventually, type Manifest } from '../../support/cluster-admin.ts';
+import { grant } from '../../support/grants.ts';
 
 export const rbac = 'rbac.authorization.k8s.io';
 export const bindingsPath = '/apis/auth.platform.io/v1/userbindings';
@@ -116,3 +117,16 @@ export class Bindings {
 }
 
 export const conditionOf = ({ status }: UserBinding, type: string) => status?.conditions?.find((one) => one.type === type);
+
+/** `manager` may do all to UserBindings and bind these ClusterRoles; `alice` may do all to them and bind nothing. */
+export async function grantBinding(cluster: ClusterAdmin, resourceNames: readonly string[]): Promise<void> {
+  await cluster.apply({
+    apiVersion: `${rbac}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name: 'binders' },
+    rules: [{ apiGroups: [rbac], resources: ['clusterroles'], resourceNames, verbs: ['bind'] }],
+  });
+  await grant(cluster, 'manager', 'binders');
+  await grant(cluster, 'manager', 'atrium-users-admin');
+  await grant(cluster, 'alice', 'atrium-users-admin');
+}

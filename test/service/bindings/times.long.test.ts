@@ -5,9 +5,8 @@ import { before, describe, it } from 'mocha';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
-import { aBinding, Bindings, bindingsPath, conditionOf, rbac, type UserBinding } from './support.ts';
+import { aBinding, Bindings, bindingsPath, conditionOf, grantBinding, type UserBinding } from './support.ts';
 
 const merge = { 'content-type': 'application/merge-patch+json' };
 const path = '/auth/v2/userbindings';
@@ -27,15 +26,7 @@ describe('UserBindings with a beginning and an end', () => {
 
   before(async () => {
     bindings = new Bindings(server.kubernetes);
-    await server.kubernetes.apply({
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRole',
-      metadata: { name: 'binders' },
-      rules: [{ apiGroups: [rbac], resources: ['clusterroles'], resourceNames: ['view'], verbs: ['bind'] }],
-    });
-    await grant(server.kubernetes, 'manager', 'binders');
-    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
-    await grant(server.kubernetes, 'alice', 'atrium-users-admin');
+    await grantBinding(server.kubernetes, ['view']);
     await eventually(
       () => server.request(path, { as: 'alice' }),
       ({ status }) => status === 200,

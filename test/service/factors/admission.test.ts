@@ -2,7 +2,8 @@
 
 import { expect } from 'chai';
 import { apiServer } from '../../support/api-server.ts';
-import { asService, ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { clientOf } from '../../support/client-of.ts';
+import { asService, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 
 const path = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/factors`;
@@ -18,10 +19,7 @@ const factor = (name: string, spec: Record<string, unknown> = {}) => ({
 describe('Factors in the cluster', () => {
   const cluster = forSuite(() => apiServer());
   /** May do everything that RBAC can grant. */
-  const admin = forSuite(
-    async () => new ClusterAdmin(cluster, await cluster.token('admin')),
-    (client) => client.close(),
-  );
+  const admin = clientOf(cluster, 'admin');
   const asTheService = (method: 'POST' | 'PATCH' | 'DELETE', at: string, body?: unknown) =>
     admin.call(method, at, body, { ...asService, ...(method === 'PATCH' && merge) });
 

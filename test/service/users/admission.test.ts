@@ -1,9 +1,10 @@
 /** What the admission policies of an installation refuse, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
-import { apiServer, type Person } from '../../support/api-server.ts';
-import { type Answer, asService, ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { before, describe, it } from 'mocha';
+import { apiServer } from '../../support/api-server.ts';
+import { clientOf } from '../../support/client-of.ts';
+import { type Answer, asService, type ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding, grant } from '../../support/grants.ts';
 import { aUser, nameOf, type UserParts } from './a-user.ts';
@@ -19,26 +20,16 @@ const created = (email: string, spec: Record<string, unknown> = {}, parts: UserP
 
 describe('the admission policy of users', () => {
   const cluster = forSuite(() => apiServer());
-  let admin: ClusterAdmin;
+  const admin = clientOf(cluster, 'admin');
   /** Whose writes of Users go in the name of the service. */
-  let service: ClusterAdmin;
+  const service = clientOf(cluster, 'admin');
   /** May do all to users, and act as nobody. */
-  let manager: ClusterAdmin;
+  const manager = clientOf(cluster, 'manager');
   /** The same, and may act as the administrator `chief`. */
-  let alice: ClusterAdmin;
-  const clients: ClusterAdmin[] = [];
-  const as = async (person: Person) => {
-    const client = new ClusterAdmin(cluster, await cluster.token(person));
-    clients.push(client);
-    return client;
-  };
+  const alice = clientOf(cluster, 'alice');
 
   before(async () => {
-    admin = await as('admin');
-    service = await as('admin');
     await service.install();
-    manager = await as('manager');
-    alice = await as('alice');
     const group = 'rbac.authorization.k8s.io';
     await grant(admin, 'manager', 'atrium-users-admin');
     await grant(admin, 'alice', 'atrium-users-admin');
@@ -55,9 +46,6 @@ describe('the admission policy of users', () => {
       () => alice.call('GET', users),
       ({ status }) => status === 200,
     );
-  });
-  after(async () => {
-    for (const client of clients) await client.close();
   });
 
   const refusedWith = (answer: Answer, why: string) => {
