@@ -67,8 +67,25 @@ describe('the one-time links in the console', () => {
     await page.reload();
     await choose(page, 'Make a one-time link');
 
-    expect(await dialog().getByLabel('What for').locator('option').allTextContents()).to.deep.equal(['Forgotten password']);
+    expect(await dialog().getByLabel('What for').locator('option').allTextContents()).to.deep.equal([
+      'Forgotten password',
+      'Second factor',
+    ]);
     await dialog().getByRole('button', { name: 'Cancel' }).click();
+  });
+
+  it('are for a second factor, too, whose page asks for the password first', async () => {
+    await choose(page, 'Make a one-time link');
+    await dialog().getByLabel('What for').selectOption('enrol');
+    await dialog().getByText('in the place of those of now').waitFor();
+    await dialog().getByRole('button', { name: 'Make the link' }).click();
+    const link = (await dialog().locator('pre').textContent()) ?? '';
+    await dialog().getByRole('button', { name: 'Done' }).click();
+    const { tab, user } = await setPassword(link, 'a passphrase by a link');
+    await tab.locator('#code').waitFor();
+
+    expect(user.complaints.splice(0)).to.deep.equal([]);
+    await user.leave();
   });
 
   it('count no longer once all are void', async () => {

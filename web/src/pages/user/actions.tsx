@@ -19,7 +19,7 @@ import { toast } from '../../ui/toast';
 import { refOfUser } from '../users/query';
 import { setDisabled } from '../users/writes';
 import { EditUser } from './edit';
-import { EndLinks, linkRights, MakeLink } from './link';
+import { EndLinks, linkKindsFor, linkRights, MakeLink } from './link';
 
 type User = Schemas['User'];
 type Open = 'edit' | 'reset' | 'own' | 'link' | 'endLinks' | 'delete' | undefined;
@@ -64,6 +64,10 @@ export function UserActions({ user }: { user: User }) {
             icon: KeyRound,
             act: show('reset'),
           }),
+        ]
+      : []),
+    ...(!isSelf && linkKindsFor(user).length > 0
+      ? [
           guarded(linkRights(name).make, { label: t('links.makeOne'), icon: Link2, act: show('link') }),
           guarded(linkRights(name).end, { label: t('links.end'), icon: Link2Off, act: show('endLinks') }),
         ]

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
+import { may } from '../../app/rights';
 import { dateTime, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -7,15 +8,22 @@ import { Copy } from '../../ui/copy';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { toast } from '../../ui/toast';
+import { factorRights } from './factors';
 
 type User = Schemas['User'];
 type Kind = Schemas['LinkRequest']['kind'];
 
+const isLocal = ({ spec }: User) => ['', 'local'].includes(spec.connector_id);
+
 /** Each kind that the document names, and whether a user has a use for it. */
 const kinds: Readonly<Record<Kind, (user: User) => boolean>> = {
-  invite: ({ status }) => status?.lastLoginTime === undefined,
-  password: () => true,
+  invite: (user) => isLocal(user) && user.status?.lastLoginTime === undefined,
+  password: isLocal,
+  // What a reset of factors takes is asked for, too.
+  enrol: (user) => (isLocal(user) || user.spec.connector_type === 'ldap') && may(factorRights(user.metadata.name).remove) === true,
 };
+
+export const linkKindsFor = (user: User): Kind[] => (Object.keys(kinds) as Kind[]).filter((kind) => kinds[kind](user));
 
 /** A link sets the password: what setting it takes is asked for, too. */
 export const linkRights = (name: string) => {
@@ -33,7 +41,7 @@ const called = ({ spec }: User): string => spec.username || spec.email;
 
 /** Made or mailed; a link that was made is shown once. */
 export function MakeLink({ user, onClose }: LinkProps) {
-  const offered = (Object.keys(kinds) as Kind[]).filter((kind) => kinds[kind](user));
+  const offered = linkKindsFor(user);
   const kind = useSignal<string>(offered[0] ?? 'password');
   const way = useSignal<string>('hand');
   const made = useSignal<{ url?: string; expiresAt: string } | undefined>(undefined);
