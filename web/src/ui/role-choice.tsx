@@ -3,6 +3,7 @@ import { api, base, bodyOf, type Schemas } from '../api/client';
 import { useLoad } from '../api/load';
 import { t } from '../text/text';
 import { CheckField, Field } from './form';
+import { instant } from './local-time';
 
 export interface ClusterRole {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -35,12 +36,6 @@ export async function roleNames(signal: AbortSignal): Promise<string[]> {
 export interface Term {
   notBefore: string;
   expiresAt: string;
-}
-
-/** The local time of a field, as the service takes it; what is no time stays, to be refused. */
-function instant(local: string): string {
-  const time = new Date(local);
-  return Number.isNaN(time.getTime()) ? local : time.toISOString();
 }
 
 /** A new UserBinding; in no namespaces means everywhere. */

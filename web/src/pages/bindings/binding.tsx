@@ -1,22 +1,30 @@
-import { Trash2 } from 'lucide';
+import { useSignal } from '@preact/signals';
+import { CalendarClock, Ellipsis, Trash2 } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { useLoad } from '../../api/load';
+import { refetch, useLoad } from '../../api/load';
 import { asProblem } from '../../api/problem';
+import { useWatch } from '../../api/watch';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
 import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
+import { guarded } from '../../app/why';
 import { dateTime, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Facts } from '../../ui/facts';
 import { Loaded } from '../../ui/loaded';
+import { Menu } from '../../ui/menu';
 import { RulesOf } from '../../ui/rules';
 import { Notice } from '../../ui/state';
 import { toast } from '../../ui/toast';
+import { asRead } from './as-read';
 import { StateOf, subjectsOf, whereOf } from './binding-words';
+import { bindingsPath, EditTerm } from './edit-term';
 
 const rightsOf = (name: string) => ({
   get: { verb: 'get', resource: 'userbindings', name },
+  watch: { verb: 'watch', resource: 'userbindings', name },
+  change: { verb: 'patch', resource: 'userbindings', name },
   remove: { verb: 'delete', resource: 'userbindings', name },
 });
 
@@ -30,13 +38,21 @@ export function Page({ params: { name = '' } }: PageProps) {
   );
 }
 
-/** At once, since it can be undone: the same binding is made again. */
-async function remove({ metadata, spec }: Schemas['UserBinding']): Promise<void> {
+/** At once, since it can be undone: the same binding is made again. Deleted is the one that is shown, as it is shown. */
+async function remove(binding: Schemas['UserBinding']): Promise<void> {
+  const { metadata, spec } = binding;
+  const path = { name: metadata.name };
   try {
-    await api.DELETE('/auth/v2/userbindings/{name}', { params: { path: { name: metadata.name } } });
+    const other = await asRead(binding, (preconditions) =>
+      api.DELETE('/auth/v2/userbindings/{name}', { params: { path }, body: { preconditions } }),
+    );
+    if (other !== undefined) {
+      toast('bad', t('bindings.changedMeanwhile'));
+      return await refetch('bindings');
+    }
     navigate('/bindings');
     const undo = () => {
-      const body = { metadata: { name: metadata.name }, spec };
+      const body = { metadata: path, spec };
       api.POST('/auth/v2/userbindings', { body }).then(
         () => navigate(`/bindings/${metadata.name}`),
         (error: unknown) => toast('bad', asProblem(error).message),
@@ -51,22 +67,59 @@ async function remove({ metadata, spec }: Schemas['UserBinding']): Promise<void>
 function OneBinding({ name }: { name: string }) {
   const path = { name };
   const load = useLoad(`bindings/${name}`, (signal) => bodyOf(api.GET('/auth/v2/userbindings/{name}', { params: { path }, signal })));
+  const isEditing = useSignal(false);
+  const rights = rightsOf(name);
+  const binding = load.data.value;
+  const edit = () => {
+    isEditing.value = true;
+  };
+  const refused = [
+    guarded([rights.change], { label: t('bindings.changeTimes'), icon: CalendarClock, act: edit }),
+    guarded([rights.remove], { label: t('user.delete'), icon: Trash2, act: () => undefined }),
+  ].filter(({ isRefused }) => isRefused);
+  // What it became is told by its status, after a while.
+  useWatch(
+    {
+      path: may(rights.watch) ? bindingsPath : undefined,
+      fieldSelector: `metadata.name=${name}`,
+      resourceVersion: binding?.metadata.resourceVersion,
+    },
+    () => void load.reload(),
+  );
   return (
     <section class="page">
       <p class="crumb">
         <a href={href('/bindings')}>{t('bindings.title')}</a>
       </p>
       <header class="page-head">
-        <h1 tabIndex={-1}>{load.data.value ? t('bindings.of', { role: load.data.value.spec.roleRef }) : name}</h1>
-        {load.data.value && <StateOf binding={load.data.value} />}
+        <h1 tabIndex={-1}>{binding ? t('bindings.of', { role: binding.spec.roleRef }) : name}</h1>
+        {binding && <StateOf binding={binding} />}
         <div class="buttons">
-          {load.data.value && may(rightsOf(name).remove) && (
-            <Button kind="danger" icon={Trash2} onClick={() => load.data.value && void remove(load.data.value)}>
-              {t('user.delete')}
-            </Button>
+          {binding && (
+            <>
+              {may(rights.change) && (
+                <Button icon={CalendarClock} onClick={edit}>
+                  {t('bindings.changeTimes')}
+                </Button>
+              )}
+              {may(rights.remove) && (
+                <Button kind="danger" icon={Trash2} onClick={() => void remove(binding)}>
+                  {t('user.delete')}
+                </Button>
+              )}
+              {refused.length > 0 && <Menu label={t('action.more')} icon={Ellipsis} items={refused} kind="plain" />}
+            </>
           )}
         </div>
       </header>
+      {binding && isEditing.value && (
+        <EditTerm
+          binding={binding}
+          onClose={() => {
+            isEditing.value = false;
+          }}
+        />
+      )}
       <Loaded load={load}>
         {(binding) => (
           <>

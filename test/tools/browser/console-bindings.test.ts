@@ -1,0 +1,117 @@
+/** What a person changes of a binding that is there: its times, by the hand of one who may, and what another one has changed meanwhile. */
+import { expect } from 'chai';
+import { z } from 'zod';
+import { barriers } from './axe.ts';
+import { Visitor } from './chromium.ts';
+import { loggedIn, press } from './demo.ts';
+
+const stored = z.object({ spec: z.object({ notBefore: z.string().optional(), expiresAt: z.string().optional() }) });
+
+describe('a binding on the console', () => {
+  const { browser, demo, page, visitor } = loggedIn('admin', '/', '--users', '2');
+  const dialog = () => page.getByRole('dialog');
+  const send = (method: string, path: string, body?: unknown) =>
+    fetch(`${demo.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${demo.person('admin').token}`,
+        'content-type': `application/${method === 'PATCH' ? 'merge-patch+' : ''}json`,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  const specOf = async (name: string) => stored.parse(await (await send('GET', `/auth/v2/userbindings/${name}`)).json()).spec;
+  const change = (spec: unknown) => send('PATCH', '/api/kubernetes/apis/auth.platform.io/v1/userbindings/oncall-view', { spec });
+
+  it('gets an end, and says at once when it ends', async () => {
+    await page.goto(`${demo.url}/bindings/oncall-view`);
+    await press(page, 'Change times');
+    expect(await barriers(page)).to.deep.equal([]);
+    await dialog().getByLabel('Until').fill('2035-03-04T10:30');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Mar 4, 2035, 10:30 AM').waitFor();
+
+    expect(await specOf('oncall-view')).to.include({ expiresAt: new Date('2035-03-04T10:30').toISOString() });
+  });
+
+  it('says at its field that it would begin after its end', async () => {
+    await press(page, 'Change times');
+    expect(await dialog().getByLabel('Until').inputValue()).to.equal('2035-03-04T10:30');
+    await dialog().getByLabel('From').fill('2035-03-04T10:31');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await dialog().locator('.field', { hasText: 'From' }).getByText('a binding begins before it ends').waitFor();
+
+    expect(await dialog().getByLabel('From').inputValue()).to.equal('2035-03-04T10:31');
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 422');
+    expect(await specOf('oncall-view')).not.to.have.property('notBefore');
+  });
+
+  it('that was changed meanwhile is compared, and what was not touched keeps its seconds', async () => {
+    await dialog().getByLabel('From').fill('');
+    await dialog().getByLabel('Until').fill('2035-05-05T05:05');
+    expect((await change({ expiresAt: '2034-01-01T01:01:01Z' })).status).to.equal(200);
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await dialog().getByText('This has been changed meanwhile.').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 409');
+    await dialog().getByRole('button', { name: 'Take theirs' }).click();
+    await dialog().getByRole('button', { name: 'Save over it' }).click();
+    await dialog().waitFor({ state: 'detached' });
+
+    expect((await specOf('oncall-view')).expiresAt).to.equal('2034-01-01T01:01:01Z');
+  });
+
+  it('is over, and says so without a reload, once its end is taken back', async () => {
+    await press(page, 'Change times');
+    await dialog().getByLabel('Until').fill('2020-01-01T00:00');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await page.locator('.page-head .phase').getByText('Ended').waitFor();
+    await press(page, 'Change times');
+    await dialog().getByLabel('Until').fill('');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await page.locator('.page-head .phase').getByText('In force').waitFor();
+
+    expect(await specOf('oncall-view')).not.to.have.property('expiresAt');
+  });
+
+  it('is not deleted as another one than the one that is shown', async () => {
+    await page.route(/userbindings\/oncall-view$/, async (route) => {
+      if (route.request().method() === 'DELETE') await change({ notBefore: '2020-01-01T00:00:00Z' });
+      await route.continue();
+    });
+    await press(page, 'Delete');
+    await page.getByText('This binding has been changed meanwhile.').waitFor();
+    await page.unrouteAll();
+
+    expect(visitor.complaints.splice(0).join()).to.contain('status of 409');
+    expect(await specOf('oncall-view')).to.include({ notBefore: '2020-01-01T00:00:00Z' });
+    await page.getByText('Jan 1, 2020').waitFor();
+    await press(page, 'Delete');
+    await page.getByText('The binding is deleted.').waitFor();
+    await press(page, 'Undo');
+    await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
+  });
+
+  it('is not changed by a person who may only see it, who is told what it takes', async () => {
+    const rbac = '/api/kubernetes/apis/rbac.authorization.k8s.io/v1';
+    const rules = [{ apiGroups: ['auth.platform.io'], resources: ['userbindings'], verbs: ['get'] }];
+    expect((await send('POST', `${rbac}/clusterroles`, { metadata: { name: 'sees-bindings' }, rules })).status).to.equal(201);
+    const binding = {
+      metadata: { name: 'sees-bindings' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sees-bindings' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: demo.person('nobody').email }],
+    };
+    expect((await send('POST', `${rbac}/clusterrolebindings`, binding)).status).to.equal(201);
+    const office = new Visitor(await browser.newContext());
+    const tab = await office.openTab();
+    await demo.logIn(tab, 'nobody', '/bindings/oncall-view');
+    await press(tab, 'More actions');
+    await tab.getByRole('menuitem', { name: 'Change times' }).click({ force: true });
+    await tab.getByRole('dialog').getByText('patch userbindings.auth.platform.io oncall-view').waitFor();
+
+    expect(await tab.getByRole('button', { name: 'Change times' }).count()).to.equal(0);
+    expect(await barriers(tab)).to.deep.equal([]);
+    expect(office.complaints).to.deep.equal([]);
+    await office.leave();
+  });
+});

@@ -1,0 +1,72 @@
+import { useSignal } from '@preact/signals';
+import type { Schemas } from '../../api/client';
+import { refetch } from '../../api/load';
+import { write } from '../../api/objects';
+import { t, timeZone } from '../../text/text';
+import { Conflict } from '../../ui/conflict';
+import { Dialog } from '../../ui/dialog';
+import { Field, Form } from '../../ui/form';
+import { instant, localTime } from '../../ui/local-time';
+import { toast } from '../../ui/toast';
+import { asRead } from './as-read';
+
+type Binding = Schemas['UserBinding'];
+
+/** By the Kubernetes API: the service has no operation of its own that changes a binding. */
+export const bindingsPath = 'api/kubernetes/apis/auth.platform.io/v1/userbindings';
+
+interface EditTermProps {
+  binding: Binding;
+  onClose: () => void;
+}
+
+/** From when and until when a role is given. All else of a binding is made new; a change since it was read is compared. */
+export function EditTerm({ binding, onClose }: EditTermProps) {
+  const read = useSignal(binding);
+  const isConflict = useSignal(false);
+  const { name } = binding.metadata;
+  const [begin, end] = [useSignal(localTime(binding.spec.notBefore)), useSignal(localTime(binding.spec.expiresAt))];
+  const theirs = { notBefore: localTime(read.value.spec.notBefore), expiresAt: localTime(read.value.spec.expiresAt) };
+  async function save(): Promise<void> {
+    // A time that was not touched keeps its seconds.
+    const spec = {
+      ...(begin.value !== theirs.notBefore && { notBefore: begin.value ? instant(begin.value) : null }),
+      ...(end.value !== theirs.expiresAt && { expiresAt: end.value ? instant(end.value) : null }),
+    };
+    const now = await asRead(read.value, (metadata) =>
+      write(`${bindingsPath}/${name}`, { method: 'PATCH', body: { metadata, spec }, contentType: 'application/merge-patch+json' }),
+    );
+    if (now !== undefined) {
+      read.value = now;
+      isConflict.value = true;
+      return;
+    }
+    await refetch('bindings');
+    onClose();
+    toast('ok', t('action.saved'));
+  }
+  return (
+    <Dialog title={t('bindings.changeTimes')} onClose={onClose}>
+      <Form action={t(isConflict.value ? 'conflict.save' : 'action.save')} onSubmit={save} onCancel={onClose}>
+        <p class="muted measure">{t('bindings.timesWhat')}</p>
+        {/* Rules about both times are refused at `spec`, and this form can break no other. */}
+        <Field label={t('bindings.from')} name="spec" type="datetime-local" value={begin} />
+        <Field
+          label={t('bindings.until')}
+          name="spec.expiresAt"
+          type="datetime-local"
+          value={end}
+          hint={t('bindings.whenHint', { zone: timeZone() })}
+        />
+        {isConflict.value && (
+          <Conflict
+            fields={[
+              { label: t('bindings.from'), theirs: theirs.notBefore, yours: begin },
+              { label: t('bindings.until'), theirs: theirs.expiresAt, yours: end },
+            ]}
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}
