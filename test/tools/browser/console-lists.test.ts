@@ -104,6 +104,15 @@ describe('lists of the console that the service keeps', () => {
     const seen = new Set(await tab.locator('td.c-namespace').allTextContents());
 
     expect([...seen].sort()).to.deep.equal([...ofAlice]);
+    // It is live for them, too, and tells of nothing from other namespaces.
+    const [first = ''] = ofAlice;
+    await service.admin.apply(aConfigMap('shop-02', 'unseen', 'bronze'), aConfigMap(first, 'm0', 'diamond'));
+    await tab.getByRole('cell', { name: 'diamond' }).waitFor();
+    expect(await tab.getByText('One change.').count()).to.equal(0);
+    await service.admin.apply(aConfigMap(first, 'newcomer', 'bronze'));
+    await tab.getByText('One change.').waitFor();
+    await press(tab, 'Show');
+    await tab.getByRole('link', { name: 'newcomer' }).waitFor();
     await tab.goto(`${service.url}/r/example.com/v1/widgets`);
     await tab.getByText('You may not').first().waitFor();
     // The browser tells of the refusal that the page explains.

@@ -43,7 +43,8 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
     if (resumed.value > 0) void refresh();
   }, [resumed.value]);
 
-  const isLive = follow !== undefined && list.total.value !== undefined;
+  // One that is refused by now would be refused again.
+  const isLive = follow !== undefined && list.total.value !== undefined && list.error.value?.status !== 403;
   // A live list begins where the list was read; one that is read again begins again.
   useEffect(() => {
     const { resourceVersion } = list;

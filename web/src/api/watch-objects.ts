@@ -7,7 +7,7 @@ export interface WatchEvent<T> {
   object: T;
 }
 
-export async function* linesOf(response: Response): AsyncGenerator<string> {
+async function* linesOf(response: Response): AsyncGenerator<string> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -23,21 +23,38 @@ interface Watched<T> {
   path: string;
   /** Which of them; all without one. */
   fieldSelector?: string;
+  labelSelector?: string;
+  /** The form of the objects: a row of a table comes without the object. */
+  Accept?: string;
   /** From where; empty from what there is now. */
   resourceVersion: string;
   onEvent: (event: WatchEvent<T>) => void;
   /** It cannot go on: a new list is needed. */
   onEnd: () => void;
+  /** It could not be read just now; undefined once it is read again. */
+  onProblem?: (problem: Problem | undefined) => void;
 }
+
+/** In some answers only the rows of a table have versions. */
+interface Versioned {
+  metadata: { resourceVersion?: string };
+  rows?: readonly { object: { metadata: { resourceVersion?: string } } }[] | null;
+}
+
+const versionOf = ({ metadata, rows }: Versioned): string | undefined =>
+  metadata.resourceVersion || rows?.at(-1)?.object.metadata.resourceVersion || undefined;
 
 const againMs = 2000;
 
 /** What becomes of a list of the Kubernetes API, while the page can be seen. @returns what stops it */
-export function watchObjects<T extends { metadata: { resourceVersion?: string } }>({
+export function watchObjects<T extends Versioned>({
   path,
   fieldSelector = '',
+  labelSelector = '',
+  Accept = 'application/json',
   onEvent,
   onEnd,
+  onProblem,
   ...from
 }: Watched<T>): () => void {
   let { resourceVersion } = from;
@@ -49,12 +66,14 @@ export function watchObjects<T extends { metadata: { resourceVersion?: string } 
       ...{ watch: 'true', allowWatchBookmarks: 'true' },
       ...(resourceVersion && { resourceVersion }),
       ...(fieldSelector && { fieldSelector }),
+      ...(labelSelector && { labelSelector }),
     });
-    const response = await call(`${path}?${query}`, { headers: { Accept: 'application/json' }, signal });
+    const response = await call(`${path}?${query}`, { headers: { Accept }, signal });
+    onProblem?.(undefined);
     for await (const line of linesOf(response)) {
       const event = JSON.parse(line) as WatchEvent<T>;
       if (event.type === 'ERROR') return false;
-      resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
+      resourceVersion = versionOf(event.object) ?? resourceVersion;
       if (event.type !== 'BOOKMARK') onEvent(event);
     }
     return true;
@@ -66,8 +85,11 @@ export function watchObjects<T extends { metadata: { resourceVersion?: string } 
     try {
       if (!(await read(mine.signal))) return onEnd();
     } catch (error) {
-      if (mine.signal.aborted || isAbort(error) || isFinal(asProblem(error))) return;
-      if (asProblem(error).status === 410) return onEnd();
+      if (mine.signal.aborted || isAbort(error)) return;
+      const problem = asProblem(error);
+      if (problem.status === 410) return onEnd();
+      onProblem?.(problem);
+      if (isFinal(problem)) return;
     }
     // It ends by itself from time to time, and goes on where it was.
     setTimeout(() => {
@@ -78,7 +100,7 @@ export function watchObjects<T extends { metadata: { resourceVersion?: string } 
     if (document.visibilityState === 'visible') onEnd();
     else current?.abort();
   }
-  void follow();
+  if (document.visibilityState === 'visible') void follow();
   document.addEventListener('visibilitychange', onVisibility);
   return () => {
     document.removeEventListener('visibilitychange', onVisibility);

@@ -17,8 +17,10 @@ export function chooseNamespace(next: string): void {
 
 const limit = 1000;
 
-/** Where the caller may list a kind. */
-export const useNamespaces = ({ group, resource }: Kind) =>
-  useLoad(`namespaces/list/${resource}.${group}`, (stop) =>
-    bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'list', group, resource, limit } }, signal: stop })),
+/** Where the caller may list a kind, or watch it. Nothing is asked without a kind. */
+export const useNamespaces = (kind: Kind | undefined, verb: 'list' | 'watch' = 'list') => {
+  const { group = '', resource = '' } = kind ?? {};
+  return useLoad(kind && `namespaces/${verb}/${resource}.${group}`, (stop) =>
+    bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb, group, resource, limit } }, signal: stop })),
   );
+};

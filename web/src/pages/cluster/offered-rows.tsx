@@ -7,6 +7,7 @@ import { useLoad } from '../../api/load';
 import type { paths } from '../../api/schema';
 import { type LiveWindows, useWindows } from '../../api/use-windows';
 import { windowSize } from '../../api/windows';
+import { useNamespaces } from '../../app/namespace';
 import { may } from '../../app/rights';
 import { href, query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
@@ -41,11 +42,15 @@ export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedR
   const filterBy = is === '' ? [] : [`${state},${is.replaceAll(',', '\\,')}`];
   const asked = { ...(search && { search: search.slice(0, 128) }), ...(labelSelector && { labelSelector }) };
   const at = pathOf(kind, namespace);
+  // Who may not list it in the cluster sees those namespaces in which they may, and follows them in the same way.
+  const isOfSome = kind.isNamespaced && namespace === undefined && may(rights.list) === false;
+  const somewhere = useNamespaces(isOfSome ? kind : undefined, 'watch').data.value;
+  const mayFollow = may(rights.watch) === true || (somewhere !== undefined && somewhere.items.length > 0);
   const windows = useWindows<Row>({
     key: `${at}?${JSON.stringify([asked, filterBy, sort])}`,
     fetch: (page, signal) =>
       ask<Schemas['ResourceRowList']>(kind, namespace, { ...asked, filterBy, sortBy: sortBy(sort), page, limit: windowSize }, signal),
-    follow: may(rights.watch)
+    follow: mayFollow
       ? ({ resourceVersion, ...following }) => {
           const parameters = new URLSearchParams({ watch: 'true', resourceVersion, ...asked });
           for (const filter of filterBy) parameters.append('filterBy', filter);

@@ -1,16 +1,14 @@
 /** A list in the columns that kubectl shows, made by the API server: the first part of it, more on demand, and live while it is not too long. */
 import { type Signal, signal } from '@preact/signals';
-import { call } from '../../api/client';
 import { apiPath, type Kind } from '../../api/kinds';
 import { getJson, type Metadata, type ServerTable, type TableColumn, type TableRow, tableAccept } from '../../api/objects';
 import { asProblem, isAbort, type Problem } from '../../api/problem';
-import { linesOf, type WatchEvent } from '../../api/watch-objects';
+import { type WatchEvent, watchObjects } from '../../api/watch-objects';
 import type { Sort } from '../../ui/table';
 
 const pageSize = 500;
 /** Beyond these a list is not followed: each change would cost the page too much. */
 const followedRows = 2000;
-const againMs = 2000;
 
 export interface Row {
   metadata: Metadata;
@@ -35,7 +33,7 @@ export class TableList {
   #continue = '';
   #version = '';
   #reading: AbortController | undefined;
-  #following: AbortController | undefined;
+  #unfollow: (() => void) | undefined;
   #mayFollow = false;
 
   constructor(kind: Kind, namespace: string | undefined, labelSelector: string) {
@@ -51,14 +49,14 @@ export class TableList {
     this.#mayFollow = mayFollow;
     document.addEventListener('visibilitychange', this.#onVisibility);
     if (this.#rows === undefined) void this.refresh();
-    else void this.#follow();
+    else this.#follow();
   }
 
   stop(): void {
     document.removeEventListener('visibilitychange', this.#onVisibility);
     this.#reading?.abort();
-    this.#following?.abort();
-    this.#following = undefined;
+    this.#unfollow?.();
+    this.#unfollow = undefined;
   }
 
   async refresh(): Promise<void> {
@@ -87,8 +85,8 @@ export class TableList {
   }
 
   readonly #onVisibility = (): void => {
-    if (document.visibilityState === 'visible') void this.refresh();
-    else this.#following?.abort();
+    // One that is followed asks for itself.
+    if (document.visibilityState === 'visible' && this.#unfollow === undefined) void this.refresh();
   };
 
   async #read(from: string): Promise<void> {
@@ -108,7 +106,7 @@ export class TableList {
       this.#version = table.metadata.resourceVersion;
       this.error.value = undefined;
       this.#settle();
-      void this.#follow();
+      this.#follow();
     } catch (error) {
       if (!mine.signal.aborted && !isAbort(error)) this.error.value = asProblem(error);
     } finally {
@@ -132,43 +130,35 @@ export class TableList {
    * Rows as they change. It is read by `fetch`: a WebSocket cannot say that it wants rows, and would be sent each object whole. One page
    * has one such request, and only while it can be seen.
    */
-  async #follow(): Promise<void> {
-    this.#following?.abort();
-    if (!this.#mayFollow || this.remaining.value || this.size.value > followedRows || document.visibilityState !== 'visible') return;
-    const mine = new AbortController();
-    this.#following = mine;
-    try {
-      const query = new URLSearchParams({ ...this.#selection, watch: 'true', allowWatchBookmarks: 'true', resourceVersion: this.#version });
-      const response = await call(`${this.#path}?${query}`, { headers: { Accept: tableAccept }, signal: mine.signal });
-      for await (const line of linesOf(response))
-        if (!this.#take(JSON.parse(line) as WatchEvent<ServerTable>)) return void (await this.refresh());
-    } catch (error) {
-      if (mine.signal.aborted || isAbort(error)) return;
-      this.error.value = asProblem(error);
-    }
-    // It ends by itself from time to time, and goes on where it was.
-    setTimeout(() => {
-      if (!mine.signal.aborted && this.#following === mine) void this.#follow();
-    }, againMs);
+  #follow(): void {
+    this.#unfollow?.();
+    this.#unfollow = undefined;
+    if (!this.#mayFollow || this.remaining.value || this.size.value > followedRows) return;
+    this.#unfollow = watchObjects<ServerTable>({
+      ...this.#selection,
+      path: this.#path,
+      Accept: tableAccept,
+      resourceVersion: this.#version,
+      onEvent: (event) => this.#take(event),
+      onEnd: () => void this.refresh(),
+      onProblem: (problem) => {
+        this.error.value = problem;
+      },
+    });
   }
 
-  /** @returns false if the list has to be read again */
-  #take({ type, object }: WatchEvent<ServerTable>): boolean {
-    if (type === 'ERROR') return false;
-    this.error.value = undefined;
+  #take({ type, object }: WatchEvent<ServerTable>): void {
     for (const given of object.rows ?? []) {
       const row = this.#rowOf(given);
-      const { uid, resourceVersion } = row.metadata;
-      this.#version = resourceVersion || this.#version;
+      const { uid } = row.metadata;
       if (type === 'DELETED') {
         if (!this.#come.delete(uid) && this.#rows?.has(uid)) this.#gone.add(uid);
       } else if (this.#rows?.has(uid)) {
         this.#rows.set(uid, row);
         this.#revision.value += 1;
-      } else if (type !== 'BOOKMARK') this.#come.set(uid, row);
+      } else this.#come.set(uid, row);
     }
     this.waiting.value = this.#come.size + this.#gone.size;
-    return true;
   }
 }
 

@@ -1,5 +1,6 @@
 import { Columns3 } from 'lucide';
 import { useEffect, useMemo } from 'preact/hooks';
+import { resumed } from '../../api/client';
 import { type Kind, pageOf } from '../../api/kinds';
 import { may } from '../../app/rights';
 import { href, query, setQuery } from '../../app/router';
@@ -22,6 +23,9 @@ export function TableRows({ kind, namespace, rights }: ListProps & { rights: Lis
     list.start(mayWatch);
     return () => list.stop();
   }, [list, mayWatch]);
+  useEffect(() => {
+    if (resumed.value > 0) void list.refresh();
+  }, [resumed.value]);
 
   const search = query.value.get('q') ?? '';
   const [, descending, by = ''] = /^(-?)(.*)$/.exec(query.value.get('sort') ?? '') ?? [];
