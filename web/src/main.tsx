@@ -28,3 +28,5 @@ onTabMessage((message) => {
 startStepUp();
 const host = document.getElementById('app');
 if (host) render(<App />, host);
+// After the page: a language that was added comes in its place as soon as it is there.
+void import('./text/packs').then(({ findLanguages }) => findLanguages()).catch(() => undefined);

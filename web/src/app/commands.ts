@@ -115,7 +115,7 @@ function actions(): Command[] {
         density.value = choice;
       }),
     ),
-    ...Object.entries(languages)
+    ...Object.entries(languages.value)
       .filter(([id]) => id !== language.value)
       .map(([id, label]) => command(id, `${t('shell.language')}: ${label}`, () => void setLanguage(id))),
     command(

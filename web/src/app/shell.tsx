@@ -58,7 +58,7 @@ function TopBar() {
       },
     }),
   );
-  const languageItems = Object.entries(languages).map(
+  const languageItems = Object.entries(languages.value).map(
     ([id, label]): MenuItem => ({
       label,
       isChecked: language.value === id,

@@ -12,7 +12,13 @@ const others: Readonly<Record<string, () => Promise<{ default: Record<string, st
   de: () => import('./de.json'),
   zh: () => import('./zh.json'),
 };
-export const languages = { en: 'English', de: 'Deutsch', zh: '中文' } as const;
+const own: Readonly<Record<string, string>> = { en: 'English', de: 'Deutsch', zh: '中文' };
+
+/** What may be chosen, by tag, as each calls itself. */
+export const languages = signal(own);
+
+/** What is in the console itself, and never comes from elsewhere. */
+export const isOwn = (tag: string): boolean => tag in own;
 
 const texts = createInstance();
 void texts.init({
@@ -55,6 +61,18 @@ export const tIn = (owner: string, key: string, values: Record<string, string | 
   return texts.t(key, { ...values, ns: owner, fallbackLng: ['en'] });
 };
 
+const plural = /_(?:zero|one|two|few|many|other)$/;
+const known = new Set(Object.keys(en).map((key) => key.replace(plural, '')));
+
+/** Offers a language with the words that it has for the console: those of plugins are theirs. English stands in for what it lacks. */
+export function addLanguage(tag: string, name: string, words: Readonly<Record<string, string>>): void {
+  const bundle = Object.fromEntries(Object.entries(words).filter(([key]) => known.has(key.replace(plural, ''))));
+  if (isOwn(tag) || Object.keys(bundle).length === 0) return;
+  texts.addResourceBundle(tag, 'translation', bundle);
+  languages.value = { ...languages.value, [tag]: name };
+  if (localStorage.getItem(languageKey) === tag) void setLanguage(tag);
+}
+
 export async function setLanguage(next: string, { keep = true } = {}): Promise<void> {
   const load = others[next];
   if (load !== undefined && !texts.hasResourceBundle(next, 'translation'))
@@ -68,8 +86,8 @@ export async function setLanguage(next: string, { keep = true } = {}): Promise<v
 
 /** What was chosen here, or the first language of the browser that there is. */
 export async function startLanguage(): Promise<void> {
-  const known = (tag: string) => Object.keys(languages).find((id) => tag.toLowerCase().split('-')[0] === id);
-  const chosen = [localStorage.getItem(languageKey) ?? '', ...navigator.languages].map(known).find((id) => id !== undefined);
+  const ownOf = (tag: string) => Object.keys(own).find((id) => tag.toLowerCase().split('-')[0] === id);
+  const chosen = [localStorage.getItem(languageKey) ?? '', ...navigator.languages].map(ownOf).find((id) => id !== undefined);
   if (chosen !== undefined && chosen !== 'en') await setLanguage(chosen, { keep: false }).catch(() => undefined);
 }
 

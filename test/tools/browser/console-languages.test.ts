@@ -1,0 +1,71 @@
+/** A language that an installation adds: the setting names it, a public ConfigMap has its words. */
+import { expect } from 'chai';
+import { barriers } from './axe.ts';
+import { loggedIn } from './demo.ts';
+
+describe('a language that is added to the console', () => {
+  const { demo, page } = loggedIn('admin', '/', '--users', '2');
+  const menu = (name: string) => page.getByRole('button', { name, exact: true });
+
+  async function make(name: string, words: unknown, labels: Record<string, string> = {}): Promise<void> {
+    const answer = await fetch(`${demo.url}/api/kubernetes/api/v1/namespaces/atrium-system/configmaps`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        metadata: {
+          name,
+          labels: { 'console.platform.io/plugin': name, ...labels },
+          annotations: { 'console.platform.io/path': 'locales' },
+        },
+        data: Object.fromEntries(['ar', 'de'].map((tag) => [`${tag}.json`, JSON.stringify(words)])),
+      }),
+    });
+    expect(answer.status).to.equal(201);
+  }
+  const offered = async () => {
+    await menu('Language').click();
+    const names = await page.getByRole('menuitemradio').allTextContents();
+    await page.keyboard.press('Escape');
+    return names;
+  };
+
+  before(async () => {
+    await page.route('**/api/v1/i18n/languages', (route) =>
+      route.fulfill({ json: { availableLanguages: ['en', 'ar', 'fr'].map((id) => ({ id, name: `(${id})` })) } }),
+    );
+    // What it says for itself, for no one, and for something that is none of the console's.
+    await make('arabic', { 'users.title': 'المستخدمون', 'shell.language': 'اللغة', stray: 'x' }, { 'console.platform.io/public': 'true' });
+    await make('secret', { 'groups.title': 'never' });
+    const isThere = async () =>
+      (await (await fetch(`${demo.url}/api/v1/console-plugins`)).text()).includes('/plugins/arabic/locales/ar.json');
+    while (!(await isThere())) await new Promise((resolve) => setTimeout(resolve, 100));
+  });
+
+  it('is offered beside its own, and one without words is not', async () => {
+    await page.reload();
+    await page.getByRole('link', { name: 'Users', exact: true }).waitFor();
+    await page.waitForFunction(() => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/console-plugins')));
+
+    expect(await offered()).to.deep.equal(['English', 'Deutsch', '中文', '(ar)']);
+  });
+
+  it('is spoken from the right, with English for what it lacks, and again after a reload', async () => {
+    await menu('Language').click();
+    await page.getByRole('menuitemradio', { name: '(ar)' }).click();
+    await page.getByRole('link', { name: 'المستخدمون' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Groups', exact: true }).count()).to.equal(1);
+    await page.reload();
+    await page.getByRole('link', { name: 'المستخدمون' }).waitFor();
+
+    expect(await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')).to.deep.equal(['ar', 'rtl']);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('replaces no words of a language that the console has', async () => {
+    await menu('اللغة').click();
+    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+    await page.getByRole('link', { name: 'Benutzer', exact: true }).waitFor();
+
+    expect(await page.getByText('المستخدمون').count()).to.equal(0);
+  });
+});
