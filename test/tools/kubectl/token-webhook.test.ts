@@ -150,13 +150,17 @@ describe('a token webhook whose credential the API server does not know', () => 
   const service = forSuite(() => WebhookCluster.start({ as: 'expired-credential' }));
 
   it('lets no caller in and holds none up: the API server asks about the credential, with the credential', async () => {
-    const begun = performance.now();
-    const refused = await service.kubectl('nonsense', '--request-timeout=60s', 'get', 'users');
+    const timed = async (token: string) => {
+      const begun = performance.now();
+      const outcome = await service.kubectl(token, '--request-timeout=60s', 'get', 'users');
+      return { ...outcome, took: performance.now() - begun };
+    };
+    const known = await timed(await service.cluster.token('alice'));
+    const refused = await timed('nonsense');
 
+    expect(known.isDone, known.stderr).to.equal(true);
     expect(refused.stderr).to.match(/Unauthorized|You must be logged in/);
     // Going in circles would take the ten seconds of a call, several times.
-    expect(performance.now() - begun).to.be.below(9_000);
-    const known = await service.kubectl(await service.cluster.token('alice'), 'get', 'users');
-    expect(known.isDone, known.stderr).to.equal(true);
+    expect(refused.took - known.took, 'milliseconds more than an answer takes').to.be.below(9_000);
   });
 });
