@@ -132,6 +132,26 @@ describe('plugins in the console', () => {
     });
   });
 
+  it('adds a part to each object of a kind, which learns of which object it is', async () => {
+    const mount = "mount(host, { ref }) { host.textContent = ['Of', ref.resource, ref.namespace, ref.name].join(' '); }";
+    const tab = `c.tab({ group: '', resource: 'configmaps', label: 'Weight', ${mount} });`;
+    await make({ name: 'weights', code: `export const plugin = { activate(c) { ${tab} } };` });
+    await isListed('weights');
+    await page.goto(`${demo.url}/r/core/v1/configmaps/ns/atrium-system/console-logo`);
+    await page.getByRole('link', { name: 'Weight' }).click();
+    await page.getByText('Of configmaps atrium-system console-logo').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.reload();
+    await page.getByText('Of configmaps atrium-system console-logo').waitFor();
+    expect(await page.getByRole('link', { name: 'Weight' }).getAttribute('aria-current')).to.equal('page');
+    await page.goto(`${demo.url}/r/core/v1/namespaces/default`);
+    await page.getByRole('link', { name: 'YAML' }).waitFor();
+    await menu().getByRole('link', { name: 'Cost report' }).waitFor();
+
+    expect(await page.getByRole('link', { name: 'Weight' }).count()).to.equal(0);
+    expect(visitor.complaints.splice(0)).to.deep.equal([]);
+  });
+
   it('runs the template as it is copied, renamed and built', async () => {
     const copy = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     try {

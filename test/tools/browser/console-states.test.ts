@@ -61,4 +61,45 @@ describe('the console before a service in trouble', () => {
 
     expect(await name.inputValue()).to.equal('Jane Later');
   });
+
+  describe('that cannot reach the cluster', () => {
+    const discovery = /\/api\/kubernetes\/apis?$/;
+    const menu = () => page.getByRole('navigation', { name: 'Pages' });
+
+    /** The clock of the page stands still until it is moved. */
+    async function openWith(code: number): Promise<{ asked: () => number }> {
+      let asked = 0;
+      page = await (await browser.newContext()).newPage();
+      await demo.logIn(page, 'admin');
+      await page.route(discovery, (route) => {
+        asked += 1;
+        return route.fulfill(failure(code, code === 404 ? 'NotFound' : 'ServiceUnavailable', 'no cluster'));
+      });
+      await page.clock.install();
+      const answered = page.waitForResponse(discovery);
+      await page.goto(`${demo.url}/about`);
+      await answered;
+      await menu().getByRole('link', { name: 'Groups' }).waitFor();
+      return { asked: () => asked };
+    }
+
+    it('has no kinds in its menu, and finds them once the cluster is there again', async () => {
+      await openWith(503);
+      expect(await menu().getByRole('link', { name: 'ConfigMaps' }).count()).to.equal(0);
+      await page.unrouteAll();
+      await page.clock.runFor(5000);
+
+      await menu().getByRole('link', { name: 'ConfigMaps' }).waitFor();
+    });
+
+    it('does not ask again for what is not offered', async () => {
+      const { asked } = await openWith(404);
+      const before = asked();
+      await page.clock.runFor(20_000);
+      await page.evaluate("fetch('/version')");
+
+      expect(asked()).to.equal(before);
+      expect(await menu().getByRole('link', { name: 'ConfigMaps' }).count()).to.equal(0);
+    });
+  });
 });
