@@ -16,7 +16,7 @@ import { LoginAuthenticator } from './authenticator.ts';
 import { receiveLogout } from './backchannel-logout.ts';
 import { backchannelOperation } from './backchannel-routes.ts';
 import { beginSession } from './bound.ts';
-import { BrowserSessions } from './browser-sessions.ts';
+import { BrowserSessions, type Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { sessionCookie } from './cookie.ts';
 import { crossSiteRule } from './cross-site.ts';
@@ -46,8 +46,8 @@ export interface SessionsFeature {
   stop(): Promise<void>;
 }
 
-/** Gives a session that has just ended with a change of one's own password a successor: same tokens, new secret. Never throws. */
-type KeepSession = (ctx: Context, caller: Bearer, signal: AbortSignal) => Promise<void>;
+/** Gives a session that has just ended with a change of one's own password a successor: same tokens, new secret. Never throws: undefined if that fails. */
+type KeepSession = (ctx: Context, caller: Pick<Bearer, 'session'>, signal: AbortSignal) => Promise<Session | undefined>;
 
 /** Told when the holder of a refresh token has given the password again. */
 type ProvenAgain = (ctx: Context, refreshToken: string) => Promise<void>;
@@ -115,7 +115,7 @@ export function withoutSessions({ config }: Services, identify: Authenticator['i
       ...(config.features.backchannelLogout ? [backchannelOperation(unconfigured)] : []),
     ],
     authenticator: tokensOnly(identify),
-    async keepSession() {},
+    keepSession: async () => undefined,
     context: undefined,
     checks: [],
     start() {},
@@ -153,17 +153,18 @@ async function keepSession(
   context: SessionContext,
   provenAgain: ProvenAgain | undefined,
   { ctx, name, signal }: { ctx: Context; name: string | undefined; signal: AbortSignal },
-): Promise<void> {
-  if (name === undefined) return;
+): Promise<Session | undefined> {
+  if (name === undefined) return undefined;
   const { sessions, config, now, log } = context;
   try {
     const session = await sessions.current(name);
-    if (session === undefined) return;
+    if (session === undefined) return undefined;
     const { tokens } = session.secrets;
     const login = successorOf(session.secrets.login, { now: now(), absoluteMs: config.login.session.absolute });
     if (tokens.refreshToken !== undefined && context.issuers.of(login).settings.isEmbedded) await provenAgain?.(ctx, tokens.refreshToken);
-    await beginSession(context, ctx, { tokens, login }, signal);
+    return await beginSession(context, ctx, { tokens, login }, signal);
   } catch (error) {
-    log.warn({ err: error }, 'the session of a user who changed their password could not be kept');
+    log.warn({ err: error }, 'the session of a user who ended all others could not be kept');
+    return undefined;
   }
 }

@@ -16,7 +16,7 @@ import { userRow } from './row.ts';
 import { newUserBody } from './user-body.ts';
 
 /** Gives a user who has changed their own password a new session in the place of the one that ended with it. */
-export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<void>;
+export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<unknown>;
 
 const tag = 'users';
 
