@@ -261,7 +261,7 @@ function createLogins(base: Base, brand: () => Brand) {
         })
       : withoutSessions(services, identify);
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
-  const login = createLogin(services, { sessions: sessions.context, identify, recorder, knownBrowsers });
+  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, passwordChange });
   const accessTokens = config.features.accessTokens
     ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })
     : undefined;

@@ -243,6 +243,7 @@ const features = z.strictObject({
   kubeconfig: feature('`GET /auth/v1/kubeconfig`.'),
   accessTokens: feature('Access tokens, and the token webhook of the API server. Off, tokens that were made before do not count.'),
   factors: feature('Second factors at the embedded issuer. Off, none is asked, whatever users have set up.'),
+  linkedAccounts: feature('`/auth/v1/links`: linking accounts of several issuers. Off, those that are linked still count.'),
   links: feature('One-time links of local users: invitation, forgotten password. Off, none counts that was made before.'),
   groups: feature('Groups of users that are kept here, and their operations.'),
   userBindings: feature('UserBindings, their operations and the controller that makes them RBAC.'),

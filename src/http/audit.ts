@@ -25,6 +25,8 @@ type AuditName =
   | 'LinkMailed'
   | 'LinkUsed'
   | 'LinksEnded'
+  | 'SubjectLinked'
+  | 'SubjectUnlinked'
   | 'UserDeleted'
   | 'UserSubjectsDeleted'
   | 'UsersSynced'

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { badParameter } from '../api/status.ts';
 import { stateOf } from '../http/router.ts';
+import type { Issuer } from '../issuer/issuer.ts';
 import { requireTellable } from '../issuer/mix-up.ts';
 import { postLogoutURLsOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
 import type { IssuerSettings } from '../issuer/types.ts';
@@ -14,19 +15,32 @@ import { currentSubject, stepUpOf } from './step-up.ts';
 
 /** Begins a login (docs/contract/login.md): the browser gets the flow, the service keeps nothing. @throws StatusError 503 */
 export async function beginLogin(context: SessionContext, flows: FlowCookies, ctx: Context, query: LoginQuery): Promise<LoginInfo> {
-  const { config, now, issuers } = context;
-  const { publicURL = '' } = config.server;
   const isOfCurrent = query.max_age !== undefined || query.acr_values !== undefined || query.factor !== undefined;
   const current = isOfCurrent ? await currentSubject(context, ctx) : undefined;
-  const issuer = issuers.chosen(query, current?.issuer);
+  const stepUp = stepUpOf(query, current);
+  return beginAt(context, flows, ctx, { issuer: context.issuers.chosen(query, current?.issuer), query, ...(stepUp && { stepUp }) });
+}
+
+interface Beginning extends Pick<Flow, 'stepUp' | 'link'> {
+  issuer: Issuer;
+  query: LoginQuery;
+}
+
+/** The same at that issuer, for what the login is to be. @throws StatusError 400, 503 */
+export async function beginAt(
+  { config, now }: SessionContext,
+  flows: FlowCookies,
+  ctx: Context,
+  { issuer, query, ...wanted }: Beginning,
+): Promise<LoginInfo> {
+  const { publicURL = '' } = config.server;
   const { settings, client } = issuer;
   await requireTellable(issuer);
   const redirectURL = redirectURLFor(publicURL, { ...settings, redirectURLs: config.login.redirectURLs }, query);
   const [returnURL = ''] = postLogoutURLsOf(publicURL, settings);
   const [tokenStorage = 'cookie'] = config.login.tokenStorage;
-  const stepUp = stepUpOf(query, current);
   const startedAt = Math.floor(now().getTime() / 1000);
-  const flow = newFlow({ iss: settings.issuer, redirectURL, tokenStorage, startedAt, ...(stepUp && { stepUp }) }, query);
+  const flow = newFlow({ iss: settings.issuer, redirectURL, tokenStorage, startedAt, ...wanted }, query);
   const authURL = await client.authorizationURL(authorizationParameters(flow, query, settings), stateOf(ctx).signal);
   const logoutURL = await client.endSessionURL(returnURL === '' ? {} : { post_logout_redirect_uri: returnURL });
   flows.set(ctx, flow);
@@ -34,7 +48,10 @@ export async function beginLogin(context: SessionContext, flows: FlowCookies, ct
 }
 
 /** @param defaults what the query need not name */
-const newFlow = (defaults: Pick<Flow, 'iss' | 'redirectURL' | 'tokenStorage' | 'startedAt' | 'stepUp'>, query: LoginQuery): Flow => ({
+const newFlow = (
+  defaults: Pick<Flow, 'iss' | 'redirectURL' | 'tokenStorage' | 'startedAt' | 'stepUp' | 'link'>,
+  query: LoginQuery,
+): Flow => ({
   ...defaults,
   state: newSecret(),
   nonce: newSecret(),

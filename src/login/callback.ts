@@ -29,9 +29,17 @@ import {
 } from './callback-errors.ts';
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
+import { sessionOfLink } from './linking.ts';
 import type { CallbackQuery } from './schema.ts';
 import { checkStepUp } from './step-up.ts';
 import { displayNameOf } from './user-info.ts';
+
+/** What the issuer has given, verified. */
+export interface Proof {
+  flow: Flow;
+  tokens: TokenSet;
+  issuer: Issuer;
+}
 
 /** Who has come back, with what. */
 export interface LoggedIn {
@@ -63,8 +71,8 @@ export class Callback {
     this.#recorder = recorder;
   }
 
-  /** @throws StatusError 400, 401, 503 */
-  async finish(ctx: Context, query: CallbackQuery, signal: AbortSignal): Promise<LoggedIn> {
+  /** Steps 2 to 9: who logged in at the issuer. @throws StatusError 400, 401, 503 */
+  async prove(ctx: Context, query: CallbackQuery, signal: AbortSignal): Promise<Proof> {
     const flow = await this.#takeFlow(ctx, query.state);
     this.#checkError(query);
     const issuer = this.#context.issuers.of(flow);
@@ -75,9 +83,15 @@ export class Callback {
       return this.#tokens({ code, flow, idToken: query.id_token, frontChannel, issuer }, deadline);
     });
     checkStepUp(flow, tokens.claims, this.#context.now());
+    return { flow, tokens, issuer };
+  }
+
+  /** The rest of the steps. @throws StatusError 400, 401, 503 */
+  async logIn(proof: Proof, signal: AbortSignal): Promise<LoggedIn> {
+    const { flow, tokens, issuer } = proof;
     const login = this.#loginOf(tokens.claims, issuer.settings);
-    const identity = await this.#identityOf(tokens, issuer.settings, signal);
-    await this.#useState(flow, signal);
+    const identity = await this.identityOf(proof, signal);
+    await this.useState(flow, signal);
     return {
       flow,
       tokens,
@@ -92,6 +106,8 @@ export class Callback {
     if (flow === undefined) throw invalidSession();
     this.#flows.expire(ctx, state);
     if (this.#used.has(state) || this.#context.revokedTokens.isUsed(state)) throw invalidSession();
+    // Before anything is asked of the issuer: another person may have the browser by now.
+    if (flow.link !== undefined) await sessionOfLink(this.#context, ctx, flow.link);
     return flow;
   }
 
@@ -162,8 +178,8 @@ export class Callback {
     return login;
   }
 
-  /** Step 11. */
-  async #identityOf({ bearer, claims }: TokenSet, settings: IssuerSettings, signal: AbortSignal): Promise<Identity> {
+  /** Step 11. @throws StatusError 401, 503 */
+  async identityOf({ tokens: { bearer, claims }, issuer: { settings } }: Proof, signal: AbortSignal): Promise<Identity> {
     const { identify } = this.#context;
     // The API server never gets to see the tokens, but acts on our word.
     if (!settings.isForwarded) return identityOf(claims, settings);
@@ -179,8 +195,8 @@ export class Callback {
     }
   }
 
-  /** Step 12: of all who come with this state, on whatever replica, one goes on. */
-  async #useState(flow: Flow, signal: AbortSignal): Promise<void> {
+  /** Step 12: of all who come with this state, on whatever replica, one goes on. @throws StatusError 400, 503 */
+  async useState(flow: Flow, signal: AbortSignal): Promise<void> {
     this.#used.set(flow.state, true);
     if (!(await this.#context.revokedTokens.useState(flow.state, endOfFlow(flow), signal))) throw invalidSession();
   }

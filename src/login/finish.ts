@@ -9,19 +9,24 @@ import { newLogin } from '../sessions/login-facts.ts';
 import { localPayload, sessionPayload } from '../sessions/renew-payload.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Callback, LoggedIn } from './callback.ts';
+import { finishLink, type LinkNeeds } from './link-callback.ts';
 import type { CallbackQuery } from './schema.ts';
 import type { Person } from './user-info.ts';
 
 /** Ends a login: a user who has passed the callback gets the tokens, or a session that keeps them. @throws StatusError 400, 401, 503 */
 export async function finishLogin(
   context: SessionContext,
-  { callback, knownBrowsers }: { callback: Callback; knownBrowsers: KnownBrowsers },
+  { callback, knownBrowsers, linking }: { callback: Callback; knownBrowsers: KnownBrowsers; linking: LinkNeeds },
   ctx: Context,
   query: CallbackQuery,
 ): Promise<Person> {
   const { audit } = context;
   try {
-    const loggedIn = await callback.finish(ctx, query, stateOf(ctx).signal);
+    const { signal } = stateOf(ctx);
+    const proof = await callback.prove(ctx, query, signal);
+    const { link } = proof.flow;
+    if (link !== undefined) return await finishLink(context, { callback, ...linking }, ctx, { proof, link });
+    const loggedIn = await callback.logIn(proof, signal);
     const person = await handOver(context, ctx, loggedIn);
     if (loggedIn.account !== undefined) await knownBrowsers.remember(ctx, loggedIn.account.uid);
     audit.record(succeeded(ctx, loggedIn));

@@ -10,6 +10,15 @@ const stepUpSchema = z.object({
 });
 export type StepUp = Readonly<z.output<typeof stepUpSchema>>;
 
+/** What a login is to be linked to, when it is a proof of a further account. */
+const flowLinkSchema = z.object({
+  /** Name of the Session that it was begun in. */
+  session: z.string(),
+  user: z.string(),
+  userUID: z.string(),
+});
+export type FlowLink = Readonly<z.output<typeof flowLinkSchema>>;
+
 /** Between the login request and the callback; nothing of it is stored here, it travels in a cookie (docs/contract/login.md). */
 export interface Flow {
   /** The issuer that it began at. */
@@ -25,6 +34,7 @@ export interface Flow {
   readonly tokenStorage: 'cookie' | 'local';
   /** What the login that comes back has to be. */
   readonly stepUp?: StepUp;
+  readonly link?: FlowLink;
   /** Unix seconds. */
   readonly startedAt: number;
 }
@@ -42,6 +52,7 @@ const sealedFlow = z.object({
   returnTo: z.string().exactOptional(),
   tokenStorage: z.enum(['cookie', 'local']),
   stepUp: stepUpSchema.exactOptional(),
+  link: flowLinkSchema.exactOptional(),
   startedAt: z.number(),
 });
 

@@ -4,44 +4,60 @@ import type { Authenticator } from '../http/authenticator.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
+import type { SessionsFeature } from '../sessions/sessions.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
+import type { PasswordChange } from '../users/passwords/change.ts';
 import { beginLogin } from './begin.ts';
 import { Callback } from './callback.ts';
 import { finishLogin } from './finish.ts';
 import { FlowCookies } from './flow-cookie.ts';
 import { Info } from './info.ts';
+import { listLinked, unlink } from './linked-accounts.ts';
+import { type LinkHandlers, linkedOperations } from './linked-routes.ts';
+import { beginLink } from './linking.ts';
 import { type LoginHandlers, loginOperations } from './routes.ts';
 import { type Person, userInfoOf } from './user-info.ts';
 
 interface LoginNeeds {
-  /** Undefined where no login is configured: then the API server verifies all tokens. */
-  sessions: SessionContext | undefined;
+  /** Without a context where no login is configured: then the API server verifies all tokens. */
+  sessions: Pick<SessionsFeature, 'context' | 'keepSession'>;
   /** Asks the API server whose a token is. */
   identify: Authenticator['identify'];
   recorder: LoginRecorder;
   knownBrowsers: KnownBrowsers;
+  passwordChange: PasswordChange;
 }
 
 /** The feature: login at the issuer, and who a caller is. */
-export function createLogin(services: Services, { sessions, identify, ...needs }: LoginNeeds): { operations: Operation[] } {
+export function createLogin(
+  services: Services,
+  { sessions: { context: sessions, keepSession }, identify, ...needs }: LoginNeeds,
+): { operations: Operation[] } {
   const info = new Info(identify, sessions);
   const shown = (person: Person) => userInfoOf(person, services, person.claims && sessions?.issuers.of(person.claims).settings);
-  const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, needs, shown);
+  const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, { ...needs, keepSession }, shown);
   const handleInfo: LoginHandlers['info'] = async (caller, signal) => shown(await info.of(caller, signal));
-  return { operations: loginOperations(services, { ...handlers, info: handleInfo }) };
+  const linked = services.config.features.linkedAccounts ? linkedOperations(services, handlers.links) : [];
+  return { operations: [...loginOperations(services, { ...handlers, info: handleInfo }), ...linked] };
 }
 
-type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'>;
+type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'> & { links: LinkHandlers };
 
 function loginHandlers(
   context: SessionContext,
-  { recorder, knownBrowsers }: Pick<LoginNeeds, 'recorder' | 'knownBrowsers'>,
+  {
+    recorder,
+    knownBrowsers,
+    passwordChange,
+    keepSession,
+  }: Omit<LoginNeeds, 'sessions' | 'identify'> & Pick<SessionsFeature, 'keepSession'>,
   shown: (person: Person) => ReturnType<typeof userInfoOf>,
 ): FlowHandlers {
   const { limit, keyRing } = context;
   const flows = new FlowCookies(context);
   const callback = new Callback(context, flows, recorder);
+  const linking = { endAccess: passwordChange.endAccess.bind(passwordChange), keepSession };
   const count = async (ctx: Context) => {
     const taken = await knownBrowsers.take(ctx, limit);
     if ('retryAfterSeconds' in taken) limit.refuse(taken);
@@ -54,7 +70,16 @@ function loginHandlers(
     },
     async finish(ctx, query) {
       await count(ctx);
-      return shown(await finishLogin(context, { callback, knownBrowsers }, ctx, query));
+      return shown(await finishLogin(context, { callback, knownBrowsers, linking }, ctx, query));
+    },
+    links: {
+      list: (caller) => listLinked(context, caller),
+      async begin(ctx, request, caller) {
+        await count(ctx);
+        await keyRing.settled();
+        return beginLink(context, flows, ctx, request, caller);
+      },
+      end: (ctx, id, caller, signal) => unlink(context, { passwordChange }, { ctx, id }, caller, signal),
     },
   };
 }
@@ -62,4 +87,4 @@ function loginHandlers(
 const refuse = async (): Promise<never> => {
   throw badRequest('login is not configured');
 };
-const unconfigured: FlowHandlers = { begin: refuse, finish: refuse };
+const unconfigured: FlowHandlers = { begin: refuse, finish: refuse, links: { list: refuse, begin: refuse, end: refuse } };

@@ -104,7 +104,7 @@ function isOwnPath(text: string): boolean {
   }
 }
 
-const returnPath = z
+export const returnPath = z
   .string()
   .max(2048)
   .refine(isOwnPath, 'must be a path with one leading slash, without "//", "\\" or control characters');

@@ -38,6 +38,11 @@ export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, 
   if (isTooOld || isAhead || isTooWeak) throw notMet();
 }
 
+/** For what a login proves a second time: one that tells that it is older proves nothing new. @throws StatusError 401 `StepUpNotMet` */
+export function requireNewLogin({ startedAt }: Flow, { auth_time: authTime }: VerifiedClaims): void {
+  if (typeof authTime === 'number' && authTime < startedAt - leewaySeconds) throw notMet();
+}
+
 function notMet() {
   const message = 'the identity provider gave another login than was asked for: too old, or too weak';
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'StepUpNotMet', message }] });

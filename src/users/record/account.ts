@@ -12,11 +12,12 @@ export interface Subject {
 }
 
 /** A further account of the user, which the user has proved and linked. It does not name the user. */
-interface LinkedSubject extends Subject {
+export interface LinkedSubject extends Subject {
   /** The user name that Kubernetes sees after a login there. */
   readonly subjectName: string;
   /** As the issuer told, without prefix; never one that is kept here or by the cluster. */
   readonly groups: readonly string[];
+  readonly linkedTime: string;
 }
 
 /** A User record as login needs it. All times are Unix seconds; one that the record does not have is absent. */
@@ -109,11 +110,12 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
   };
 }
 
-const linkedSubject = ({ issuer = '', sub = '', subjectName = '', groups = [] }: RecordedSubject): LinkedSubject => ({
+const linkedSubject = ({ issuer = '', sub = '', subjectName = '', groups = [], linkedTime = '' }: RecordedSubject): LinkedSubject => ({
   issuer,
   sub,
   subjectName,
   groups: groupsOf(groups),
+  linkedTime,
 });
 
 /** Undefined where there are none: most users have one account at most. */

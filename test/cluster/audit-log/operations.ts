@@ -259,10 +259,11 @@ export const logInOperations: readonly string[] = [
   'BackchannelLogout',
 ];
 
-/** Of a service with an issuer of its own alone; who may do what there, `test/service/factors` and `test/service/links` show. */
+/** Of a service with an issuer of its own alone; who may do what there, `test/service/{factors,links,login}` show. */
 export const factorOperations: readonly string[] = [
   ...['ListUserFactors', 'PatchUserFactor', 'DeleteUserFactor', 'DeleteUserFactors'],
   ...['CreateUserLink', 'DeleteUserLinks'],
+  ...['ListLinkedAccounts', 'LinkAccount', 'UnlinkAccount'],
 ];
 
 /** By which some proxies and API servers are told who is calling. A client that sends them here is no other user by it. */

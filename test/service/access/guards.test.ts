@@ -11,6 +11,7 @@ import { aUser, nameOf } from '../users/a-user.ts';
 
 const jane = nameOf('jane@example.com');
 const session = `s-${'0'.repeat(64)}`;
+const linkedAccount = '0'.repeat(32);
 const review = '/auth/v1/selfsubjectaccessreviews';
 const mayListUsers = { spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } } };
 
@@ -71,6 +72,10 @@ const guarded = [
   { method: 'POST', path: '/auth/v1/tokenreviews', body: { spec: { token: 'x' } }, stranger: 403 },
   // A file that says where the cluster is.
   { method: 'GET', path: '/auth/v1/kubeconfig?mode=token', stranger: 200 },
+  // Their own accounts; these have no record.
+  { method: 'GET', path: '/auth/v1/links', stranger: 200 },
+  { method: 'POST', path: '/auth/v1/links', body: { issuer: 'corp' }, stranger: 403 },
+  { method: 'DELETE', path: `/auth/v1/links/${linkedAccount}`, stranger: 403 },
   // The record of the caller; these have none.
   { method: 'GET', path: '/auth/v1/me', stranger: 404 },
   { method: 'GET', path: '/metrics', stranger: 403 },
@@ -181,7 +186,7 @@ describe('what guards an operation', () => {
     const tried = new Set(
       guarded.map(
         ({ method, path }) =>
-          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(session, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace(/\?.*/, '')}`,
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace(session, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace(/\?.*/, '')}`,
       ),
     );
 

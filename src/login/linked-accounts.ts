@@ -1,0 +1,121 @@
+/** Which accounts of issuers are one's own: shown, and taken away again. */
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { mapLimit } from '../api/map-limit.ts';
+import { conflict, StatusError } from '../api/status.ts';
+import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
+import { requireNoAccessToken } from '../http/no-access-token.ts';
+import type { Caller } from '../http/operation.ts';
+import { requireStepUp } from '../http/step-up.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
+import type { SessionContext } from '../sessions/context.ts';
+import { revokeAtIssuer } from '../sessions/issuer-revocation.ts';
+import type { SessionRow } from '../sessions/record.ts';
+import type { PasswordChange } from '../users/passwords/change.ts';
+import type { Account, LinkedSubject, Subject } from '../users/record/account.ts';
+import { revocationEnd, revokeSubject } from '../users/record/end-tokens.ts';
+import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
+import { userResource } from '../users/record/resource.ts';
+import { readUser } from '../users/record/schema.ts';
+import { subjectNamesOf } from '../users/record/subject-name.ts';
+import type { LinkedAccount } from './linked-schema.ts';
+
+const deletionsAtOnce = 10;
+
+/** Names a link in an address: the issuer and the subject there are no parts of one. */
+const linkID = ({ issuer, sub }: Subject): string => hash('sha256', JSON.stringify([issuer, sub])).slice(0, 32);
+
+/** The caller's own accounts, the one that names them first; none without a record. @throws StatusError 503 */
+export function listLinked({ config, accounts }: SessionContext, caller: Caller): LinkedAccount[] {
+  requireAccounts(accounts);
+  const account = ownAccount(accounts, caller);
+  return account === undefined ? [] : shownOf(account, issuersOf(config));
+}
+
+function shownOf(account: Account, issuers: readonly IssuerConfig[]): LinkedAccount[] {
+  const { linked = [], subjects = [], isLocal, subjectName } = account;
+  const named = (issuer: string) => {
+    const { id = issuer, name = id } = issuers.find((one) => one.issuer === issuer) ?? {};
+    return { issuer: id, name };
+  };
+  const naming = isLocal ? undefined : subjects.find((one) => !linked.some(({ issuer }) => issuer === one.issuer));
+  const embedded = issuers.find(({ isEmbedded }) => isEmbedded)?.issuer;
+  const first = naming ?? (embedded === undefined ? undefined : { issuer: embedded, sub: account.uid });
+  return [
+    ...(first ? [{ id: linkID(first), ...named(first.issuer), subjectName, isFirst: true }] : []),
+    ...linked.map((one) => ({
+      id: linkID(one),
+      ...named(one.issuer),
+      subjectName: one.subjectName,
+      linkedTime: one.linkedTime,
+      isFirst: false,
+    })),
+  ];
+}
+
+export interface UnlinkNeeds {
+  passwordChange: Pick<PasswordChange, 'writeStatus'>;
+}
+
+/**
+ * Takes a linked account from its user; what it has opened ends first, so that a second try completes what was interrupted.
+ *
+ * @throws StatusError 401, 403, 404, 409, 503, 504
+ */
+export async function unlink(
+  context: SessionContext,
+  { passwordChange }: UnlinkNeeds,
+  { ctx, id }: { ctx: Context; id: string },
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<Account> {
+  const { config, accounts, now } = context;
+  requireNoAccessToken(caller, 'unlink accounts');
+  requireAccounts(accounts);
+  const account = ownAccount(accounts, caller);
+  requireStepUp(caller, config.login.stepUp, now());
+  const { linked = [] } = account ?? {};
+  const link = linked.find((one) => linkID(one) === id);
+  if (account !== undefined && link === undefined && shownOf(account, issuersOf(config)).some((one) => one.id === id))
+    throw conflict(userResource, account.name, 'it is the account that names the user, and the last one that stays');
+  if (account === undefined || link === undefined) throw noSuchLink(id);
+  const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== link) }).includes(link.subjectName);
+  if (link.subjectName !== '' && !isNamedOtherwise) await endTokens(context, account, link, signal);
+  const { metadata } = await passwordChange.writeStatus(account, (object) => {
+    const left = (readUser(object).status?.subjects ?? []).filter(({ issuer, sub }) => issuer !== link.issuer || sub !== link.sub);
+    return { subjects: left.length > 0 ? left : null };
+  });
+  await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+  await endSessions(context, ctx, { account, link, caller }, signal);
+  return account;
+}
+
+/** Sessions, refresh tokens and bearer tokens of that name, on every replica. */
+async function endTokens({ client, config, now: clock }: SessionContext, { name, uid }: Account, link: LinkedSubject, signal: AbortSignal) {
+  const now = clock();
+  const expiresAt = revocationEnd(now, config.login.session);
+  await revokeSubject(client, { subjectName: link.subjectName, user: name, userUID: uid, now, expiresAt }, signal);
+}
+
+/** They count no longer; what they hold of the issuer goes, too. */
+async function endSessions(
+  context: SessionContext,
+  ctx: Context,
+  { account, link, caller }: { account: Account; link: LinkedSubject; caller: Caller },
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, cookie } = context;
+  const isOf = ({ user, userUID, subjectName }: SessionRow) =>
+    user === account.name && userUID === account.uid && subjectName === link.subjectName && subjectName !== account.subjectName;
+  const rows = [...store.values()].filter(isOf);
+  await mapLimit(deletionsAtOnce, rows, async (row) => {
+    await store.remove(row, signal);
+  });
+  if (rows.some(({ name }) => name === caller.session)) cookie.expire(ctx);
+  await revokeAtIssuer(context, ctx, rows);
+}
+
+const noSuchLink = (id: string): StatusError =>
+  new StatusError(404, 'NotFound', `links "${id}" not found`, {
+    details: { name: id, group: userResource.group, kind: 'links' },
+  });

@@ -1,0 +1,85 @@
+/** Linking a further account: begun by a user in a session, with a fresh login there; ended by the callback in the same session. */
+import type { Context } from 'koa';
+import { notSupported } from '../api/field-error.ts';
+import { conflict, invalid, StatusError } from '../api/status.ts';
+import { requireNoAccessToken } from '../http/no-access-token.ts';
+import type { Caller } from '../http/operation.ts';
+import { stateOf } from '../http/router.ts';
+import { requireStepUp } from '../http/step-up.ts';
+import type { Issuer } from '../issuer/issuer.ts';
+import type { Session } from '../sessions/browser-sessions.ts';
+import type { SessionContext } from '../sessions/context.ts';
+import type { Account } from '../users/record/account.ts';
+import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
+import { userResource } from '../users/record/resource.ts';
+import { beginAt } from './begin.ts';
+import { invalidSession } from './callback-errors.ts';
+import type { FlowLink } from './flow.ts';
+import type { FlowCookies } from './flow-cookie.ts';
+import type { LinkRequest } from './linked-schema.ts';
+import type { LoginInfo } from './schema.ts';
+
+/** @throws StatusError 401, 403, 409, 422, 503 */
+export async function beginLink(
+  context: SessionContext,
+  flows: FlowCookies,
+  ctx: Context,
+  { issuer: id, return_to }: LinkRequest,
+  caller: Caller,
+): Promise<LoginInfo> {
+  const { config, accounts, now } = context;
+  requireNoAccessToken(caller, 'link accounts');
+  requireAccounts(accounts);
+  const { account, session } = linkingUser(ownAccount(accounts, caller), caller);
+  requireStepUp(caller, config.login.stepUp, now());
+  const issuer = furtherIssuer(context, account, id);
+  if (account.subjects?.some((one) => one.issuer === issuer.settings.issuer))
+    throw conflict(userResource, account.name, 'there is an account of this issuer already');
+  // The account that is logged in at that issuer may be another person's: it is proved once more.
+  const query = { prompt: 'login', token_storage: 'cookie' as const, ...(return_to !== undefined && { return_to }) };
+  const link = { session, user: account.name, userUID: account.uid };
+  return beginAt(context, flows, ctx, { issuer, query, link });
+}
+
+/** Who links: with a session, in which the callback comes back, by the account that names the user. @throws StatusError 403 */
+function linkingUser(account: Account | undefined, caller: Caller): { account: Account; session: string } {
+  if (account === undefined) throw mayNotLink(caller, 'NoUserRecord', 'there is no User record that an account could be linked to');
+  if (caller.session === undefined) throw mayNotLink(caller, 'SessionRequired', 'log in with a session (token_storage=cookie)');
+  requireLinkable(account, caller.identity.name);
+  return { account, session: caller.session };
+}
+
+/** Asked again when the account is linked. @throws StatusError 403 */
+export function requireLinkable(account: Account, userName: string): void {
+  const caller = { identity: { name: userName } };
+  if (account.isAdmin) throw mayNotLink(caller, 'AdministratorIsLocal', 'an administrator logs in at the embedded issuer alone');
+  if (account.subjectName !== userName)
+    throw mayNotLink(caller, 'LinkedAccount', 'log in with the account that names the user, not with a linked one');
+}
+
+function mayNotLink({ identity }: { identity: { name: string } }, reason: string, message: string): StatusError {
+  return new StatusError(403, 'Forbidden', `links are forbidden: User "${identity.name}": ${message}`, {
+    details: { group: userResource.group, kind: 'links', causes: [{ reason, message }] },
+  });
+}
+
+/** Users of the embedded issuer have records of their own, which are not merged. @throws StatusError 422 */
+function furtherIssuer({ issuers }: SessionContext, { name }: Account, id: string): Issuer {
+  const issuer = issuers.named(id);
+  if (issuer !== undefined && !issuer.settings.isEmbedded) return issuer;
+  const supported = [...issuers.all()].filter(({ settings }) => !settings.isEmbedded).map(({ settings }) => settings.id);
+  throw invalid({ group: userResource.group, kind: 'User', name }, [notSupported('issuer', id, supported)]);
+}
+
+/** The session that the link was begun in, if this browser still has it. @throws StatusError 400, 503 */
+export async function sessionOfLink({ cookie, sessions, accountState }: SessionContext, ctx: Context, link: FlowLink): Promise<Session> {
+  const { source, signal } = stateOf(ctx);
+  await accountState.whenKnown(signal);
+  const secret = cookie.read(ctx);
+  const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, true);
+  if (session === undefined || !isOf(session, link) || accountState.refusalOfSession(session) !== undefined) throw invalidSession();
+  return session;
+}
+
+const isOf = ({ row }: Session, { session, user, userUID }: FlowLink): boolean =>
+  row.name === session && row.user === user && row.userUID === userUID;
