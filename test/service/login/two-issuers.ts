@@ -82,8 +82,8 @@ export class TwoIssuers {
     return this.get(browser, `/api/v2/token/callback?${answer}`);
   }
 
-  async logInHere(storage: 'cookie' | 'local' = 'cookie', parameters = '&issuer=local') {
-    const { browser, status, body } = await this.service.logIn(jane, password, `?token_storage=${storage}${parameters}`);
+  async logInHere(storage: 'cookie' | 'local' = 'cookie', parameters = '&issuer=local', email = jane) {
+    const { browser, status, body } = await this.service.logIn(email, password, `?token_storage=${storage}${parameters}`);
     return { browser, status, text: body, body: asJSON(body) };
   }
 

@@ -1,0 +1,94 @@
+import { Browser } from '../identity/browser.ts';
+import { authorize } from './provider/browser.ts';
+import type { TwoIssuers } from './two-issuers.ts';
+
+export interface Answer {
+  status: number;
+  text: string;
+  body: unknown;
+  headers: Headers;
+}
+
+export interface ShownLink {
+  id: string;
+  issuer: string;
+  name: string;
+  subjectName: string;
+  linkedTime?: string;
+  isFirst: boolean;
+}
+
+/** What a page of the console sends, with the cookies of the browser. */
+export async function send(two: TwoIssuers, browser: Browser, method: string, path: string, body?: unknown): Promise<Answer> {
+  const cookie = browser.cookies
+    .filter((one) => one.path === '/')
+    .map(({ name, value }) => `${name}=${value}`)
+    .join('; ');
+  const headers = { cookie, origin: two.service.url, 'content-type': 'application/json' };
+  const response = await two.service.request(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  for (const line of response.headers.getSetCookie()) browser.keep(line);
+  const text = await response.text();
+  return {
+    status: response.status,
+    text,
+    body: text === '' ? undefined : JSON.parse(text),
+    headers: response.headers as unknown as Headers,
+  };
+}
+
+/** Up to the answer of the issuer, which the callback was not told yet. */
+export async function beginLink(two: TwoIssuers, browser: Browser, issuer = 'corp') {
+  const begun = await send(two, browser, 'POST', '/auth/v1/links', { issuer, return_to: '/links' });
+  const { auth_url: address } = begun.body as { auth_url?: string };
+  const answer = address === undefined ? new URLSearchParams() : await authorize(address);
+  return { ...begun, address: address ?? '', answer };
+}
+
+/** With all cookies of a browser at that moment, as a thief or another tab has them. */
+export function copyOf(two: TwoIssuers, browser: Browser): Browser {
+  const { url, dispatcher } = two.service;
+  const copy = new Browser(url, [url], { dispatcher });
+  for (const { name, value, path } of browser.cookies) copy.keep(`${name}=${value}; Path=${path}`);
+  return copy;
+}
+
+export const linksOf = async (two: TwoIssuers, browser: Browser): Promise<ShownLink[]> =>
+  ((await send(two, browser, 'GET', '/auth/v1/links')).body as { items: ShownLink[] }).items;
+
+/** A person of `corp` of their own, as the issuer tells of them. */
+export const atCorp = (name: string, groups: readonly string[] = ['dev']) => ({
+  sub: `${name}-1`,
+  email: `${name}@corp.example`,
+  email_verified: true,
+  name,
+  groups: [...groups],
+});
+
+/** A local user who has logged in here, and has linked the account that is logged in at `corp`. */
+export async function linkedUser(two: TwoIssuers, email: string): Promise<Browser> {
+  const { browser } = await two.logInHere('cookie', '&issuer=local', email);
+  const { answer } = await beginLink(two, browser);
+  const { status, text } = await two.callback(browser, answer);
+  if (status !== 200) throw new Error(`not linked: ${status} ${text}`);
+  return browser;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** `status` of a record, as the cluster has it. */
+export async function recordOf(two: TwoIssuers, name: string): Promise<Record<'metadata' | 'spec' | 'status', Record<string, unknown>>> {
+  const { body } = await two.service.admin.call('GET', `/apis/auth.platform.io/v1/users/${name}`);
+  const { metadata, spec, status } = isRecord(body) ? body : {};
+  return { metadata: isRecord(metadata) ? metadata : {}, spec: isRecord(spec) ? spec : {}, status: isRecord(status) ? status : {} };
+}
+
+/** The reason of the first cause, or of the Status. */
+export function reasonOf({ body }: Pick<Answer, 'body'>): unknown {
+  if (!isRecord(body)) return undefined;
+  const { details, reason } = body;
+  const causes = isRecord(details) && Array.isArray(details.causes) ? details.causes : [];
+  return causes[0]?.reason ?? reason;
+}
+
+export const tokenIn = (body: unknown): { access_token?: string; refresh_token?: string } =>
+  (body as { ext: { token: Record<string, string> } }).ext.token;
