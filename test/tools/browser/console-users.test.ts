@@ -20,6 +20,8 @@ describe('users on the console', () => {
   it('says at its field what is wrong, and keeps what was typed', async () => {
     await page.goto(`${demo.url}/users`);
     await page.getByRole('link', { name: 'New user' }).click();
+    // Until then `E-mail` is in the name of the list's search, too.
+    await page.getByRole('heading', { name: 'New user' }).waitFor();
     await page.getByLabel('E-mail').fill('new.user@example.com');
     await page.getByLabel('Password', { exact: true }).fill('short');
     // The browser says of a refusal what it says of every failed request.
