@@ -13,6 +13,7 @@ import { type ClusterAdmin, eventually, serviceNamespace as namespace } from './
 import { freePort } from './free-port.ts';
 import { install } from './installed-cluster.ts';
 import { addLocalUser } from './local-user.ts';
+import { aPage } from './static-directory.ts';
 import { TestApp } from './test-app.ts';
 
 export interface EmbeddedLogin {
@@ -59,6 +60,8 @@ export interface EmbeddedLoginOptions {
   /** Whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[];
   replicas?: number;
+  /** Directory of the static files. Default: a page in the place of the console. */
+  files?: string;
   /** What its address names. Browsers have passkeys at `localhost`, and at no IP address. */
   host?: '127.0.0.1' | 'localhost';
 }
@@ -92,6 +95,7 @@ async function startAll(
     smtp,
     trustedProxies = [],
     replicas: count = 1,
+    files = aPage,
     host = '127.0.0.1',
   }: EmbeddedLoginOptions,
   started: (() => Promise<void>)[],
@@ -135,7 +139,7 @@ async function startAll(
             ...(issuers ? { issuers: [{ id: 'local', name: 'Local users', caFile }, ...issuers] } : { caFile }),
             ...login,
           },
-          console: { static: { directory: 'web/dist' } },
+          console: { static: { directory: files } },
           users,
           identity,
           lists,

@@ -5,6 +5,7 @@ import type { PluginSurroundings } from '../../src/plugins/plugins.ts';
 import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';
 import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';
 import { connectionWith, install } from './installed-cluster.ts';
+import { aPage } from './static-directory.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 import { TestApp } from './test-app.ts';
 
@@ -59,7 +60,7 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReu
 const baseline = {
   server: { host: '127.0.0.1', port: 0, metricsPort: 0 },
   kubernetes: { namespace: serviceNamespace, accessCache: '1s' },
-  console: { static: { directory: 'web/dist' } },
+  console: { static: { directory: aPage } },
   log: { level: 'info' },
 };
 

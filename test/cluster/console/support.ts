@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
+import { theConsole } from '../../support/static-directory.ts';
 import { startChromium, Visitor } from '../../tools/browser/chromium.ts';
 import { isLoggedIn, press, submitPassword } from '../../tools/browser/demo.ts';
 import { startNode, type TestNode } from '../node.ts';
@@ -31,7 +32,7 @@ export interface ClusterConsole {
 
 /** The administrator may do everything, the viewer may look into the namespace `shop`, and the guest has no rights. */
 export async function startClusterConsole(): Promise<ClusterConsole> {
-  const login = await startEmbeddedLogin({ emails: Object.values(emailOf), password });
+  const login = await startEmbeddedLogin({ emails: Object.values(emailOf), password, files: theConsole });
   const node = await startNode(login.admin, login.cluster.serving);
   await node.addPod('shell');
   await login.admin.apply(...clusterObjects, clusterRoleBinding('console-admin', 'cluster-admin', { kind: 'User', name: emailOf.admin }), {

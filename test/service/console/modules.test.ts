@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
+import { theConsole } from '../../support/static-directory.ts';
 import { configMap, mayGetConfigMap } from './objects.ts';
 import { makeDirectory, startOfflineConsole } from './offline-console.ts';
 
@@ -15,6 +16,7 @@ describe('HandleModules', () => {
     startServer({
       config: {
         console: {
+          static: { directory: theConsole },
           environment: [
             { key: 'zone', value: 'eu' },
             { key: 'theme', value: 'fixed' },
@@ -37,7 +39,7 @@ describe('HandleModules', () => {
     expect(revision).to.match(/^[0-9a-f]{16}$/);
     expect(fields).to.deep.equal({
       apiAddress: '',
-      assetsHostPath: 'web/dist',
+      assetsHostPath: theConsole,
       assetsURLPath: '/',
       environment: [
         { key: 'zone', value: 'eu' },

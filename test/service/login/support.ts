@@ -10,6 +10,7 @@ import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { connectionWith, install } from '../../support/installed-cluster.ts';
 import type { KubectlTarget } from '../../support/kubectl.ts';
+import { aPage } from '../../support/static-directory.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { TestApp } from '../../support/test-app.ts';
 import type { TestProvider } from './provider/provider.ts';
@@ -122,7 +123,7 @@ export class LoginCluster {
     const app = new TestApp({
       config: parseConfig({
         yaml: stringify({
-          console: { static: { directory: 'web/dist' } },
+          console: { static: { directory: aPage } },
           // Its text takes a good part of a start, and these suites start many.
           ...config,
           features: { openapi: false, ...config.features },

@@ -4,6 +4,7 @@ import { aConfigMap, aWidget, objects, ofAlice, resources } from '../../service/
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
+import { theConsole } from '../../support/static-directory.ts';
 import { barriers } from './axe.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn, press, submitPassword } from './demo.ts';
@@ -12,7 +13,7 @@ const password = 'a long enough passphrase';
 const [admin, alice] = ['admin@example.com', 'alice@example.com'];
 
 describe('lists of the console that the service keeps', () => {
-  const service = forSuite(() => startEmbeddedLogin({ emails: [admin, alice], password, lists: { resources } }));
+  const service = forSuite(() => startEmbeddedLogin({ emails: [admin, alice], password, lists: { resources }, files: theConsole }));
   const browser = forSuite(startChromium, (it) => it.close());
   const visitor = forSuite(async () => new Visitor(await browser.newContext({ ignoreHTTPSErrors: true })), needsNoStop);
   const page = forSuite(() => visitor.openTab(), needsNoStop);

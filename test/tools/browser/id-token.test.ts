@@ -4,6 +4,7 @@ import { TestProvider } from '../../service/login/provider/provider.ts';
 import { LoginCluster } from '../../service/login/support.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
+import { theConsole } from '../../support/static-directory.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn } from './demo.ts';
 
@@ -32,6 +33,7 @@ describe('the page below a base path, with an ID token that comes through the br
     const config = {
       server: { port, publicURL: url.slice(0, -1) },
       kubernetes: { credentials: 'passthrough' },
+      console: { static: { directory: theConsole } },
       login: { responseMode: 'id_token' },
     };
     await cluster.service({ provider, config });

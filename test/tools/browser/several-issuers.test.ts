@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { TwoIssuers } from '../../service/login/two-issuers.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { theConsole } from '../../support/static-directory.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn } from './demo.ts';
 
@@ -9,7 +10,7 @@ describe('the page where people log in at one of several issuers', () => {
     () => startChromium(),
     (it) => it.close(),
   );
-  const two = forSuite(() => TwoIssuers.start());
+  const two = forSuite(() => TwoIssuers.start({}, { files: theConsole }));
 
   it('has a button for each, and goes back to the chosen one when the session has ended', async () => {
     const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
