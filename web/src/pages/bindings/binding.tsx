@@ -68,11 +68,18 @@ function OneBinding({ name }: { name: string }) {
   const path = { name };
   const load = useLoad(`bindings/${name}`, (signal) => bodyOf(api.GET('/auth/v2/userbindings/{name}', { params: { path }, signal })));
   const isEditing = useSignal(false);
+  const isLeaving = useSignal(false);
   const rights = rightsOf(name);
   const binding = load.data.value;
   const edit = () => {
     isEditing.value = true;
   };
+  // One that is deleted is not asked for again.
+  async function leave(shown: Schemas['UserBinding']): Promise<void> {
+    isLeaving.value = true;
+    await remove(shown);
+    isLeaving.value = false;
+  }
   const refused = [
     guarded([rights.change], { label: t('bindings.changeTimes'), icon: CalendarClock, act: edit }),
     guarded([rights.remove], { label: t('user.delete'), icon: Trash2, act: () => undefined }),
@@ -80,7 +87,7 @@ function OneBinding({ name }: { name: string }) {
   // What it became is told by its status, after a while.
   useWatch(
     {
-      path: may(rights.watch) ? bindingsPath : undefined,
+      path: may(rights.watch) && !isLeaving.value ? bindingsPath : undefined,
       fieldSelector: `metadata.name=${name}`,
       resourceVersion: binding?.metadata.resourceVersion,
     },
@@ -103,7 +110,7 @@ function OneBinding({ name }: { name: string }) {
                 </Button>
               )}
               {may(rights.remove) && (
-                <Button kind="danger" icon={Trash2} onClick={() => void remove(binding)}>
+                <Button kind="danger" icon={Trash2} onClick={() => void leave(binding)}>
                   {t('user.delete')}
                 </Button>
               )}
