@@ -41,6 +41,9 @@ describe('a binding on the console', () => {
     await dialog().locator('.field', { hasText: 'From' }).getByText('a binding begins before it ends').waitFor();
 
     expect(await dialog().getByLabel('From').inputValue()).to.equal('2035-03-04T10:31');
+    // There, once, and that is where the keyboard is.
+    expect(await dialog().getByText('a binding begins before it ends').count()).to.equal(1);
+    expect(await page.evaluate("document.activeElement.closest('.field').textContent")).to.contain('From');
     expect(await barriers(page)).to.deep.equal([]);
     expect(visitor.complaints.splice(0).join()).to.contain('status of 422');
     expect(await specOf('oncall-view')).not.to.have.property('notBefore');

@@ -47,6 +47,8 @@ describe('the one-time links in the console', () => {
     await dialog().getByRole('button', { name: 'Make the link' }).click();
     const link = (await dialog().locator('pre').textContent()) ?? '';
     expect(await barriers(page)).to.deep.equal([]);
+    // All of it can be seen, the buttons too.
+    expect(await dialog().evaluate((place) => place.scrollWidth - place.clientWidth)).to.equal(0);
     expect(link).to.match(/^http:\/\/\S+\/identity\/link\/\S+$/);
     await dialog().getByRole('button', { name: 'Done' }).click();
     expect(await page.content()).not.to.contain(link);

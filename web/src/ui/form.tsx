@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
-import { useContext, useId } from 'preact/hooks';
+import { useContext, useEffect, useId, useMemo, useRef } from 'preact/hooks';
 import { asProblem, type Problem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from './button';
@@ -11,9 +11,11 @@ import { Causes, Notice } from './state';
 
 interface FormState {
   problem: Problem | undefined;
+  /** What its fields are called, so that what is wrong with one of them is said there alone. */
+  names: Set<string>;
 }
 
-const Current = createContext<FormState>({ problem: undefined });
+const Current = createContext<FormState>({ problem: undefined, names: new Set() });
 
 interface FormProps {
   /** What the button says that it does. */
@@ -28,6 +30,13 @@ interface FormProps {
 export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = false, children }: FormProps) {
   const problem = useSignal<Problem | undefined>(undefined);
   const isBusy = useSignal(false);
+  const names = useMemo(() => new Set<string>(), []);
+  const form = useRef<HTMLFormElement>(null);
+  // What was refused is where the keyboard goes, and what a screen reader then reads.
+  useEffect(() => {
+    if (problem.value) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [problem.value]);
+  const isSaidAtFields = problem.value?.causes.length && problem.value.causes.every(({ field }) => names.has(field ?? ''));
   async function submit(event: Event): Promise<void> {
     event.preventDefault();
     if (isBusy.value || isDisabled) return;
@@ -42,10 +51,10 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
     }
   }
   return (
-    <Current.Provider value={{ problem: problem.value }}>
-      <form class="form" onSubmit={(event) => void submit(event)}>
+    <Current.Provider value={{ problem: problem.value, names }}>
+      <form ref={form} class="form" onSubmit={(event) => void submit(event)}>
         {children}
-        {problem.value && (
+        {problem.value && !isSaidAtFields && (
           <Notice>
             {problem.value.message}
             <Causes of={problem.value} />
@@ -85,7 +94,11 @@ interface FieldProps {
 export function Field(props: FieldProps) {
   const { label, name, value, type = 'text', hint, isRequired, autocomplete = 'off', suggestions, children, isCode } = props;
   const id = useId();
-  const { problem } = useContext(Current);
+  const { problem, names } = useContext(Current);
+  useEffect(() => {
+    names.add(name);
+    return () => void names.delete(name);
+  }, [names, name]);
   const wrong = problem?.causes.filter(({ field }) => field === name).map(({ message, reason }) => message || reason) ?? [];
   const described = [hint !== undefined && `${id}hint`, wrong.length > 0 && `${id}wrong`].filter(Boolean).join(' ');
   const shared = {
