@@ -11,7 +11,7 @@ import { aUser, nameOf } from '../users/a-user.ts';
 
 const jane = nameOf('jane@example.com');
 const session = `s-${'0'.repeat(64)}`;
-const linkedAccount = '0'.repeat(32);
+const linkedAccount = 'f'.repeat(32);
 const review = '/auth/v1/selfsubjectaccessreviews';
 const mayListUsers = { spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } } };
 
