@@ -18,18 +18,23 @@ import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import { readUser } from '../users/record/schema.ts';
 import { subjectNamesOf } from '../users/record/subject-name.ts';
-import type { LinkedAccount } from './linked-schema.ts';
+import type { LinkedAccount, LinkedAccountList } from './linked-schema.ts';
 
 const deletionsAtOnce = 10;
 
 /** Names a link in an address: the issuer and the subject there are no parts of one. */
 const linkID = ({ issuer, sub }: Subject): string => hash('sha256', JSON.stringify([issuer, sub])).slice(0, 32);
 
-/** The caller's own accounts, the one that names them first; none without a record. @throws StatusError 503 */
-export function listLinked({ config, accounts }: SessionContext, caller: Caller): LinkedAccount[] {
+/** The caller's own accounts, the one that names them first, and where further ones may be; none without a record. @throws StatusError 503 */
+export function listLinked({ config, accounts }: SessionContext, caller: Caller): LinkedAccountList {
   requireAccounts(accounts);
   const account = ownAccount(accounts, caller);
-  return account === undefined ? [] : shownOf(account, issuersOf(config));
+  if (account === undefined) return { items: [], linkable: [] };
+  const issuers = issuersOf(config);
+  const isFree = ({ issuer, isEmbedded }: IssuerConfig) => !isEmbedded && !account.subjects?.some((one) => one.issuer === issuer);
+  const mayLink = caller.session !== undefined && !account.isAdmin && account.subjectName === caller.identity.name;
+  const linkable = mayLink ? issuers.filter(isFree).map(({ id, name = id }) => ({ id, name })) : [];
+  return { items: shownOf(account, issuers), linkable };
 }
 
 function shownOf(account: Account, issuers: readonly IssuerConfig[]): LinkedAccount[] {

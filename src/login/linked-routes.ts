@@ -5,12 +5,12 @@ import { auditCaller } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
-import { type LinkedAccount, type LinkRequest, linkedAccountList, linkIDText, linkRequest } from './linked-schema.ts';
+import { type LinkedAccountList, type LinkRequest, linkedAccountList, linkIDText, linkRequest } from './linked-schema.ts';
 import { type LoginInfo, loginInfo } from './schema.ts';
 
 /** What the operations do. @throws StatusError */
 export interface LinkHandlers {
-  list(caller: Caller): LinkedAccount[] | Promise<never>;
+  list(caller: Caller): LinkedAccountList | Promise<never>;
   begin(ctx: Context, request: LinkRequest, caller: Caller): Promise<LoginInfo>;
   end(ctx: Context, id: string, caller: Caller, signal: AbortSignal): Promise<Account>;
 }
@@ -37,7 +37,7 @@ const listOperation = (list: LinkHandlers['list']) =>
       200: { description: 'The first one names the user; none for a caller without a record.', content: { [json]: linkedAccountList } },
     },
     async handle({ ctx, caller }) {
-      ctx.body = { items: await list(caller) };
+      ctx.body = await list(caller);
     },
   });
 

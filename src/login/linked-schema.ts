@@ -14,7 +14,9 @@ const linkedAccount = z
 
 export type LinkedAccount = z.output<typeof linkedAccount>;
 
-export const linkedAccountList = z.object({ items: z.array(linkedAccount) }).meta({
+const linkable = z.array(z.object({ id: z.string(), name: z.string() })).describe('Issuers of which the caller can link an account.');
+
+export const linkedAccountList = z.object({ items: z.array(linkedAccount), linkable }).meta({
   id: 'LinkedAccountList',
   examples: [
     {
@@ -35,9 +37,12 @@ export const linkedAccountList = z.object({ items: z.array(linkedAccount) }).met
           isFirst: false,
         },
       ],
+      linkable: [{ id: 'partners', name: 'Partners' }],
     },
   ],
 });
+
+export type LinkedAccountList = z.output<typeof linkedAccountList>;
 
 export const linkRequest = z
   .strictObject({

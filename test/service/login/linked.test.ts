@@ -58,7 +58,10 @@ describe('an account of another issuer that a user links', () => {
   });
 
   it('is listed with its issuer and time, after the one that names the user', async () => {
+    const before = await send(two, (await two.logInHere('cookie', '&issuer=local', emailOf('bea'))).browser, 'GET', '/auth/v1/links');
+    expect(before.body).to.deep.include({ linkable: [{ id: 'corp', name: 'Corp' }] });
     const browser = await link('bea');
+    expect((await send(two, browser, 'GET', '/auth/v1/links')).body).to.deep.include({ linkable: [] });
     const [first, second] = await linksOf(two, browser);
     expect(first).to.deep.include({ issuer: 'local', name: 'Local users', subjectName: emailOf('bea'), isFirst: true });
     expect(second).to.deep.include({ issuer: 'corp', name: 'Corp', subjectName: 'corp:bea@corp.example', isFirst: false });

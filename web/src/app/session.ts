@@ -45,6 +45,11 @@ export async function logIn(returnTo = location.pathname + location.search + loc
   const given = { ...(isReturnable && { return_to: returnTo }), ...redirection(), ...atIssuer(wanted), ...wanted };
   const parameters = { token_storage: 'cookie' as const, ...given };
   const { auth_url: address } = await bodyOf(api.GET('/api/v2/token/login', { params: { query: parameters } }));
+  goTo(address);
+}
+
+/** Leaves for the page of an issuer, which leads back here. */
+export function goTo(address: string): void {
   const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? location.href);
   // The cookie of the flow is this host's: at another one it would be missing.
   if (back.origin !== location.origin) throw new Problem(0, { reason: 'WrongAddress', message: `${back.origin}${back.pathname}` });

@@ -14,6 +14,7 @@ import { Tabs } from '../../ui/tabs';
 import { SessionList } from '../sessions/session-list';
 import { TokenList } from '../tokens/token-list';
 import { refOfUser } from '../users/query';
+import { Accounts } from './accounts';
 import { UserActions } from './actions';
 import { Factors, factorRights } from './factors';
 import { History, historyRight } from './history';
@@ -55,6 +56,7 @@ const isSelf = (name: string) => person.value?.ext.user === name;
 
 function OneUser({ name, tab }: { name: string; tab: string }) {
   const load = useLoad(`user/${name}`, (signal) => bodyOf(api.GET('/auth/v1/users/{name}', { params: { path: { name } }, signal })));
+  const issuers = useLoad('issuers', (signal) => bodyOf(api.GET('/api/v2/token/issuers', { signal })));
   const user = load.data.value;
   const problem = load.error.value;
   if (user === undefined)
@@ -66,12 +68,14 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
         {problem ? <Failure problem={problem} onRetry={() => void load.reload()} /> : <Skeleton />}
       </section>
     );
+  const hasSeveral = (issuers.data.value?.items.length ?? 0) > 1;
   const tabs = [
     { id: 'profile', label: t('user.profile') },
     { id: 'roles', label: t('user.roles') },
     { id: 'sessions', label: t('sessions.title') },
     { id: 'tokens', label: t('tokens.title') },
     ...(isLocal(user) ? [{ id: 'factors', label: t('factors.title') }] : []),
+    ...(isSelf(name) && hasSeveral ? [{ id: 'accounts', label: t('accounts.title') }] : []),
     { id: 'history', label: t('user.history') },
     ...pluginTabs('auth.platform.io', 'users').map(({ id, label }) => ({ id, label: label() })),
   ];
@@ -109,6 +113,7 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
           <Roles user={user} />
         </Guarded>
       )}
+      {tab === 'accounts' && isSelf(name) && <Accounts />}
       {tab === 'factors' && (
         <Guarded right={factorRights(name).get} isSelf={isSelf(name)}>
           <Factors user={user} />

@@ -1,0 +1,42 @@
+import { expect } from 'chai';
+import { atCorp } from '../../service/login/linking.ts';
+import { jane, TwoIssuers } from '../../service/login/two-issuers.ts';
+import { nameOf } from '../../service/users/a-user.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { isLoggedIn, submitPassword } from './demo.ts';
+
+describe('the accounts of a person in the console', () => {
+  const browser = forSuite(
+    () => startChromium(),
+    (it) => it.close(),
+  );
+  const two = forSuite(() => TwoIssuers.start());
+
+  it('are linked at the page of another issuer, listed, and taken away', async () => {
+    const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    const page = await visitor.openTab();
+    two.corp.person = atCorp('jane');
+    await page.goto(two.service.url);
+    await page.getByRole('button', { name: 'Log in with Local users' }).click();
+    await submitPassword(page, { email: jane, password: 'correct horse battery staple' });
+    await isLoggedIn(page, jane);
+    await page.goto(`${two.service.url}/users/${nameOf(jane)}/accounts`);
+    await page.getByRole('row').filter({ hasText: 'Local users' }).getByText('Names you').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+
+    await page.getByRole('button', { name: 'Link Corp' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'corp:jane@corp.example' });
+    await row.getByText('Corp', { exact: true }).waitFor();
+    expect(page.url()).to.equal(`${two.service.url}/users/${nameOf(jane)}/accounts`);
+    expect(await page.getByRole('button', { name: 'Link Corp' }).count()).to.equal(0);
+    expect(await barriers(page)).to.deep.equal([]);
+
+    await row.getByRole('button', { name: 'Unlink' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Unlink Corp' }).click();
+    await page.getByRole('button', { name: 'Link Corp' }).waitFor();
+    expect(await row.count()).to.equal(0);
+    expect(visitor.complaints).to.deep.equal([]);
+  });
+});
