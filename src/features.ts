@@ -33,6 +33,7 @@ import { IdentityCache } from './kubernetes/identity.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import { LinkMail } from './links/link-mail.ts';
 import { Links } from './links/links.ts';
+import { NoticeMail } from './links/notice-mail.ts';
 import { createLinks } from './links/routes.ts';
 import { createLists } from './lists/lists.ts';
 import { createLogin } from './login/login.ts';
@@ -46,6 +47,7 @@ import type { SessionContext } from './sessions/context.ts';
 import { createSessions, type SessionsFeature, withoutSessions } from './sessions/sessions.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
 import { KnownBrowsers } from './users/logins/known-browsers.ts';
+import { Notices } from './users/logins/notices.ts';
 import { LoginRecorder } from './users/logins/recorder.ts';
 import { PasswordChange } from './users/passwords/change.ts';
 import { PasswordCheck } from './users/passwords/check.ts';
@@ -103,10 +105,8 @@ export function createFeatures(surroundings: Surroundings): Features {
   const { services, connection, accounts, localGroups, events } = base;
   const { config, rbac } = services;
   const { console, plugins } = createConsoles(base, surroundings);
-  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore, links, linkMail } = createLogins(
-    base,
-    console.brand,
-  );
+  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore, links, linkMail, notices, noticeMail } =
+    createLogins(base, console.brand);
   const users = createUsers(services, base.watched, {
     naming: base.naming,
     localGroups,
@@ -122,11 +122,12 @@ export function createFeatures(surroundings: Surroundings): Features {
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
+    noticeMail,
     sessions,
     issuers ?? {},
     base.directory,
     users,
-    ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, ...managed })] : []),
+    ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, notices, ...managed })] : []),
     ...(links && linkMail ? [createLinks(services, { links, linkMail, mayEnrol: factorStore && mayEnrolBy(base), ...managed })] : []),
     ...createTeams(base),
     createRoles({ services, accounts, localGroups }),
@@ -218,14 +219,20 @@ function createLogins(base: Base, brand: () => Brand) {
   const passwords = new Passwords();
   const identityURL = identityURLOf(config);
   const factorStore = config.features.factors && identityURL !== undefined ? new FactorStore(services) : undefined;
+  const title = () => brand().title ?? config.identity.loginPage.title;
+  const notices = new Notices(services);
+  const noticeMail = new NoticeMail(services, title);
+  notices.onAdded((...told) => noticeMail.send(...told));
   const passwordCheck = new PasswordCheck(services, accounts, passwords, directory.passwords, factorStore);
   const { attempts } = passwordCheck;
-  const passkeys = factorStore && new Passkeys(services, { store: factorStore, useOnce: (...use) => useOnce(sessions.context, ...use) });
-  const factors = factorStore && passkeys && new SecondFactors(services, { attempts, store: factorStore, passkeys });
+  const passkeys =
+    factorStore && new Passkeys(services, { store: factorStore, notices, useOnce: (...use) => useOnce(sessions.context, ...use) });
+  const factors = factorStore && passkeys && new SecondFactors(services, { attempts, store: factorStore, passkeys, notices });
   const passwordChange = new PasswordChange(services, passwords);
   const links =
-    config.features.links && identityURL !== undefined ? new Links(services, { issuerURL: identityURL, passwordChange }) : undefined;
-  const title = () => brand().title ?? config.identity.loginPage.title;
+    config.features.links && identityURL !== undefined
+      ? new Links(services, { issuerURL: identityURL, passwordChange, notices })
+      : undefined;
   const linkMail = links && new LinkMail(services, { links, accounts, passwordChange, title });
   const isSecure = config.server.publicURL?.startsWith('https:') === true;
   const knownBrowsers = new KnownBrowsers({ seal: keyRing.sealFor('known browser'), isSecure, now });
@@ -239,6 +246,7 @@ function createLogins(base: Base, brand: () => Brand) {
           passwordCheck,
           passwordChange,
           knownBrowsers,
+          notices,
           factors,
           links,
           passkeys: passkeys && { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
@@ -276,6 +284,8 @@ function createLogins(base: Base, brand: () => Brand) {
     factorStore,
     links,
     linkMail,
+    notices,
+    noticeMail,
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type RelyingParty, relyingPartyOf } from '../config/relying-party.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Services } from '../services.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { Factor } from './resource.ts';
 import { type FactorOwner, type FactorStore, passkeyName } from './store.ts';
 import {
@@ -50,6 +51,7 @@ export type SetUp = 'added' | 'refused' | 'known' | 'tooMany' | 'overtaken';
 
 interface PasskeysNeeds {
   store: FactorStore;
+  notices: Pick<Notices, 'add'>;
   /** Whether it is the first use of a challenge, on whichever replica. @throws StatusError 503, 504 */
   useOnce(text: string, expiresAt: Date, signal: AbortSignal): Promise<boolean>;
 }
@@ -145,6 +147,7 @@ export class Passkeys {
     if (factor === undefined) return 'known';
     if (signCount > 0) await store.use(factor, { signCount }, signal);
     this.#record('FactorAdded', owner, origin, 'success');
+    await this.#needs.notices.add(owner, 'PasskeyAdded');
     return 'added';
   }
 
@@ -181,6 +184,7 @@ export class Passkeys {
       if (signCount <= last && (signCount > 0 || last > 0)) {
         await store.suspect(current, signal);
         this.#record('FactorSuspected', owner, origin, 'failure');
+        await this.#needs.notices.add(owner, 'PasskeySuspected');
         return false;
       }
       if (await store.use(current, { signCount }, signal)) return true;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { Account } from '../users/record/account.ts';
 import type { PasskeyProof, Passkeys } from './passkeys.ts';
 import { indexOfCode, isRecoveryCode, keptCodes, newRecoveryCodes } from './recovery-codes.ts';
@@ -35,6 +36,7 @@ interface SecondFactorsNeeds {
   attempts: LoginAttempts;
   store: FactorStore;
   passkeys: Passkeys;
+  notices: Pick<Notices, 'add'>;
 }
 
 /** Each call has a deadline of its own: a client that hangs up must not get an attempt that is neither counted nor told of. */
@@ -46,12 +48,14 @@ export class SecondFactors {
   readonly #attempts: LoginAttempts;
   readonly #store: FactorStore;
   readonly #passkeys: Passkeys;
+  readonly #notices: Pick<Notices, 'add'>;
 
-  constructor(services: Services, { attempts, store, passkeys }: SecondFactorsNeeds) {
+  constructor(services: Services, { attempts, store, passkeys, notices }: SecondFactorsNeeds) {
     this.#services = services;
     this.#attempts = attempts;
     this.#store = store;
     this.#passkeys = passkeys;
+    this.#notices = notices;
   }
 
   /** @throws StatusError 503, 504 */
@@ -102,6 +106,7 @@ export class SecondFactors {
     // The code that has shown it counts for no login.
     await this.#store.use(factor, { lastStep: step }, signal);
     this.#record('FactorAdded', owner, origin, { reason: 'TOTP' });
+    await this.#notices.add(owner, 'TOTPAdded');
     return 'added';
   }
 
@@ -110,6 +115,7 @@ export class SecondFactors {
     const { codes, kept } = newRecoveryCodes();
     await this.#store.put(owner, 'RecoveryCodes', kept, signal);
     this.#record('FactorAdded', owner, origin, { reason: 'RecoveryCodes' });
+    await this.#notices.add(owner, 'RecoveryCodesAdded');
     return codes;
   }
 
@@ -119,6 +125,7 @@ export class SecondFactors {
     for (const factor of left.filter(({ uid }) => factors.some((one) => one.uid === uid))) {
       await this.#store.remove(factor, signal);
       this.#record('FactorRemoved', owner, origin, { reason: factor.type });
+      if (factor.type !== 'RecoveryCodes') await this.#notices.add(owner, 'FactorRemoved');
     }
   }
 
@@ -138,6 +145,7 @@ export class SecondFactors {
     if (wanted === 'TOTP') return (await this.#useTOTP(account, factor, content, code)) ? byCodeOfApp : undefined;
     if (!(await this.#useRecoveryCode(factor, content, code))) return undefined;
     this.#record('RecoveryCodeUsed', account, origin);
+    await this.#notices.add(account, 'RecoveryCodeUsed');
     return byRecoveryCode;
   }
 

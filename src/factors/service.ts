@@ -4,6 +4,7 @@ import type { Caller } from '../http/operation.ts';
 import { requireStepUp } from '../http/step-up.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Services } from '../services.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import type { Account } from '../users/record/account.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
@@ -19,6 +20,7 @@ import type { FactorStore } from './store.ts';
 
 export interface FactorServiceNeeds {
   store: FactorStore;
+  notices: Pick<Notices, 'add'>;
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
   rights: SubjectRights;
@@ -62,12 +64,13 @@ export class FactorService {
       throw conflict(factorKind.type, of.id, 'it is the last second factor, and one is required of this user');
     await this.#needs.store.remove(factor, signal);
     if (isLast) for (const codes of others) await this.#needs.store.remove(codes, signal);
+    await this.#needs.notices.add(account, 'FactorRemoved');
     return { account, factor };
   }
 
   /** All of another user, who then gets the time of grace again. Ends the sessions. @throws StatusError 401, 403, 404, 409, 503, 504 */
   async reset(name: string, caller: Caller, signal: AbortSignal): Promise<Account> {
-    const { accounts, store, rights, passwordChange } = this.#needs;
+    const { accounts, store, rights, passwordChange, notices } = this.#needs;
     const account = this.#find(name);
     await this.#require(caller, 'delete', name, signal);
     if (account === undefined) throw notFound(userResource, name);
@@ -82,6 +85,7 @@ export class FactorService {
       factorsDueTime: null,
     });
     await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+    await notices.add(account, 'FactorsReset');
     return account;
   }
 

@@ -114,6 +114,14 @@ export async function takeRead(parts: StepParts, visit: Visit, progress: Progres
   await afterFactors(parts, visit, { progress, account });
 }
 
+/** What the user was told has been read: it is told no more. @throws StatusError 503, 504 */
+export async function takeNotices(parts: StepParts, visit: Visit, { notices = [], ...progress }: Progress): Promise<void> {
+  const account = accountOf(parts, progress);
+  if (account === undefined) throw stale();
+  await parts.notices.remove(account, notices);
+  await afterSecondFactor(parts, visit, { progress, account });
+}
+
 /** Until when the login may go on without it; undefined if that time is over. */
 async function laterOf(parts: StepParts, { account }: Proved): Promise<{ until: Date | undefined } | undefined> {
   if (ruleFor(parts, account) !== 'required' || (await hasSecondFactor(parts, account))) return { until: undefined };

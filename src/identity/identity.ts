@@ -16,6 +16,7 @@ import { type LinkMail, mailsForgotten } from '../links/link-mail.ts';
 import type { Links } from '../links/links.ts';
 import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import type { PasswordCheck } from '../users/passwords/check.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
@@ -50,6 +51,7 @@ interface IdentityNeeds {
   passwordCheck: Pick<PasswordCheck, 'check'>;
   knownBrowsers: KnownBrowsers;
   passwordChange: Pick<PasswordChange, 'change' | 'writeStatus'>;
+  notices: Pick<Notices, 'remove'>;
   /** Undefined where they are turned off. */
   factors: SecondFactors | undefined;
   /** Undefined where they are turned off. */

@@ -5,7 +5,7 @@ import { byPasskey } from '../factors/passkey-login.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
 import type { PasswordCheck, PasswordVerdict } from '../users/passwords/check.ts';
-import { passkeyIn, stale, takeFactor, takeNewFactor, takeNewPasskey, takeRead } from './factor-step.ts';
+import { passkeyIn, stale, takeFactor, takeNewFactor, takeNewPasskey, takeNotices, takeRead } from './factor-step.ts';
 import { errors } from './oidc-provider.ts';
 import { consentPage, type LockRule, type LoginProblem, loginPage } from './pages.ts';
 import { takeNewPassword } from './password-due.ts';
@@ -33,6 +33,7 @@ const laterForms: Record<Step, (parts: StepParts, visit: Visit, progress: Progre
   enrol: takeNewFactor,
   passkey: takeNewPasskey,
   codes: takeRead,
+  notices: takeNotices,
   password: takeNewPassword,
 };
 

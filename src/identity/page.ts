@@ -30,6 +30,8 @@ button.second,.button.second{background:transparent;color:var(--action)}
 .qr{display:block;width:14rem;max-width:100%;margin:0 auto 1rem;background:#fff;fill:#000;border-radius:.375rem}
 .key,.codes{font:600 1rem/1.75 ui-monospace,monospace;text-align:center}
 .codes{margin:0 0 1rem;padding:0;list-style:none}
+.notices{margin:0 0 1rem;padding:0;list-style:none}
+.notices li{padding:.5rem 0;border-bottom:1px solid var(--edge)}
 .code{font:700 1.5rem/1.5 ui-monospace,monospace;letter-spacing:.1em;text-align:center}
 `;
 

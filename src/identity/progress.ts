@@ -2,16 +2,17 @@ import { z } from 'zod';
 import { byPassword, type Means } from '../factors/second-factors.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { Account } from '../users/record/account.ts';
+import { noticeType } from '../users/record/notice.ts';
 
 /** How long a form counts: choosing a password takes its time. */
-const secondsOf = { factor: 300, enrol: 300, passkey: 300, codes: 300, password: 600 };
+const secondsOf = { factor: 300, enrol: 300, passkey: 300, codes: 300, notices: 600, password: 600 };
 export type Step = keyof typeof secondsOf;
 
 /** What a user at the login page has proved so far, and which form comes next. */
 const progressSchema = z.object({
   /** The visit that it was proved in: in no other does it prove anything. */
   interaction: z.string(),
-  step: z.enum(['factor', 'enrol', 'passkey', 'codes', 'password']),
+  step: z.enum(['factor', 'enrol', 'passkey', 'codes', 'notices', 'password']),
   email: z.string(),
   name: z.string(),
   uid: z.string(),
@@ -22,6 +23,8 @@ const progressSchema = z.object({
   acr: z.string(),
   /** A factor that was set up in this visit is not asked in it. */
   hasSetUp: z.literal(true).exactOptional(),
+  /** What is to be told: what stood in the record when the password was given, and nothing that comes of this visit. */
+  notices: z.array(z.object({ type: noticeType, time: z.string() })).exactOptional(),
   /** Of an app that is being set up. */
   secret: z.string().exactOptional(),
   /** Unix seconds. */
@@ -44,9 +47,10 @@ export class LoginProgress {
 
   /** After the right password, or a passkey in the place of it. */
   begin(interaction: string, account: Account, passwordChangedAt: string, means = byPassword): Progress {
-    const { name, uid, email, sessionsNotBefore } = account;
+    const { name, uid, email, sessionsNotBefore, notices } = account;
     const since = sessionsNotBefore !== undefined && { sessionsNotBefore };
-    return { interaction, step: 'factor', email, name, uid, ...since, passwordChangedAt, ...copyOf(means), exp: 0 };
+    const told = notices !== undefined && { notices: [...notices] };
+    return { interaction, step: 'factor', email, name, uid, ...since, passwordChangedAt, ...copyOf(means), ...told, exp: 0 };
   }
 
   /** @returns what is put into the form of that step; @throws StatusError 503 while there is no key */

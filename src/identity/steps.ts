@@ -11,13 +11,16 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import type { Account } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
+import type { Notice } from '../users/record/notice.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
 import type { Challenges } from './challenges.ts';
 import { codesPage, factorPage, overduePage, passkeyPage, setUpPage } from './factor-pages.ts';
+import { noticesPage } from './notices-page.ts';
 import { errors } from './oidc-provider.ts';
 import { newPasswordPage } from './pages.ts';
 import type { LoginProgress, Progress } from './progress.ts';
@@ -35,6 +38,7 @@ export interface StepParts {
   localGroups: LocalGroupLookup;
   knownBrowsers: Pick<KnownBrowsers, 'find' | 'remember'>;
   passwordChange: Pick<PasswordChange, 'change' | 'writeStatus'>;
+  notices: Pick<Notices, 'remove'>;
   progress: LoginProgress;
   /** Undefined where they are turned off. */
   factors: SecondFactors | undefined;
@@ -57,14 +61,16 @@ export interface Proved {
 /** After the right password: the second factor, if the user has one. @throws StatusError 503, 504 */
 export async function afterPassword(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
   const { factors } = parts;
-  if (factors === undefined) return afterFactors(parts, visit, proved);
+  if (factors === undefined) return afterSecondFactor(parts, visit, proved);
   const theirs = await factors.list(proved.account);
   if (theirs.length > 0) return askForFactor(parts, visit, proved.progress, theirs);
   await afterSecondFactor(parts, visit, proved);
 }
 
-/** After all factors that there are: one that is to be set up. @throws StatusError 503, 504 */
+/** After all factors that there are: what the user is told, and one that is to be set up. @throws StatusError 503, 504 */
 export async function afterSecondFactor(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
+  if (proved.progress.notices !== undefined) return tellNotices(parts, visit, proved.progress, proved.progress.notices);
+  if (parts.factors === undefined) return afterFactors(parts, visit, proved);
   const rule = ruleFor(parts, proved.account);
   const wanted = wantedFactor(visit);
   const isDue = rule === 'required' && !(await hasSecondFactor(parts, proved.account));
@@ -73,6 +79,11 @@ export async function afterSecondFactor(parts: StepParts, visit: Visit, proved: 
   if (wanted !== undefined && rule !== 'off') return setUp(parts, visit, proved, wanted);
   if (due !== undefined) return askToSetUp(parts, visit, proved.progress, { later: { until: due } });
   await afterFactors(parts, visit, proved);
+}
+
+function tellNotices(parts: StepParts, visit: Visit, progress: Progress, notices: readonly Notice[]): void {
+  const form = { proof: parts.progress.seal(progress, 'notices'), notices, formTargets: formTargetsOf(visit) };
+  send(parts, visit, noticesPage(textsOf(parts, visit), form));
 }
 
 /** An app if the user does not ask for a passkey: no page of ours can tell whether the browser has passkeys. */

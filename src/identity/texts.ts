@@ -1,3 +1,4 @@
+import { type NoticeTexts, noticeTexts } from '../links/notice-texts.ts';
 import type { PasswordProblem } from '../users/passwords/policy.ts';
 import { type FactorTexts, factorTexts } from './factor-texts.ts';
 import { type LinkTexts, linkTexts } from './link-texts.ts';
@@ -61,6 +62,7 @@ export interface Texts {
   readonly factors: FactorTexts;
   readonly links: LinkTexts;
   readonly passkeys: PasskeyTexts;
+  readonly notices: NoticeTexts;
 }
 
 const en: Texts = {
@@ -127,6 +129,7 @@ const en: Texts = {
   factors: factorTexts.en,
   links: linkTexts.en,
   passkeys: passkeyTexts.en,
+  notices: noticeTexts.en,
 };
 
 const de: Texts = {
@@ -194,6 +197,7 @@ const de: Texts = {
   factors: factorTexts.de,
   links: linkTexts.de,
   passkeys: passkeyTexts.de,
+  notices: noticeTexts.de,
 };
 
 const zh: Texts = {
@@ -259,6 +263,7 @@ const zh: Texts = {
   factors: factorTexts.zh,
   links: linkTexts.zh,
   passkeys: passkeyTexts.zh,
+  notices: noticeTexts.zh,
 };
 
 /** By primary language subtag. */

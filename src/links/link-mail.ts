@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { RateLimit } from '../http/rate-limit.ts';
-import { Semaphore } from '../http/semaphore.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
@@ -11,8 +10,9 @@ import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { readUser } from '../users/record/schema.ts';
 import { auditReasons, type LinkKind, refusalOf } from './link.ts';
 import type { Links, MadeLink } from './links.ts';
+import { MailQueue } from './mail-queue.ts';
 import { linkMail } from './mail-texts.ts';
-import { isMailSet, sendMail } from './mailer.ts';
+import { hasAddress, isMailSet, sendMail } from './mailer.ts';
 
 export interface LinkMailNeeds {
   links: Pick<Links, 'make' | 'rules'>;
@@ -31,61 +31,55 @@ export interface Forgotten {
   origin: AuditOrigin;
 }
 
-const turns = { atOnce: 4, maxWaiting: 100, what: 'mails are waiting' };
+interface Sending {
+  /** BCP 47 */
+  language: string;
+  origin: AuditOrigin;
+  signal: AbortSignal;
+}
+
+const whatIsSent = 'a mail with a link';
 const mailsPerNetwork = 10;
 const oneHourMs = 3_600_000;
 /** Between two mails that strangers can cause for one account. */
 const pauseMs = 300_000;
 const forgottenSeconds = 1800;
 
-/** Whether an account can be mailed to: some users log in by a name that is no address. */
-export const hasAddress = ({ email }: Pick<Account, 'email'>): boolean => email.includes('@');
-
 /** Mails links, in a queue of its own: no request waits for a mail server, and none learns from it whether there is such a user. */
 export class LinkMail {
   readonly #services: Services;
   readonly #needs: LinkMailNeeds;
-  readonly #turns = new Semaphore(turns);
+  readonly #queue: MailQueue;
   readonly #networks: RateLimit;
-  readonly #stopping = new AbortController();
 
   constructor(services: Services, needs: LinkMailNeeds) {
     this.#services = services;
     this.#needs = needs;
+    this.#queue = new MailQueue(services);
     this.#networks = new RateLimit({ limit: mailsPerNetwork, windowMs: oneHourMs, clock: services.clock });
   }
 
   stop(): void {
-    this.#stopping.abort(new Error('the service stops'));
+    this.#queue.stop();
   }
 
   /** Looks nothing up before it returns, and never throws: it takes as long for any address. What is too much is dropped. */
   forgotten(asked: Forgotten): void {
     if (this.#networks.take(asked.origin.source) !== undefined) return;
-    void this.#run(() => this.#answerForgotten(asked)).catch(() => undefined);
+    void this.#queue.run(whatIsSent, (signal) => this.#answerForgotten(asked, signal)).catch(() => undefined);
   }
 
   /** @throws StatusError 429 while too many wait */
   async send(account: Account, kind: LinkKind, link: MadeLink, origin: AuditOrigin): Promise<void> {
     const [{ id: language } = { id: 'en' }] = this.#services.config.console.languages;
     // What waits does not fail before.
-    await Promise.race([this.#run(() => this.#send(account, kind, link, { language, origin })), nextTurn()]);
+    await Promise.race([
+      this.#queue.run(whatIsSent, (signal) => this.#send(account, kind, link, { language, origin, signal })),
+      nextTurn(),
+    ]);
   }
 
-  /** Tells the log what has failed. @throws StatusError 429 while too many wait */
-  #run(work: () => Promise<void>): Promise<void> {
-    const { log } = this.#services;
-    const { signal } = this.#stopping;
-    return this.#turns.run(
-      () =>
-        work().catch((error: unknown) => {
-          if (!signal.aborted) log.warn({ err: error }, 'a mail with a link was not sent');
-        }),
-      signal,
-    );
-  }
-
-  async #answerForgotten({ email, language, origin }: Forgotten): Promise<void> {
+  async #answerForgotten({ email, language, origin }: Forgotten, signal: AbortSignal): Promise<void> {
     // After the answer, which is on its way by then.
     await nextTurn();
     const { accounts, links, passwordChange } = this.#needs;
@@ -97,7 +91,7 @@ export class LinkMail {
     if (!(await this.#note(account))) return;
     const state = await passwordChange.stateOf(account);
     if (state === undefined) return;
-    await this.#send(accountOf(state.object), 'password', links.make('password', state, forgottenSeconds), { language, origin });
+    await this.#send(accountOf(state.object), 'password', links.make('password', state, forgottenSeconds), { language, origin, signal });
   }
 
   /** Written before the mail goes, by compare-and-swap, so that one of many requests on many replicas sends one. */
@@ -116,13 +110,13 @@ export class LinkMail {
     return isDue;
   }
 
-  async #send(account: Account, kind: LinkKind, link: MadeLink, { language, origin }: { language: string; origin: AuditOrigin }) {
+  async #send(account: Account, kind: LinkKind, link: MadeLink, { language, origin, signal }: Sending) {
     const { config, audit } = this.#services;
     const { name, uid, email } = account;
     if (!isMailSet(config.smtp)) return;
     const about = { ...origin, target: { name, uid } };
     try {
-      await sendMail(config.smtp, linkMail(kind, { title: this.#needs.title(), email, ...link }, language), this.#stopping.signal);
+      await sendMail(config.smtp, linkMail(kind, { title: this.#needs.title(), email, ...link }, language), signal);
       audit.record({ audit: 'LinkMailed', ...about, outcome: 'success', reason: auditReasons[kind] });
     } catch (error) {
       audit.record({ audit: 'LinkMailed', ...about, outcome: 'failure', reason: 'NotSent' });

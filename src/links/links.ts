@@ -1,6 +1,7 @@
 /** One-time links of local users: forgotten password, invitation. */
 import { StatusError } from '../api/status.ts';
 import type { Services } from '../services.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { ChangeVerdict, PasswordChange, PasswordState } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
 import { isCurrent, type Link, type LinkKind, type LinkRules, linksEndAt, openLink, sealLink } from './link.ts';
@@ -20,6 +21,7 @@ export interface FoundLink {
 export interface LinksNeeds {
   /** Address of the embedded issuer. */
   issuerURL: string;
+  notices: Pick<Notices, 'add'>;
   passwordChange: Pick<PasswordChange, 'stateOf' | 'setByLink' | 'endAccess'>;
 }
 
@@ -54,8 +56,11 @@ export class Links {
   }
 
   /** Sets the password: of two requests at once, on whatever replica, one does. @throws StatusError 429, 503, 504 */
-  setPassword(link: Link, password: string): Promise<ChangeVerdict> {
-    return this.#needs.passwordChange.setByLink(link, password, (state) => isCurrent(link, state, this.rules()));
+  async setPassword(link: Link, password: string): Promise<ChangeVerdict> {
+    const verdict = await this.#needs.passwordChange.setByLink(link, password, (state) => isCurrent(link, state, this.rules()));
+    // Of an invitation it is the first one, which no other can know.
+    if (verdict.outcome === 'changed' && link.kind !== 'invite') await this.#needs.notices.add(link, 'PasswordSetByLink');
+    return verdict;
   }
 
   /**

@@ -21,6 +21,9 @@ type SmtpSettings = Config['smtp'] & { host: string; from: string };
 
 export const isMailSet = (smtp: Config['smtp']): smtp is SmtpSettings => smtp.host !== undefined && smtp.from !== undefined;
 
+/** Whether an account can be mailed to: some users log in by a name that is no address. */
+export const hasAddress = ({ email }: { email: string }): boolean => email.includes('@');
+
 /** Hands one mail to the mail server, in three tries. @throws Error if it was not taken; the signal's reason */
 export async function sendMail(smtp: SmtpSettings, mail: Mail, signal: AbortSignal): Promise<void> {
   for (const pauseMs of [...pausesMs, undefined]) {

@@ -11,9 +11,9 @@ import { userResource } from '../users/record/resource.ts';
 import { isSelf } from '../users/record/subject-name.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { type LinkKind, linksEndAt, refusalOf } from './link.ts';
-import { hasAddress, type LinkMail } from './link-mail.ts';
+import type { LinkMail } from './link-mail.ts';
 import type { Links, MadeLink } from './links.ts';
-import { isMailSet } from './mailer.ts';
+import { hasAddress, isMailSet } from './mailer.ts';
 import type { LinkRequest } from './schema.ts';
 
 export interface LinkServiceNeeds {

@@ -3,6 +3,7 @@ import { isReservedGroup } from '../../kubernetes/impersonation.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 import { recordName } from './name.ts';
+import { type Notice, noticesOf } from './notice.ts';
 import { readUser, type UserStatus } from './schema.ts';
 
 /** Who a user is at an issuer (OpenID Connect Core 2). */
@@ -48,6 +49,8 @@ export interface Account {
   readonly isTOTPSuspended: boolean;
   /** Until when a second factor that is required may be set up. */
   readonly factorsDue?: number;
+  /** What is told at the next login; absent if there is nothing. */
+  readonly notices?: readonly Notice[];
   /** Tokens issued earlier do not count. */
   readonly sessionsNotBefore?: number;
   /** Whether the record's name is the one that the name rule gives its email. */
@@ -98,6 +101,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     mustChangePassword: status.mustChangePassword === true,
     isTOTPSuspended: status.isTOTPSuspended === true,
     ...(factorsDue !== undefined && { factorsDue }),
+    ...told(noticesOf(status.notices)),
     ...(sessionsNotBefore !== undefined && { sessionsNotBefore }),
     isCanonical,
     isValid: spec.valid !== false,
@@ -127,6 +131,8 @@ function subjectsIn(recorded: readonly RecordedSubject[] = []): Pick<Account, 's
 }
 
 type RecordedSubject = NonNullable<UserStatus['subjects']>[number];
+
+const told = (notices: readonly Notice[]): { notices?: readonly Notice[] } => (notices.length > 0 ? { notices } : {});
 
 /** The issuers that people log in at. */
 export interface IssuersInUse {

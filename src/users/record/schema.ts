@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { conditions, objectMeta } from '../../api/object-schemas.ts';
 import { type Reading, reader } from '../../api/reader.ts';
 import { listSchema } from '../../collection/schema.ts';
+import { noticeType } from './notice.ts';
 import { userApiVersion } from './resource.ts';
 
 /** RFC 1123: one or more DNS labels, at most 253 characters. */
@@ -97,6 +98,10 @@ const status = z
     mustChangePassword: z.boolean().optional(),
     linksNotBefore: time.optional().describe('One-time links made earlier do not count.'),
     lastMailTime: time.optional().describe('When a one-time link was last mailed because the password was forgotten.'),
+    notices: z
+      .array(z.object({ type: noticeType, time }))
+      .optional()
+      .describe('What happened to the login of the user, told at the next one.'),
     unfinishedSince: time.optional().describe('Since when the user is being made; gone when that is done.'),
     sessionsNotBefore: time.optional().describe('Tokens issued earlier do not count.'),
   })

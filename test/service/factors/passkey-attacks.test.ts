@@ -73,6 +73,7 @@ describe('passkeys that are not right', () => {
     // In whole seconds.
     expect(Date.parse(String(status?.suspectedTime))).to.be.within(before - 999, Date.now());
     expect(person.events()).to.include('FactorSuspected');
+    expect(JSON.stringify((await person.record()).status.notices)).to.contain('"PasskeySuspected"');
     expect((await logIn(person, authenticator, { count: 100 })).response.status).to.equal(403);
     // It is asked no more; the codes for paper are the way back.
     const browser = person.browser();

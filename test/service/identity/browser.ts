@@ -17,6 +17,8 @@ interface BrowserOptions {
   headers?: Record<string, string>;
   /** What the connections are made by. */
   dispatcher?: Dispatcher;
+  /** Whether it stays at a page with notices. Default: it reads them and goes on. */
+  staysAtNotices?: boolean;
 }
 
 /** What a browser without scripts does: keeps cookies by their path, follows redirects within the issuer, sends forms. */
@@ -26,17 +28,19 @@ export class Browser {
   readonly #cookies = new Map<string, Cookie>();
   readonly #headers: Record<string, string>;
   readonly #dispatcher: Dispatcher | undefined;
+  readonly #staysAtNotices: boolean;
   #turn = 0;
 
   /**
    * @param address origin of the issuer
    * @param replicas origins that stand behind it and take requests in turn
    */
-  constructor(address: string, replicas: readonly string[], { headers = {}, dispatcher }: BrowserOptions = {}) {
+  constructor(address: string, replicas: readonly string[], { headers = {}, dispatcher, staysAtNotices = false }: BrowserOptions = {}) {
     this.#address = address;
     this.#replicas = replicas;
     this.#headers = headers;
     this.#dispatcher = dispatcher;
+    this.#staysAtNotices = staysAtNotices;
   }
 
   get cookies(): readonly Cookie[] {
@@ -61,7 +65,11 @@ export class Browser {
   async #visit(url: URL, init: { method: string; body?: URLSearchParams }): Promise<PageVisit> {
     const response = await this.#fetch(url, init);
     const location = response.headers.get('location');
-    if (location === null) return { url, response, body: await response.text() };
+    if (location === null) {
+      const page = { url, response, body: await response.text() };
+      const isNoticed = !this.#staysAtNotices && page.body.includes('name="noticed"');
+      return isNoticed ? this.submit(page, { noticed: 'yes' }) : page;
+    }
     await response.text();
     const next = new URL(location, url);
     const isWithin = next.origin === this.#address && /^(\/console)?\/identity\//.test(next.pathname);

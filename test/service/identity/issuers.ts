@@ -19,6 +19,7 @@ import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
 import { KnownBrowsers } from '../../../src/users/logins/known-browsers.ts';
+import { Notices } from '../../../src/users/logins/notices.ts';
 import { PasswordChange } from '../../../src/users/passwords/change.ts';
 import { PasswordCheck } from '../../../src/users/passwords/check.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
@@ -200,8 +201,9 @@ async function startReplica({
   const factorStore = new FactorStore(services);
   const passwordCheck = new PasswordCheck(services, accounts, passwords, undefined, factorStore);
   const { attempts } = passwordCheck;
+  const notices = new Notices(services);
   const revokedTokens = new RevokedTokens(services);
-  const passkeys = new Passkeys(services, { store: factorStore, useOnce: (...use) => revokedTokens.useState(...use) });
+  const passkeys = new Passkeys(services, { store: factorStore, notices, useOnce: (...use) => revokedTokens.useState(...use) });
   const identity = createIdentity(services, {
     issuerURL: `${publicURL}/identity`,
     accounts,
@@ -213,8 +215,9 @@ async function startReplica({
       isSecure: publicURL.startsWith('https:'),
       now: () => new Date(),
     }),
-    factors: new SecondFactors(services, { attempts, store: factorStore, passkeys }),
+    factors: new SecondFactors(services, { attempts, store: factorStore, passkeys, notices }),
     links: undefined,
+    notices,
     passkeys: { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
     linkMail: undefined,
   });

@@ -12,7 +12,8 @@ const eventSchema = z.object({
   event: z.enum(['listening', 'connected', 'put off', 'mail']),
   to: z.array(z.string()).default([]),
   isSecure: z.boolean().default(false),
-  user: z.string().default(''),
+  /** False of a client that gives none. */
+  user: z.union([z.string(), z.literal(false)]).default(''),
   text: z.string().default(''),
 });
 
@@ -65,7 +66,7 @@ export class MailServer {
   get mails(): readonly TakenMail[] {
     return this.#events
       .filter(({ event }) => event === 'mail')
-      .map(({ to, isSecure, user, text }) => ({ to, isSecure, user, ...read(text) }));
+      .map(({ to, isSecure, user, text }) => ({ to, isSecure, user: user || '', ...read(text) }));
   }
 
   async until(isSo: () => boolean): Promise<void> {

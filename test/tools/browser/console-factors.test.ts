@@ -83,6 +83,7 @@ describe('the second factors in the console', () => {
     const other = await opened;
     await submitPassword(other, demo.person('viewer'));
     await enterCode(other, codes[0] ?? '');
+    await press(other, 'Continue');
     await page.getByText('No second factor is set up.').waitFor();
 
     if (!other.isClosed()) await other.waitForEvent('close');
@@ -94,6 +95,8 @@ describe('the second factors in the console', () => {
   it('are reset by who may, after which the password alone is enough', async () => {
     await press(page, 'Set up an authenticator app');
     await submitPassword(page, demo.person('viewer'));
+    await page.getByText('A recovery code was used.').waitFor();
+    await press(page, 'Continue');
     const secret = (await page.locator('.key').textContent()) ?? '';
     await enterCode(page, codeOf(secret.replaceAll(' ', '')));
     await page.locator('.codes li').first().waitFor();

@@ -61,6 +61,8 @@ describe('passkeys in a browser', () => {
 
     await startAnew(page);
     await press(page, 'Log in with a passkey');
+    await page.getByText('A passkey was set up.').waitFor();
+    await press(page, 'Continue');
     await isLoggedIn(page, demo.person('viewer').email);
 
     await startAnew(page);
@@ -115,6 +117,10 @@ describe('passkeys in a browser', () => {
       await press(page, 'Create a passkey');
       await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
       await look('codes');
+      await startAnew(page);
+      await press(page, 'Log in with a passkey');
+      await page.getByRole('heading', { name: 'Since your last login' }).waitFor();
+      await look('notices');
       await cdp.send('WebAuthn.clearCredentials', { authenticatorId });
       await startAnew(page);
       await page.getByRole('button', { name: 'Log in with a passkey' }).waitFor();
