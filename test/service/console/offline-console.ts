@@ -50,7 +50,7 @@ export async function startOfflineConsole({ config = {}, environment = {}, timer
   const services = servicesOf(apiServer, { config: parsed, basePath, metrics, log });
   const console = createConsole(services, { consolePlugins: watchConsolePlugins(services), environment, timer });
   await console.start();
-  const service = await startBareService(console.operations, { basePath });
+  const service = await startBareService(console.operations, { basePath, requestTimeoutMs: parsed.server.requestTimeout });
   return {
     ...service,
     checks: console.checks,

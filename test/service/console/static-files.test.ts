@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { request } from 'undici';
 import { forSuite } from '../../support/for-suite.ts';
 import { rawGet } from '../../support/raw-http.ts';
+import { patient } from '../../support/server.ts';
 import { makeDirectory, startOfflineConsole } from './offline-console.ts';
 
 const index = '<!doctype html><title>root</title>';
@@ -204,7 +205,7 @@ describe('HandleStaticFiles', () => {
     const size = 64 * 1024 * 1024 + 1;
     const large = await makeDirectory({ 'index.html': index, 'large.bin': 'begin' });
     await truncate(join(large.path, 'large.bin'), size);
-    const other = await startOfflineConsole({ config: { console: { static: { directory: large.path } } } });
+    const other = await startOfflineConsole({ config: { ...patient, console: { static: { directory: large.path } } } });
     try {
       const part = await fetch(`${other.url}/large.bin`, { headers: { Range: 'bytes=0-4' } });
       expect(part.status).to.equal(206);
