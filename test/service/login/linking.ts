@@ -2,6 +2,9 @@ import { Browser } from '../identity/browser.ts';
 import { authorize } from './provider/browser.ts';
 import type { TwoIssuers } from './two-issuers.ts';
 
+/** The service of two issuers, whichever the second is. */
+type Two = Pick<TwoIssuers, 'service'>;
+
 export interface Answer {
   status: number;
   text: string;
@@ -19,7 +22,7 @@ export interface ShownLink {
 }
 
 /** What a page of the console sends, with the cookies of the browser. */
-export async function send(two: TwoIssuers, browser: Browser, method: string, path: string, body?: unknown): Promise<Answer> {
+export async function send(two: Two, browser: Browser, method: string, path: string, body?: unknown): Promise<Answer> {
   const cookie = browser.cookies
     .filter((one) => one.path === '/')
     .map(({ name, value }) => `${name}=${value}`)
@@ -52,7 +55,7 @@ export function copyOf(two: TwoIssuers, browser: Browser): Browser {
   return copy;
 }
 
-export const linksOf = async (two: TwoIssuers, browser: Browser): Promise<ShownLink[]> =>
+export const linksOf = async (two: Two, browser: Browser): Promise<ShownLink[]> =>
   ((await send(two, browser, 'GET', '/auth/v1/links')).body as { items: ShownLink[] }).items;
 
 /** A person of `corp` of their own, as the issuer tells of them. */
@@ -76,7 +79,7 @@ export async function linkedUser(two: TwoIssuers, email: string): Promise<Browse
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** `status` of a record, as the cluster has it. */
-export async function recordOf(two: TwoIssuers, name: string): Promise<Record<'metadata' | 'spec' | 'status', Record<string, unknown>>> {
+export async function recordOf(two: Two, name: string): Promise<Record<'metadata' | 'spec' | 'status', Record<string, unknown>>> {
   const { body } = await two.service.admin.call('GET', `/apis/auth.platform.io/v1/users/${name}`);
   const { metadata, spec, status } = isRecord(body) ? body : {};
   return { metadata: isRecord(metadata) ? metadata : {}, spec: isRecord(spec) ? spec : {}, status: isRecord(status) ? status : {} };

@@ -9,7 +9,8 @@ export const consoleURL = 'http://console.test/';
 /** The clients that a realm of the tests has. */
 export type ClientID = 'atrium' | 'atrium-public' | 'atrium-id-token' | 'atrium-access-token' | 'atrium-brief' | 'kubectl';
 
-const code = {
+/** What every client of them has that redeems codes. */
+export const codeClient = {
   protocol: 'openid-connect',
   publicClient: false,
   secret: clientSecret,
@@ -26,18 +27,18 @@ const audienceMapper = {
 };
 
 const clients: Record<ClientID, Record<string, unknown>> = {
-  atrium: code,
-  'atrium-public': { ...code, publicClient: true },
-  'atrium-id-token': { ...code, publicClient: true, standardFlowEnabled: false, implicitFlowEnabled: true },
-  'atrium-access-token': { ...code, protocolMappers: [audienceMapper] },
+  atrium: codeClient,
+  'atrium-public': { ...codeClient, publicClient: true },
+  'atrium-id-token': { ...codeClient, publicClient: true, standardFlowEnabled: false, implicitFlowEnabled: true },
+  'atrium-access-token': { ...codeClient, protocolMappers: [audienceMapper] },
   // Its tokens live for seconds.
-  'atrium-brief': { ...code, attributes: { ...code.attributes, 'access.token.lifespan': '5' } },
+  'atrium-brief': { ...codeClient, attributes: { ...codeClient.attributes, 'access.token.lifespan': '5' } },
   // Of people's machines, as docs/kubectl.md says; but its tokens live for little longer than kubectl can use them.
   kubectl: {
-    ...code,
+    ...codeClient,
     publicClient: true,
     redirectUris: ['http://127.0.0.1/callback'],
-    attributes: { ...code.attributes, 'oauth2.device.authorization.grant.enabled': 'true', 'access.token.lifespan': '16' },
+    attributes: { ...codeClient.attributes, 'oauth2.device.authorization.grant.enabled': 'true', 'access.token.lifespan': '16' },
   },
 };
 
