@@ -3,6 +3,7 @@ import { atCorp } from '../../service/login/linking.ts';
 import { jane, TwoIssuers } from '../../service/login/two-issuers.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { theConsole } from '../../support/static-directory.ts';
 import { barriers } from './axe.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn, submitPassword } from './demo.ts';
@@ -12,7 +13,7 @@ describe('the accounts of a person in the console', () => {
     () => startChromium(),
     (it) => it.close(),
   );
-  const two = forSuite(() => TwoIssuers.start());
+  const two = forSuite(() => TwoIssuers.start({}, { files: theConsole }));
 
   it('are linked at the page of another issuer, listed, and taken away', async () => {
     const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
