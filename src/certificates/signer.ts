@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { badParameter, StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
+import { abortable } from '../kubernetes/abortable.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
@@ -24,6 +25,9 @@ const answerWithinMs = 9_500;
 const firstPauseMs = 50;
 const maxPauseMs = 400;
 const cleanUpWithinMs = 5_000;
+
+/** Each call has a deadline of its own. */
+const { signal: unending } = new AbortController();
 
 const approval = {
   type: 'Approved',
@@ -51,9 +55,11 @@ interface SigningRequest {
 export async function sign(client: ServiceClient, { user = 'caller', ...rest }: SigningRequest, signal: AbortSignal) {
   const name = `atrium-${user.replaceAll(/[^a-z0-9]/g, '').slice(0, 8)}-${randomBytes(4).toString('hex')}`;
   const requests = new ServiceResource(client, requestKind);
-  const removed = () => requests.remove(name, { signal: AbortSignal.timeout(cleanUpWithinMs), isRepeatable: true }).catch(() => false);
+  const remove = () => requests.remove(name, { signal: unending, isRepeatable: true });
+  // A slow API server keeps the caller waiting for a while only, and the removal goes on.
+  const removed = () => abortable(remove().catch(remove), AbortSignal.timeout(cleanUpWithinMs)).catch(() => false);
   // Not given up when the caller goes away: it could then not be removed.
-  const created = await requests.create(manifestOf(name, rest), { signal: new AbortController().signal }).catch(async (error: unknown) => {
+  const created = await requests.create(manifestOf(name, rest), { signal: unending }).catch(async (error: unknown) => {
     // Whether it is there is unknown, unless the API server itself has refused it.
     const { code = 500 } = refusalBehind(error)?.status ?? {};
     if (code >= 500) await removed();

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { startFaultyServer } from '../../support/faulty-server.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { authorize, decide, issuedBy, mayHaveCertificates, refusal, requestsLeft } from './authorize.ts';
 
@@ -150,6 +151,29 @@ describe('the signer of certificates', () => {
       expect(response.headers.get('retry-after')).to.equal('1');
       expect((await refusal(response)).code).to.equal(504);
     });
+  });
+
+  it('CRT-05 leaves nothing behind where the API server fails at the first deletion', async () => {
+    const faulty = await startFaultyServer();
+    server = faulty;
+    try {
+      await mayHaveCertificates(server.kubernetes, 'alice');
+      let failures = 0;
+      faulty.faults.inject(
+        ({ response }) => {
+          failures += 1;
+          response.writeHead(500).end();
+          faulty.faults.mend();
+        },
+        ({ method, path }) => method === 'DELETE' && path.includes('/certificatesigningrequests/'),
+      );
+
+      expect((await authorize(server, 'alice')).status).to.equal(201);
+      expect(failures).to.equal(1);
+      expect(await requestsLeft(server)).to.deep.equal([]);
+    } finally {
+      await server.stop();
+    }
   });
 
   it('is not asked with users.certificates.enabled: false: 404 names the setting, to those who are logged in', async () => {
