@@ -269,7 +269,7 @@ function createLogins(base: Base, brand: () => Brand) {
         })
       : withoutSessions(services, identify);
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
-  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, passwordChange });
+  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, passwordChange, notices });
   const accessTokens = config.features.accessTokens
     ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })
     : undefined;

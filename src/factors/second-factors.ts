@@ -74,11 +74,21 @@ export class SecondFactors {
     given: string | PasskeyProof,
     origin: AuditOrigin,
   ): Promise<FactorVerdict> {
-    const { account, refusal, isLast = false } = await this.#attempts.count(known, signal, missed);
+    let isNowSuspended = false;
+    const {
+      account,
+      refusal,
+      isLast = false,
+    } = await this.#attempts.count(known, signal, (status) => {
+      const counted = missed(status);
+      isNowSuspended = counted.isTOTPSuspended === true && status.isTOTPSuspended !== true;
+      return counted;
+    });
     if (account === undefined || refusal !== undefined) return this.#refuse(known, refusal ?? 'UnknownUser', origin);
     if (account.uid !== known.uid || account.sessionsNotBefore !== known.sessionsNotBefore)
       return this.#refuse(known, 'WrongPassword', origin);
     const means = await this.#judge(account, given, origin);
+    if (means === undefined && isNowSuspended) await this.#notices.add(known, 'TOTPSuspended');
     if (means === undefined) return this.#refuse(known, 'WrongFactor', origin, isLast);
     const proved = await this.#attempts.succeed(account, { isComplete: true, status: noMisses }, signal);
     return 'account' in proved ? { outcome: 'ok', account: proved.account, means } : this.#refuse(known, proved.refusal, origin);
@@ -182,7 +192,7 @@ export class SecondFactors {
 }
 
 /** Written with the count of an attempt: it is a miss until it turns out right. */
-function missed({ secondFactorFailures }: Readonly<Record<string, unknown>>) {
+function missed({ secondFactorFailures }: Readonly<Record<string, unknown>>): { secondFactorFailures: number; isTOTPSuspended?: true } {
   const misses = (typeof secondFactorFailures === 'number' ? secondFactorFailures : 0) + 1;
   return { secondFactorFailures: misses, ...(misses >= missesBeforeSuspension && { isTOTPSuspended: true }) };
 }

@@ -21,6 +21,9 @@ const en: NoticeTexts = {
     PasskeySuspected: 'A passkey was refused, since there may be a copy of it. It counts no longer.',
     PasswordSetByLink: 'The password was set by a link.',
     RecoveryCodeUsed: 'A recovery code was used.',
+    TOTPSuspended: 'Too many codes were wrong. Those of your app count again after a login with a recovery code, or after a reset.',
+    AccountLinked: 'A further account was linked, with which one can log in as you.',
+    AccountUnlinked: 'A linked account was taken away.',
   },
   page: {
     title: 'Since your last login',
@@ -50,6 +53,10 @@ const de: NoticeTexts = {
     PasskeySuspected: 'Ein Passkey wurde abgewiesen, da es eine Kopie davon geben kann. Er gilt nicht mehr.',
     PasswordSetByLink: 'Das Passwort wurde über einen Link festgelegt.',
     RecoveryCodeUsed: 'Ein Wiederherstellungscode wurde benutzt.',
+    TOTPSuspended:
+      'Zu viele Codes waren falsch. Die Ihrer App gelten wieder nach einer Anmeldung mit einem Wiederherstellungscode oder nach dem Zurücksetzen.',
+    AccountLinked: 'Ein weiteres Konto wurde verknüpft, mit dem man sich als Sie anmelden kann.',
+    AccountUnlinked: 'Ein verknüpftes Konto wurde entfernt.',
   },
   page: {
     title: 'Seit Ihrer letzten Anmeldung',
@@ -80,6 +87,9 @@ const zh: NoticeTexts = {
     PasskeySuspected: '一个通行密钥被拒绝，因为它可能有副本。它已失效。',
     PasswordSetByLink: '密码已通过链接设置。',
     RecoveryCodeUsed: '已使用一个恢复代码。',
+    TOTPSuspended: '错误的代码过多。使用恢复代码登录或重置后，应用的代码才会重新有效。',
+    AccountLinked: '已关联另一个账户，可用它以您的身份登录。',
+    AccountUnlinked: '已移除一个关联账户。',
   },
   page: {
     title: '自您上次登录以来',

@@ -11,6 +11,7 @@ import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Session } from '../sessions/browser-sessions.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { sessionPayload } from '../sessions/renew-payload.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
 import { recordedGroups } from '../users/record/bounds.ts';
@@ -32,6 +33,7 @@ const maxSubjects = 16;
 
 export interface LinkNeeds {
   endAccess: PasswordChange['endAccess'];
+  notices: Pick<Notices, 'add'>;
   /** Gives the session a successor when all have ended. */
   keepSession(ctx: Context, of: { session: string }, signal: AbortSignal): Promise<Session | undefined>;
 }
@@ -39,7 +41,7 @@ export interface LinkNeeds {
 /** @throws StatusError 400, 401, 403, 409, 503 */
 export async function finishLink(
   context: SessionContext,
-  { callback, endAccess, keepSession }: LinkNeeds & { callback: Callback },
+  { callback, endAccess, notices, keepSession }: LinkNeeds & { callback: Callback },
   ctx: Context,
   { proof, link }: { proof: Proof; link: FlowLink },
 ): Promise<Person> {
@@ -63,6 +65,7 @@ export async function finishLink(
     });
     await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
     const target = { name: link.user, uid: link.userUID };
+    await notices.add(target, 'AccountLinked');
     const kept = await keepSession(ctx, { session: session.row.name }, signal);
     if (kept === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the session could not be kept') });
     const person = await personOf(context, kept, signal);

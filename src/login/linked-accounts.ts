@@ -11,6 +11,7 @@ import { seenWithinMs } from '../kubernetes/until.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { revokeAtIssuer } from '../sessions/issuer-revocation.ts';
 import type { SessionRow } from '../sessions/record.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import type { Account, LinkedSubject, Subject } from '../users/record/account.ts';
 import { revocationEnd, revokeSubject } from '../users/record/end-tokens.ts';
@@ -60,6 +61,7 @@ function shownOf(account: Account, issuers: readonly IssuerConfig[]): LinkedAcco
 
 export interface UnlinkNeeds {
   passwordChange: Pick<PasswordChange, 'writeStatus'>;
+  notices: Pick<Notices, 'add'>;
 }
 
 /**
@@ -69,7 +71,7 @@ export interface UnlinkNeeds {
  */
 export async function unlink(
   context: SessionContext,
-  { passwordChange }: UnlinkNeeds,
+  { passwordChange, notices }: UnlinkNeeds,
   { ctx, id }: { ctx: Context; id: string },
   caller: Caller,
   signal: AbortSignal,
@@ -90,6 +92,7 @@ export async function unlink(
     const left = (readUser(object).status?.subjects ?? []).filter(({ issuer, sub }) => issuer !== link.issuer || sub !== link.sub);
     return { subjects: left.length > 0 ? left : null };
   });
+  await notices.add(account, 'AccountUnlinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   await endSessions(context, ctx, { account, link, caller }, signal);
   return account;

@@ -6,6 +6,7 @@ import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { SessionsFeature } from '../sessions/sessions.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
+import type { Notices } from '../users/logins/notices.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import { beginLogin } from './begin.ts';
@@ -27,6 +28,7 @@ interface LoginNeeds {
   recorder: LoginRecorder;
   knownBrowsers: KnownBrowsers;
   passwordChange: PasswordChange;
+  notices: Notices;
 }
 
 /** The feature: login at the issuer, and who a caller is. */
@@ -50,6 +52,7 @@ function loginHandlers(
     recorder,
     knownBrowsers,
     passwordChange,
+    notices,
     keepSession,
   }: Omit<LoginNeeds, 'sessions' | 'identify'> & Pick<SessionsFeature, 'keepSession'>,
   shown: (person: Person) => ReturnType<typeof userInfoOf>,
@@ -57,7 +60,7 @@ function loginHandlers(
   const { limit, keyRing } = context;
   const flows = new FlowCookies(context);
   const callback = new Callback(context, flows, recorder);
-  const linking = { endAccess: passwordChange.endAccess.bind(passwordChange), keepSession };
+  const linking = { endAccess: passwordChange.endAccess.bind(passwordChange), notices, keepSession };
   const count = async (ctx: Context) => {
     const taken = await knownBrowsers.take(ctx, limit);
     if ('retryAfterSeconds' in taken) limit.refuse(taken);
@@ -79,7 +82,7 @@ function loginHandlers(
         await keyRing.settled();
         return beginLink(context, flows, ctx, request, caller);
       },
-      end: (ctx, id, caller, signal) => unlink(context, { passwordChange }, { ctx, id }, caller, signal),
+      end: (ctx, id, caller, signal) => unlink(context, { passwordChange, notices }, { ctx, id }, caller, signal),
     },
   };
 }

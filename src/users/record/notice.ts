@@ -10,6 +10,9 @@ export const noticeType = z.enum([
   'PasskeySuspected',
   'PasswordSetByLink',
   'RecoveryCodeUsed',
+  'TOTPSuspended',
+  'AccountLinked',
+  'AccountUnlinked',
 ]);
 
 export type NoticeType = z.output<typeof noticeType>;

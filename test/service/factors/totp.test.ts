@@ -135,7 +135,9 @@ describe('a second factor at the embedded issuer', () => {
       await person.unlock();
     }
     expect(new Set(statuses)).to.deep.equal(new Set([403]));
-    expect((await person.record()).status).to.include({ isTOTPSuspended: true });
+    const suspended = (await person.record()).status;
+    expect(suspended).to.include({ isTOTPSuspended: true });
+    expect(JSON.stringify(suspended.notices).split('"TOTPSuspended"'), 'told once').to.have.lengthOf(2);
     expect((await person.logIn(codeOf(person.secret, 1))).response.status).to.equal(403);
     const [code = ''] = person.codes;
 

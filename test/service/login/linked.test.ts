@@ -120,7 +120,7 @@ describe('an account of another issuer that a user links', () => {
     expect((again.body as { ext: object }).ext).to.include({ user: nameOf('emma@corp.example') });
   });
 
-  it('is told in the audit trail and as Events', async () => {
+  it('is told in the audit trail, as Events and at the next login', async () => {
     const browser = await link('flora');
     const [, second] = await linksOf(two, browser);
     expect((await send(two, browser, 'DELETE', `/auth/v1/links/${second?.id}`)).status).to.equal(204);
@@ -129,6 +129,8 @@ describe('an account of another issuer that a user links', () => {
     expect([told('SubjectLinked'), told('SubjectUnlinked')]).to.deep.equal([true, true]);
     const events = async () => JSON.stringify((await two.service.admin.call('GET', '/api/v1/namespaces/default/events')).body);
     await eventually(events, (text) => text.includes('"reason":"SubjectLinked"') && text.includes('"reason":"SubjectUnlinked"'));
+    const { notices = [] } = (await recordOf(two, nameOf(emailOf('flora')))).status as { notices?: { type: string }[] };
+    expect(notices.map(({ type }) => type)).to.deep.equal(['AccountLinked', 'AccountUnlinked']);
   });
 
   it('is worth no more than itself: it links, mints and removes nothing', async () => {
