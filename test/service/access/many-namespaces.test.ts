@@ -10,7 +10,9 @@ import { failure, isReview, list, onReview, opinion, path } from './namespaces-s
 import { aBinding, aNamespace, aRole, podRule } from './objects.ts';
 
 describe('GET /auth/v1/namespaces of many', () => {
-  const server = forSuite(() => startFaultyServer({ config: { kubernetes: { accessCache: '5s' } } }));
+  /** Reviews are held while others are answered: on a slow machine longer than the settings allow. */
+  const config = { kubernetes: { accessCache: '5s', requestTimeout: '60s' }, server: { requestTimeout: '2m' } };
+  const server = forSuite(() => startFaultyServer({ config }));
   const many = Array.from({ length: 130 }, (_, index) => `many-${String(index).padStart(3, '0')}`);
 
   /** One for each person: what is kept is kept under the token. */

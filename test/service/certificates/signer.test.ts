@@ -82,27 +82,22 @@ describe('the signer of certificates', () => {
     });
 
     it('CRT-05 serves many at once, and nothing is left', async () => {
-      let isSlow = false;
       const one = async () => {
         // On a machine with other work the last ones are told to come again.
         const response = await eventually(
           () => authorize(server, 'alice'),
-          ({ status }) => {
-            isSlow ||= status === 504;
-            return status !== 504;
-          },
+          ({ status }) => status !== 504,
         );
         return issuedBy(response);
       };
       const certificates = await Promise.all(Array.from({ length: 50 }, one));
 
       expect(new Set(certificates.map(({ status }) => status.serialNumber))).to.have.property('size', 50);
-      if (isSlow)
-        await eventually(
-          () => requestsLeft(server),
-          ({ length }) => length === 0,
-        );
-      expect(await requestsLeft(server)).to.deep.equal([]);
+      // A removal goes on after the answer, where the API server is slow.
+      await eventually(
+        () => requestsLeft(server),
+        ({ length }) => length === 0,
+      );
     });
 
     it('CRT-05 leaves nothing behind for a caller who goes away', async () => {
