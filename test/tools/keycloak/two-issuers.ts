@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { Browser } from '../../service/identity/browser.ts';
-import { type Answer, send } from '../../service/login/linking.ts';
+import { type Answer, type recordOf, send } from '../../service/login/linking.ts';
 import { sessionPath } from '../../service/sessions/support.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
@@ -210,3 +210,9 @@ export const isSessionSet = ({ headers }: Answer): boolean =>
 
 export const noRecordOf = async ({ service }: Pick<KeycloakBeside, 'service'>, { email }: Person): Promise<boolean> =>
   (await service.admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(email)}`)).status === 404;
+
+/** What a login writes into a record. The controller of users writes conditions at a time of its own. */
+export function ownerOf({ spec, status }: Awaited<ReturnType<typeof recordOf>>) {
+  const { subjects, subjectName, groups, lastLoginTime } = status;
+  return { spec, subjects, subjectName, groups, lastLoginTime };
+}
