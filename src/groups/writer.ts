@@ -12,8 +12,10 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';
 import { requireAccounts } from '../users/record/lookup.ts';
+import { untilUncontested } from '../users/record/records.ts';
 import { groupKind } from './group-records.ts';
 import { type GroupsContext, requireGroupRight, requireMembersRight } from './rights.ts';
 import { servedGroup } from './row.ts';
@@ -71,9 +73,22 @@ export async function createGroup(
 
 /** @throws StatusError 400, 403, 404, 409, 422, 503, 504 */
 export async function patchGroup(context: GroupsContext, request: PatchRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
-  const { services, groups } = context;
+  const { groups } = context;
+  await requireGroupRight(context, caller, 'patch', request.name, signal);
+  const written = await untilUncontested(() => attemptPatch(context, request, caller, signal), signal);
+  if (written === undefined) throw modified(request.name);
+  if (written.isChanged) await groups.cache.waitFor(written.group.metadata.resourceVersion, seenWithinMs, signal);
+  return written;
+}
+
+/** Undefined if the controller, or another writer, was faster: what the caller tests may hold all the same. */
+async function attemptPatch(
+  { services }: GroupsContext,
+  request: PatchRequest,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<Written | undefined> {
   const { name, ifMatch, isDryRun, fieldValidation } = request;
-  await requireGroupRight(context, caller, 'patch', name, signal);
   const { patch, tests } = request.isJsonPatch ? mergePatchOf(request.body, kind) : { patch: request.body, tests: [] };
   const found = await new ServiceResource(services.apiServer.asService, groupKind).get(name, signal);
   if (found === undefined) throw notFound(groupResource, name);
@@ -85,11 +100,16 @@ export async function patchGroup(context: GroupsContext, request: PatchRequest, 
   const changes = changesOf(found, object);
   if (changes === undefined) return { group: found, warnings, isChanged: false };
   const { uid, resourceVersion } = found.metadata;
-  const isOfVersion = isOfOneVersion(object.metadata, ifMatch) || tests.length > 0;
+  const isAskedFor = isOfOneVersion(object.metadata, ifMatch);
+  const isOfVersion = isAskedFor || tests.length > 0;
   const change = { ...changes, metadata: { ...changes.metadata, uid, ...(isOfVersion && { resourceVersion }) } };
-  const group = await new CallerResource(services.apiServer.asCaller(caller), groupKind).patch(name, change, { isDryRun, signal });
-  if (!isDryRun) await groups.cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
-  return { group, warnings, isChanged: !isDryRun };
+  try {
+    const group = await new CallerResource(services.apiServer.asCaller(caller), groupKind).patch(name, change, { isDryRun, signal });
+    return { group, warnings, isChanged: !isDryRun };
+  } catch (error) {
+    if (isOfVersion && !isAskedFor && isRefusal(error, 409)) return undefined;
+    throw error;
+  }
 }
 
 /** @returns the uid of what was deleted; @throws StatusError 403, 404, 409, 503, 504 */
