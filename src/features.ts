@@ -5,7 +5,7 @@ import { createAccess } from './access/routes.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
 import { kindsOf } from './config/factor-kinds.ts';
-import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuerOf, issuersOf } from './config/issuers.ts';
+import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuersOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
 import type { Brand } from './console/brand.ts';
 import { createConsole } from './console/console.ts';
@@ -133,7 +133,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
     accessTokens ?? {},
-    createKubeconfig({ config, connection, issuerURL: issuerOf(config) }),
+    createKubeconfig({ config, connection }),
     createAccess(services),
     namespaces ?? {},
     lists,

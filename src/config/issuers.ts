@@ -8,7 +8,7 @@ type Entry = Login['issuers'][number];
 /** What is set for one issuer. */
 export interface IssuerConfig
   extends Omit<Pick<Login, keyof typeof oneIssuer>, 'issuer'>,
-    Pick<Entry, 'id' | 'name' | 'emailDomains' | 'acr' | 'redirectURL'> {
+    Pick<Entry, 'id' | 'name' | 'emailDomains' | 'acr' | 'redirectURL' | 'cli'> {
   /** Issuer identifier. */
   readonly issuer: string;
   readonly isEmbedded: boolean;

@@ -117,6 +117,12 @@ export const oneIssuer = {
 };
 
 const issuerEntry = z.strictObject({
+  cli: z
+    .strictObject({
+      clientID: z.string().min(1).optional().describe('Public client of command-line tools here. Default: `login.cli.clientID`.'),
+      scopes: scopes().optional().describe('Scopes that they ask for here. Default: `login.cli.scopes`, or else `scopes`.'),
+    })
+    .prefault({}),
   id: dnsLabel().describe('Names the issuer in `issuer=ID` of a login, in refresh tokens and in links.'),
   name: z.string().min(1).max(64).optional().describe('Name on the button of the console. Default: the id.'),
   emailDomains: z

@@ -12,6 +12,10 @@ export const kubeconfigQuery = z.object({
     .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label')
     .optional()
     .describe('Of the context in the file.'),
+  issuer: z
+    .string()
+    .optional()
+    .describe('Id of the issuer to log in at, with `mode=exec`. Default: that of the caller’s own login, or else the first.'),
 });
 
 export type KubeconfigQuery = z.output<typeof kubeconfigQuery>;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { badParameter, badRequest, serviceUnavailable } from '../api/status.ts';
-import { issuersOf } from '../config/issuers.ts';
+import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
@@ -11,8 +11,6 @@ import type { KubeconfigQuery } from './kubeconfig-schema.ts';
 export interface KubeconfigFacts {
   config: Config;
   connection: Connection;
-  /** The issuer that people log in at; undefined if login is not configured. */
-  issuerURL: string | undefined;
 }
 
 const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a client certificate, which it takes';
@@ -23,26 +21,49 @@ const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a 
  * @throws StatusError 400 where such a file would be of no use; 503 if the authority of the issuer cannot be read
  */
 export async function kubeconfigFor(
-  { config, connection, issuerURL }: KubeconfigFacts,
-  { mode, namespace }: KubeconfigQuery,
+  { config, connection }: KubeconfigFacts,
+  { mode, namespace, issuer: id }: KubeconfigQuery,
   caller: Caller,
 ): Promise<string> {
-  const credential: Credential = mode === 'exec' ? { plugin: await pluginOf(config, issuerURL) } : { token: tokenOf(caller) };
-  return kubeconfigText({ ...publicCluster(connection, config.kubernetes), user: caller.identity.name, credential, namespace });
+  const cluster = publicCluster(connection, config.kubernetes);
+  const { name } = caller.identity;
+  if (mode === 'token') {
+    if (id !== undefined) throw badParameter('issuer', 'is for mode=exec: the token of this request is of the issuer that gave it');
+    return kubeconfigText({ ...cluster, user: name, credential: { token: tokenOf(caller) }, namespace });
+  }
+  const own = issuerOfCaller(config, caller);
+  const issuer = id === undefined ? (own ?? issuersOf(config)[0]) : issuerNamed(config, id);
+  const credential: Credential = { plugin: await pluginOf(config, issuer) };
+  // At another issuer than theirs people have another name, which is not known here.
+  const user = id === undefined || issuer === own ? name : id;
+  return kubeconfigText({ ...cluster, user, credential, namespace });
 }
 
-async function pluginOf(config: Config, issuer: string | undefined): Promise<CredentialPlugin> {
-  if (issuer === undefined) throw badRequest('login is not configured');
-  const [first] = issuersOf(config);
-  const { credentials = first?.isEmbedded ? 'impersonate' : 'passthrough' } = config.kubernetes;
+/** Where the caller has logged in, by verified claims alone; undefined for a caller by another credential. */
+function issuerOfCaller(config: Config, { subject, isVerified, accessToken }: Caller): IssuerConfig | undefined {
+  if (isVerified === undefined || accessToken !== undefined) return undefined;
+  return issuersOf(config).find(({ issuer, isEmbedded }) => (subject === undefined ? isEmbedded : issuer === subject.issuer));
+}
+
+/** @throws StatusError 400 */
+function issuerNamed(config: Config, id: string): IssuerConfig {
+  const named = issuersOf(config).find((issuer) => issuer.id === id);
+  if (named === undefined) throw badParameter('issuer', 'must be the id of an issuer');
+  return named;
+}
+
+async function pluginOf({ kubernetes, login }: Config, settings: IssuerConfig | undefined): Promise<CredentialPlugin> {
+  if (settings === undefined) throw badRequest('login is not configured');
+  const { issuer, isEmbedded, cli } = settings;
+  const { credentials = isEmbedded ? 'impersonate' : 'passthrough' } = kubernetes;
   if (credentials === 'impersonate')
     throw badParameter('mode', `the API server takes no tokens of the issuer here (kubernetes.credentials); ${certificateInstead}`);
-  const { clientID, scopes = (first ?? config.login).scopes } = config.login.cli;
-  return credentialPlugin({ issuer, clientID, scopes, authority: await issuerAuthority(first ?? config.login) });
+  const { clientID = login.cli.clientID, scopes = login.cli.scopes ?? settings.scopes } = cli;
+  return credentialPlugin({ issuer, clientID, scopes, authority: await issuerAuthority(settings) });
 }
 
 /** Base64 of PEM. The people's machines have to believe the issuer too. */
-async function issuerAuthority({ caFile }: Pick<Config['login'], 'caFile'>): Promise<string | undefined> {
+async function issuerAuthority({ caFile }: IssuerConfig): Promise<string | undefined> {
   if (caFile === undefined) return undefined;
   try {
     return (await readFile(caFile)).toString('base64');

@@ -37,7 +37,10 @@ export function createKubeconfig(facts: KubeconfigFacts): { operations: Operatio
         content: { 'application/yaml': kubeconfigFile },
         headers: { 'Content-Disposition': 'attachment; filename="kubeconfig.yaml"' },
       },
-      400: { description: 'The API server would not take the credential of that mode, or the request has no token to put in.' },
+      400: {
+        description:
+          'The API server would not take the credential of that mode, the request has no token to put in, or there is no such issuer.',
+      },
     },
     async handle({ ctx, caller, query }) {
       const text = await kubeconfigFor(facts, query, caller);
