@@ -1,10 +1,9 @@
 /** The wiring of the features: what each of them is given. Beside app.ts, which mounts them, the only file that knows them all. */
 import type { Logger } from 'pino';
-import { createNamespaces } from './access/namespaces.ts';
+import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
-import { kindsOf } from './config/factor-kinds.ts';
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuersOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
 import type { Brand } from './console/brand.ts';
@@ -13,7 +12,7 @@ import { createDirectory } from './directory/directory.ts';
 import { PasskeyLogin } from './factors/passkey-login.ts';
 import { Passkeys } from './factors/passkeys.ts';
 import { createFactors } from './factors/routes.ts';
-import { ruleOf } from './factors/rule.ts';
+import { mayEnrolBy } from './factors/rule.ts';
 import { SecondFactors } from './factors/second-factors.ts';
 import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
@@ -52,7 +51,6 @@ import { LoginRecorder } from './users/logins/recorder.ts';
 import { PasswordChange } from './users/passwords/change.ts';
 import { PasswordCheck } from './users/passwords/check.ts';
 import { Passwords } from './users/passwords/passwords.ts';
-import type { Account } from './users/record/account.ts';
 import { UserEvents } from './users/record/events.ts';
 import { noLocalGroups } from './users/record/local-groups.ts';
 import { SubjectRights } from './users/subject-rights.ts';
@@ -119,6 +117,7 @@ export function createFeatures(surroundings: Surroundings): Features {
   const namespaces = followsNamespaces(config) ? createNamespaces(services) : undefined;
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange };
+  const mayEnrol = factorStore && mayEnrolBy(config, localGroups);
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     login,
@@ -128,7 +127,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     base.directory,
     users,
     ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, notices, ...managed })] : []),
-    ...(links && linkMail ? [createLinks(services, { links, linkMail, mayEnrol: factorStore && mayEnrolBy(base), ...managed })] : []),
+    ...(links && linkMail ? [createLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
     ...createTeams(base),
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
@@ -293,11 +292,6 @@ function createLogins(base: Base, brand: () => Brand) {
 const useOnce = (context: SessionContext | undefined, ...[text, expiresAt, signal]: [string, Date, AbortSignal]): Promise<boolean> =>
   context?.revokedTokens.useState(`passkey ${text}`, expiresAt, signal) ?? Promise.resolve(false);
 
-const mayEnrolBy =
-  ({ services: { config }, localGroups }: Base) =>
-  (account: Account): boolean =>
-    kindsOf(config).length > 0 && ruleOf(account, localGroups, config) !== 'off';
-
 const rightsOf = ({ services, naming, localGroups, userBindings }: Base) => new SubjectRights(services, naming, localGroups, userBindings);
 
 /** What people share. */
@@ -321,9 +315,6 @@ function createConsoles(base: Base, { environment, pluginSurroundings }: Surroun
   });
   return { console, plugins };
 }
-
-/** Whether it is known in which namespaces a caller may do something. */
-const followsNamespaces = ({ features, lists }: Config): boolean => features.namespaces || lists.resources.length > 0;
 
 /** Of what watches something and is no feature by itself. */
 const lifeOf = (watch: { start(): void; stop(): Promise<void> }): Feature => ({ start: () => watch.start(), stop: () => watch.stop() });

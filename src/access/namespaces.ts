@@ -26,6 +26,9 @@ export interface Namespaces {
   stop(): Promise<void>;
 }
 
+/** Whether it is known in which namespaces a caller may do something. */
+export const followsNamespaces = ({ features, lists }: Services['config']): boolean => features.namespaces || lists.resources.length > 0;
+
 export function createNamespaces(services: Services): Namespaces {
   const namespaces = collection<NamespaceRow>(services, {
     resource: { group: '', version: 'v1', resource: 'namespaces' },

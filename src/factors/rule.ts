@@ -1,3 +1,4 @@
+import { kindsOf } from '../config/factor-kinds.ts';
 import { embeddedLoginOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Account } from '../users/record/account.ts';
@@ -19,3 +20,9 @@ export function ruleOf(
   const fitting = factors.rules.filter(({ group }) => held.has(group)).map((rule) => rule.factors);
   return byStrictness.find((rule) => fitting.includes(rule)) ?? factors.default;
 }
+
+/** Whether a user can set up a factor at all. */
+export const mayEnrolBy =
+  (config: Config, localGroups: LocalGroupLookup) =>
+  (account: Account): boolean =>
+    kindsOf(config).length > 0 && ruleOf(account, localGroups, config) !== 'off';
