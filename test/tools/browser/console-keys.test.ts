@@ -90,6 +90,8 @@ describe('keys of the console', () => {
     expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('jkx?');
     await page.getByLabel('Search by name or e-mail').fill('jane');
     await page.getByRole('link', { name: 'Max Manager' }).waitFor({ state: 'detached' });
+    // What was typed first finds no user at all.
+    await page.getByRole('link', { name: 'Jane Doe' }).waitFor();
     await page.locator('h1').focus();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
