@@ -57,6 +57,8 @@ describe('the one-time links in the console', () => {
     await tab.goto(demo.url);
     await press(tab, 'Log in');
     await submitPassword(tab, { email: 'priya@example.com', password: 'a passphrase by a link' });
+    await tab.getByText('The password was set by a link.').waitFor();
+    await press(tab, 'Continue');
     await isLoggedIn(tab, 'priya@example.com');
     expect(user.complaints.splice(0)).to.deep.equal([]);
     const again = await tab.goto(link);
