@@ -190,8 +190,7 @@ describe('the people pages of the console', () => {
     const short = { subjects: [{ kind: 'Group', name: 'guests' }], roleRef: 'view', scope: 'platform', expiresAt };
     expect((await send('POST', '/auth/v2/userbindings', { metadata, spec: short })).status).to.equal(201);
     await page.goto(`${demo.url}/bindings?sort=expiresAt`);
-    const [first] = await page.locator('tbody tr:not(.spacer)').all();
-    await first?.getByText('Ended').waitFor();
+    await page.locator('tbody tr:not(.spacer)').first().getByText('Ended').waitFor();
     expect(await barriers(page)).to.deep.equal([]);
     expect(visitor.complaints).to.deep.equal([]);
     await visitor.leave();
