@@ -181,6 +181,9 @@ export const invalid = ({ group, kind, name }: { group: string; kind: string; na
   });
 };
 
+/** Whole seconds, at least one. Clocks tell fractions: what is left of 10 s may be 10,000.000000001 ms, which is not eleven seconds. */
+export const wholeRetrySeconds = (ms: number): number => Math.max(1, Math.ceil(Math.round(ms) / 1000));
+
 export const tooManyRequests = (message: string, retryAfterSeconds = 1) =>
   new StatusError(429, 'TooManyRequests', message, { details: { retryAfterSeconds } });
 

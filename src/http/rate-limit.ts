@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { tooManyRequests } from '../api/status.ts';
+import { tooManyRequests, wholeRetrySeconds } from '../api/status.ts';
 import { atMost } from './bound.ts';
 import { networkOf } from './network.ts';
 
@@ -79,7 +79,7 @@ export class RateLimit {
   }
 
   #exceeded({ endsAt }: Window): RateExceeded {
-    return { retryAfterSeconds: Math.max(1, Math.ceil((endsAt - this.#clock()) / 1000)) };
+    return { retryAfterSeconds: wholeRetrySeconds(endsAt - this.#clock()) };
   }
 
   /** @throws StatusError 429 if that says that there were too many */

@@ -1,6 +1,7 @@
 import * as client from 'openid-client';
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
+import { wholeRetrySeconds } from '../api/status.ts';
 import { faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import { differsBySlash } from './refusal-log.ts';
@@ -59,7 +60,7 @@ export class IssuerDiscovery {
       this.#asking.catch(() => undefined);
     }
     if (known !== undefined) return known.metadata;
-    return this.#asking ?? Promise.reject(issuerUnavailable(this.#failed?.error, Math.ceil(waitMs / 1000)));
+    return this.#asking ?? Promise.reject(issuerUnavailable(this.#failed?.error, wholeRetrySeconds(waitMs)));
   }
 
   async #ask(): Promise<IssuerMetadata> {

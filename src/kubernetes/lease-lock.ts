@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { wholeRetrySeconds } from '../api/status.ts';
 import { type FoundLease, LeaseObject, type LeaseObjectOptions } from './lease-object.ts';
 
 export interface LeaseLockOptions extends LeaseObjectOptions {
@@ -41,7 +42,7 @@ export class LeaseLock {
   async take(signal: AbortSignal): Promise<HeldLock | { retryAfterSeconds: number }> {
     const found = await this.#object.read(signal);
     const leftSeconds = this.#leftSeconds(found);
-    if (leftSeconds > 0) return { retryAfterSeconds: Math.ceil(leftSeconds) };
+    if (leftSeconds > 0) return { retryAfterSeconds: wholeRetrySeconds(leftSeconds * 1000) };
     const holding = { holderIdentity: `atrium-${randomUUID()}`, durationSeconds: this.#durationSeconds };
     const written = await this.#object.write(found, holding, signal);
     if (written === undefined) return { retryAfterSeconds: this.#durationSeconds };

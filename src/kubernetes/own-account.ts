@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../api/status.ts';
+import { serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
 import type { Connection } from './connection.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 
@@ -33,6 +33,6 @@ async function authorizationOf(connection: Connection): Promise<string | undefin
 /** What our own account is or may not do is our trouble: passed on, it would tell callers something untrue about themselves. */
 export const ourTrouble = (cause: unknown) => {
   const retryAfterMs = cause instanceof UpstreamError ? cause.retryAfterMs : undefined;
-  const wait = retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)) };
+  const wait = retryAfterMs === undefined ? {} : { retryAfterSeconds: wholeRetrySeconds(retryAfterMs) };
   return serviceUnavailable('kubernetes', { cause, ...wait });
 };

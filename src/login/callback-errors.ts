@@ -1,4 +1,4 @@
-import { badRequest, type StatusCause, StatusError, unauthorized } from '../api/status.ts';
+import { badRequest, type StatusCause, StatusError, unauthorized, wholeRetrySeconds } from '../api/status.ts';
 import { UnfitClaims } from '../issuer/claims.ts';
 import type { AccountPhase } from '../users/record/phase.ts';
 import { subjectDiffers } from '../users/record/refused-credential.ts';
@@ -58,7 +58,7 @@ export function phaseRefused({ phase, reason, lockedUntil }: AccountPhase, now: 
   const cause = phaseCause(phase, reason);
   const refused = unauthorized({ tokenGiven: false, message: cause.message, causes: [cause] });
   if (lockedUntil === undefined) return refused;
-  const retryAfterSeconds = Math.max(1, Math.ceil((lockedUntil.getTime() - now.getTime()) / 1000));
+  const retryAfterSeconds = wholeRetrySeconds(lockedUntil.getTime() - now.getTime());
   return new StatusError(401, 'Unauthorized', cause.message, {
     details: { causes: [cause], retryAfterSeconds },
     headers: { ...refused.headers },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StatusError, serviceUnavailable } from '../api/status.ts';
+import { StatusError, serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import { FatalRefresh, type TokenSet } from '../issuer/types.ts';
@@ -80,7 +80,7 @@ export class SessionRenewal {
       if (current.row.sealed !== session.row.sealed) return current;
       const { renewal } = current.row;
       if (renewal !== undefined && this.#holds(renewal)) {
-        if (renewal.hasFailed) throw serviceUnavailable('identity provider', { retryAfterSeconds: Math.ceil(failureMs / 1000) });
+        if (renewal.hasFailed) throw serviceUnavailable('identity provider', { retryAfterSeconds: wholeRetrySeconds(failureMs) });
         await store.changed(name, Math.max(1, renewal.seenAt + claimMs - clock()), signal).catch(() => undefined);
         continue;
       }
