@@ -14,7 +14,7 @@ import type { SessionRow } from '../sessions/record.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import type { Account, LinkedSubject, Subject } from '../users/record/account.ts';
-import { revocationEnd, revokeSubject } from '../users/record/end-tokens.ts';
+import { revokeSubject } from '../users/record/end-tokens.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import { readUser } from '../users/record/schema.ts';
@@ -87,7 +87,9 @@ export async function unlink(
     throw conflict(userResource, account.name, 'it is the account that names the user, and the last one that stays');
   if (account === undefined || link === undefined) throw noSuchLink(id);
   const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== link) }).includes(link.subjectName);
-  if (link.subjectName !== '' && !isNamedOtherwise) await endTokens(context, account, link, signal);
+  // Sessions, refresh tokens and bearer tokens of that name, on every replica.
+  if (link.subjectName !== '' && !isNamedOtherwise)
+    await revokeSubject(context, { subjectName: link.subjectName, record: account, now: now() }, signal);
   const { metadata } = await passwordChange.writeStatus(account, (object) => {
     const left = (readUser(object).status?.subjects ?? []).filter(({ issuer, sub }) => issuer !== link.issuer || sub !== link.sub);
     return { subjects: left.length > 0 ? left : null };
@@ -96,13 +98,6 @@ export async function unlink(
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   await endSessions(context, ctx, { account, link, caller }, signal);
   return account;
-}
-
-/** Sessions, refresh tokens and bearer tokens of that name, on every replica. */
-async function endTokens({ client, config, now: clock }: SessionContext, { name, uid }: Account, link: LinkedSubject, signal: AbortSignal) {
-  const now = clock();
-  const expiresAt = revocationEnd(now, config.login.session);
-  await revokeSubject(client, { subjectName: link.subjectName, user: name, userUID: uid, now, expiresAt }, signal);
 }
 
 /** They count no longer; what they hold of the issuer goes, too. */

@@ -7,7 +7,7 @@ import { nextSecond } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
-import { revocationEnd, revokeSubject } from './record/end-tokens.ts';
+import { revokeSubject } from './record/end-tokens.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/resource.ts';
 import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
@@ -121,12 +121,11 @@ export class UserDeleter {
     return subjectNamesOf({ ...account, subjectName });
   }
 
-  async #revoke(subjectName: string, { name, uid }: Account, signal: AbortSignal): Promise<void> {
-    const { client, config, now: clock } = this.#context.services;
-    const now = clock();
+  async #revoke(subjectName: string, record: Account, signal: AbortSignal): Promise<void> {
+    const { services } = this.#context;
+    const now = services.now();
     this.#settledAt = nextSecond(now).getTime();
-    const expiresAt = revocationEnd(now, config.login.session);
-    await revokeSubject(client, { subjectName, user: name, userUID: uid, now, expiresAt }, signal);
+    await revokeSubject(services, { subjectName, record, now }, signal);
   }
 }
 

@@ -6,7 +6,7 @@ import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Services } from '../services.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
-import { revocationEnd, revokeSubject } from './record/end-tokens.ts';
+import { revokeSubject } from './record/end-tokens.ts';
 import { UserRecords } from './record/records.ts';
 import { userResource } from './record/resource.ts';
 import { subjectNamesOf } from './record/subject-name.ts';
@@ -55,12 +55,11 @@ async function requireRights({ rights }: UsersContext, account: Account, caller:
 }
 
 /** Tokens of an account that is linked no longer are not of the record, so that nothing written there ends them. */
-async function endLinked({ client, config, now: clock }: Services, account: Account, signal: AbortSignal): Promise<void> {
-  const now = clock();
-  const expiresAt = revocationEnd(now, config.login.session);
+async function endLinked(services: Services, account: Account, signal: AbortSignal): Promise<void> {
+  const now = services.now();
   for (const { subjectName } of account.linked ?? [])
     if (subjectName !== '' && subjectName !== account.subjectName)
-      await revokeSubject(client, { subjectName, user: account.name, userUID: account.uid, now, expiresAt }, signal);
+      await revokeSubject(services, { subjectName, record: account, now }, signal);
 }
 
 const belongsToNone = (name: string) =>

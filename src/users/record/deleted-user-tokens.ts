@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Source } from '../../kubernetes/controller.ts';
 import type { Services } from '../../services.ts';
 import type { Account } from './account.ts';
-import { revocationEnd, revokeSubject } from './end-tokens.ts';
+import { revokeSubject } from './end-tokens.ts';
 import { localSubjectName, type SubjectNaming, subjectNamesOf } from './subject-name.ts';
 
 /** A replica that takes the Lease over ends what the one before it may have missed. */
@@ -56,14 +56,12 @@ export class DeletedUsers implements Source {
 
   /** Ends access as of the moment when the deletion was seen: a later user of the name keeps their tokens, however late this is. */
   async reconcile(key: string, signal: AbortSignal): Promise<'done'> {
-    const { client, config } = this.#services;
     const { account, at: now } = this.#gone.get(key) ?? {};
     if (account === undefined || now === undefined) return 'done';
     const local = account.connectorType === 'local' ? localSubjectName(account, this.#naming) : undefined;
     const subjectNames = subjectNamesOf({ ...account, subjectName: account.subjectName || (local ?? '') });
-    const expiresAt = revocationEnd(now, config.login.session);
-    const revocation = { user: account.name, userUID: account.uid, now, expiresAt };
-    for (const subjectName of subjectNames) await revokeSubject(client, { ...revocation, subjectName }, signal, { once: true });
+    for (const subjectName of subjectNames)
+      await revokeSubject(this.#services, { subjectName, record: account, now }, signal, { once: true });
     this.#gone.delete(key);
     return 'done';
   }

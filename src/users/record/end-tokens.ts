@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { serviceUnavailable } from '../../api/status.ts';
-import type { ServiceClient } from '../../kubernetes/kubernetes-client.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
 import { ServiceResource } from '../../kubernetes/resource-client.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
+import type { Services } from '../../services.ts';
+import type { Account } from './account.ts';
 
 /** The custom resource RevokedToken; deploy/manifests holds its definition. */
 export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
@@ -17,21 +18,17 @@ export const revokedTokenName = (kind: RevokedKind, text: string) => `rt-${hash(
 interface SubjectRevocation {
   /** The user name that Kubernetes sees. */
   subjectName: string;
-  /** Name of the User record. */
-  user: string;
-  /** Of the record, so that a later record of that name is told apart. */
-  userUID: string;
+  /** Of the user. The uid tells a later record of that name apart. */
+  record: Pick<Account, 'name' | 'uid'>;
   /** What was issued before this second ends does not count. */
   now: Date;
-  /** Until when something could count that was issued by now. */
-  expiresAt: Date;
 }
 
 /** The last day on which a token issued today can count, whatever the settings were when it was issued. */
 const leastRevocationMs = 30 * 86_400_000;
 
-/** Until when what ends a subject is kept. */
-export const revocationEnd = (now: Date, { absolute }: { absolute: number }): Date =>
+/** Until when something could count that was issued by now. */
+const revocationEnd = (now: Date, { absolute }: { absolute: number }): Date =>
   new Date(now.getTime() + Math.max(absolute, leastRevocationMs));
 
 const uidAnnotation = 'auth.platform.io/user-uid';
@@ -43,19 +40,19 @@ const uidAnnotation = 'auth.platform.io/user-uid';
  * @throws StatusError 503, 504
  */
 export async function revokeSubject(
-  client: ServiceClient,
-  revocation: SubjectRevocation,
+  { client, config }: Pick<Services, 'client' | 'config'>,
+  { subjectName, record, now }: SubjectRevocation,
   signal: AbortSignal,
   { once = false } = {},
 ): Promise<void> {
-  const name = revokedTokenName('Subject', revocation.subjectName);
-  const notBefore = timestamp(nextSecond(revocation.now));
-  const spec = { kind: 'Subject', notBefore, expiration: timestamp(revocation.expiresAt), user: revocation.user };
-  const annotations = { [uidAnnotation]: revocation.userUID };
+  const name = revokedTokenName('Subject', subjectName);
+  const expiration = timestamp(revocationEnd(now, config.login.session));
+  const spec = { kind: 'Subject', notBefore: timestamp(nextSecond(now)), expiration, user: record.name };
+  const annotations = { [uidAnnotation]: record.uid };
   const revokedTokens = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
   const object = { apiVersion: 'auth.platform.io/v1', kind: 'RevokedToken', metadata: { name, annotations }, spec };
   const created = await revokedTokens.create(object, { signal, isRepeatable: true });
-  if (created !== 'conflict' || (once && (await isEnded(revokedTokens, name, revocation.userUID, signal)))) return;
+  if (created !== 'conflict' || (once && (await isEnded(revokedTokens, name, record.uid, signal)))) return;
   const written = await revokedTokens.patch(name, { metadata: { annotations }, spec }, { signal, isRepeatable: true });
   if (written === 'conflict' || written === 'gone')
     throw serviceUnavailable('kubernetes', { cause: new Error(`the RevokedToken was written meanwhile: ${written}`) });
