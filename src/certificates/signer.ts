@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { badParameter, StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
-import { abortable } from '../kubernetes/abortable.ts';
+import { abortable, unending } from '../kubernetes/abortable.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
@@ -25,9 +25,6 @@ const answerWithinMs = 9_500;
 const firstPauseMs = 50;
 const maxPauseMs = 400;
 const cleanUpWithinMs = 5_000;
-
-/** Each call has a deadline of its own. */
-const { signal: unending } = new AbortController();
 
 const approval = {
   type: 'Approved',

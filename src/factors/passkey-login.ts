@@ -1,5 +1,6 @@
 import type { AuditOrigin } from '../http/audit.ts';
 import { RateLimit } from '../http/rate-limit.ts';
+import { unending } from '../kubernetes/abortable.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
 import { PasswordSecrets } from '../users/passwords/secret.ts';
@@ -27,7 +28,7 @@ interface PasskeyLoginNeeds {
 }
 
 /** Each call has a deadline of its own: a client that hangs up must not get a login that is neither counted nor told of. */
-const { signal } = new AbortController();
+const signal = unending;
 
 /** Logs people in by a passkey, without name and password. */
 export class PasskeyLogin {

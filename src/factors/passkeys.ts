@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type RelyingParty, relyingPartyOf } from '../config/relying-party.ts';
 import type { AuditOrigin } from '../http/audit.ts';
+import { unending } from '../kubernetes/abortable.ts';
 import type { Services } from '../services.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { Factor } from './resource.ts';
@@ -57,7 +58,7 @@ interface PasskeysNeeds {
 }
 
 /** Each call has a deadline of its own: a client that hangs up must not leave a passkey half noted. */
-const { signal } = new AbortController();
+const signal = unending;
 
 /** Sets up passkeys, and judges what comes from one. */
 export class Passkeys {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AuditOrigin } from '../http/audit.ts';
+import { unending } from '../kubernetes/abortable.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
 import type { Notices } from '../users/logins/notices.ts';
@@ -40,7 +41,7 @@ interface SecondFactorsNeeds {
 }
 
 /** Each call has a deadline of its own: a client that hangs up must not get an attempt that is neither counted nor told of. */
-const { signal } = new AbortController();
+const signal = unending;
 
 /** Sets up second factors, and judges what is given as one. */
 export class SecondFactors {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as client from 'openid-client';
 import { z } from 'zod';
 import { StatusError, unauthorized } from '../api/status.ts';
+import { unending } from '../kubernetes/abortable.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
 import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './errors.ts';
@@ -172,7 +173,7 @@ export class IssuerClient {
         throw new IssuerFault('names no safe place of its keys');
       const { status, text } = await this.#fetch.send(url, {
         headers: { accept: 'application/json, application/jwk-set+json' },
-        signal: new AbortController().signal,
+        signal: unending,
       });
       if (status !== 200) throw new IssuerFault(`answered ${status} instead of its keys`);
       return JSON.parse(text);
@@ -182,7 +183,7 @@ export class IssuerClient {
   }
 
   /** openid-client's view of issuer and client, for the calls of one request. The secret is read each time, so that it can be rotated. */
-  async #configuration(signal = new AbortController().signal, onAnswer?: (answer: FetchedAnswer) => void): Promise<client.Configuration> {
+  async #configuration(signal = unending, onAnswer?: (answer: FetchedAnswer) => void): Promise<client.Configuration> {
     const { issuer, clientID, clientSecretFile, clientAuthentication: transport, idTokenAlgorithm } = this.#settings;
     const metadata = await this.metadata();
     const { token_endpoint_auth_methods_supported: offered } = metadata;

@@ -2,6 +2,7 @@ import * as client from 'openid-client';
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { wholeRetrySeconds } from '../api/status.ts';
+import { unending } from '../kubernetes/abortable.ts';
 import { faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import { differsBySlash } from './refusal-log.ts';
@@ -68,7 +69,7 @@ export class IssuerDiscovery {
     const { issuer, clientID } = this.#settings;
     try {
       const found = await client.discovery(new URL(issuer), clientID, undefined, undefined, {
-        [client.customFetch]: customFetch(this.#fetch, new AbortController().signal),
+        [client.customFetch]: customFetch(this.#fetch, unending),
         ...(isInsecure(issuer) && { execute: [client.allowInsecureRequests] }),
       });
       const metadata = found.serverMetadata();

@@ -1,3 +1,6 @@
+/** For work that goes on when its caller hangs up. Each call in it has a deadline of its own. */
+export const unending: AbortSignal = new AbortController().signal;
+
 /**
  * Waits for work that goes on by itself, or that is slow to notice the signal.
  *

@@ -3,6 +3,7 @@ import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection } from '../collection/collection.ts';
 import { atMost } from '../http/bound.ts';
 import { RateLimit } from '../http/rate-limit.ts';
+import { unending } from '../kubernetes/abortable.ts';
 import type { CallerClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type DeletionOptions, type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
@@ -220,7 +221,7 @@ export class SessionStore {
 
   /** Read for all who ask at that moment, so not on behalf of one of them. */
   #read(name: string): Promise<SessionRow | undefined> {
-    const reading = this.read(name, new AbortController().signal).finally(() => this.#reading.delete(name));
+    const reading = this.read(name, unending).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;
   }

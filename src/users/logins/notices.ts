@@ -1,3 +1,4 @@
+import { unending } from '../../kubernetes/abortable.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
 import { type Account, accountOf } from '../record/account.ts';
@@ -12,7 +13,7 @@ interface Owner {
 }
 
 /** Each call has a deadline of its own: what has happened is told, also if the client has hung up. */
-const { signal } = new AbortController();
+const signal = unending;
 
 /**
  * What happened to the login of a user, told at the next one, so that a user learns of what they have not done themselves. Kept on the

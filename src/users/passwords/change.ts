@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partsOf } from '../../api/reader.ts';
 import { conflict, StatusError, serviceUnavailable } from '../../api/status.ts';
+import { unending } from '../../kubernetes/abortable.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
@@ -47,7 +48,7 @@ export type StatusChange = Record<string, unknown> | ((object: KubernetesObject)
 const changesOf = (change: StatusChange, object: KubernetesObject) => (typeof change === 'function' ? change(object) : change);
 
 /** Each call has a deadline of its own: a client that hangs up must not leave a change half done. */
-const { signal } = new AbortController();
+const signal = unending;
 
 /** Gives local users new passwords, and ends what the old one has opened. */
 export class PasswordChange {

@@ -3,6 +3,7 @@ import type { AuditOrigin } from '../../http/audit.ts';
 import { KeyedSemaphore } from '../../http/keyed-semaphore.ts';
 import { type RateExceeded, RateLimit } from '../../http/rate-limit.ts';
 import { Semaphore } from '../../http/semaphore.ts';
+import { unending } from '../../kubernetes/abortable.ts';
 import type { Services } from '../../services.ts';
 import { LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
@@ -158,7 +159,7 @@ export class PasswordCheck {
       const judged = await waiting.run(() => {
         signal.throwIfAborted();
         // A client that hangs up must not get an attempt that is neither counted nor told of. Each call has a deadline of its own.
-        return this.#judge(attempt, new AbortController().signal);
+        return this.#judge(attempt, unending);
       }, signal);
       isFailure = judged.verdict.outcome === 'refused';
       return judged;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { StatusError } from '../../api/status.ts';
 import type { Config } from '../../config/schema.ts';
 import { KeySecret } from '../../keys/key-secret.ts';
+import { unending } from '../../kubernetes/abortable.ts';
 import type { ServiceClient } from '../../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
@@ -72,7 +73,7 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
     throw new FirstAdminError(
       `the password will not do: it ${problems.map((problem) => problemText(problem, passwordPolicy)).join(', it ')}`,
     );
-  const { signal } = new AbortController();
+  const signal = unending;
   const told = new KeySecret(client, namespace, secretName);
   const work = { ...options, name, records: new UserRecords(client), hashes: new PasswordSecrets(options), told, signal };
   try {
