@@ -10,7 +10,7 @@ import type { Account } from '../users/record/account.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
-import { isSelf } from '../users/record/subject-name.ts';
+import { isNamedByLogin, isSelf } from '../users/record/subject-name.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { recoveryCodeCount } from './recovery-codes.ts';
 import { type Factor, factorKind } from './resource.ts';
@@ -92,7 +92,7 @@ export class FactorService {
   async #own({ user, id }: { user: string; id: string }, caller: Caller, signal: AbortSignal) {
     const account = this.#find(user);
     // What is asked at the login that names the user is not for a login with a linked account to change.
-    if (account === undefined || !isSelf(account, caller) || account.subjectName !== caller.identity.name)
+    if (account === undefined || !isSelf(account, caller) || !isNamedByLogin(account, caller))
       throw forbidden({ ...userResource, subresource: 'factors', verb: 'update', name: user, user: caller.identity.name });
     this.#requireStepUp(caller);
     const factors = await this.#needs.store.list(account, signal);

@@ -16,7 +16,7 @@ import type { LoginPageParts } from './login-page.ts';
 import { explain, type LoginProblem } from './pages.ts';
 import type { Progress } from './progress.ts';
 import { requestScope } from './request-scope.ts';
-import { askToSetUp, askToSetUpApp, askToSetUpPasskey, offersPasskeys, ruleFor } from './steps.ts';
+import { aboutUser, askToSetUp, askToSetUpApp, askToSetUpPasskey, offersPasskeys, ruleFor } from './steps.ts';
 import { type FormVisit, send, textsOf } from './visit.ts';
 
 /** What comes of a passkey is 16 KiB at most, and grows in a form. */
@@ -92,9 +92,7 @@ async function takeFactor(parts: EnrolLinkParts, visit: FormVisit, given: Given)
   // The new one first: a crash must leave no user without any.
   await factors.remove(account, before, origin);
   const codes = await factors.addRecoveryCodes(account, origin);
-  const { name, uid, subjectName } = account;
-  const whom = { ...origin, actor: { name: subjectName, uid }, target: { name, uid }, outcome: 'success' } as const;
-  logIn.services.audit.record({ audit: 'LinkUsed', ...whom, reason: auditReasons.enrol });
+  logIn.services.audit.record({ audit: 'LinkUsed', ...aboutUser(visit, account), outcome: 'success', reason: auditReasons.enrol });
   send(logIn, visit, codesPage(textsOf(logIn, visit), { next: { url: logIn.views.consoleURL }, codes, formTargets: [] }));
 }
 

@@ -1,7 +1,6 @@
 /** Where a one-time link leads to: a form for a new password. A look spends nothing, the form does. */
 import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
-import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
 import { auditReasons, type LinkKind } from '../links/link.ts';
 import type { FoundLink, Links } from '../links/links.ts';
@@ -10,6 +9,7 @@ import { answerEnrolLink } from './enrol-link.ts';
 import { linkDonePage, linkGonePage, linkPasswordPage } from './link-pages.ts';
 import type { LoginPageParts } from './login-page.ts';
 import { checkSameOrigin } from './same-origin.ts';
+import { aboutUser } from './steps.ts';
 import type { NewPasswordProblem } from './texts.ts';
 import type { Views } from './views.ts';
 
@@ -54,8 +54,7 @@ async function takePassword(parts: LinkPageParts, ctx: Context, found: PasswordL
     ctx.status = 422;
     return showForm(parts, ctx, found, verdict.problem);
   }
-  const { name, uid, subjectName } = verdict.account;
-  const whom = { ...auditOrigin(ctx), actor: { name: subjectName, uid }, target: { name, uid }, outcome: 'success' } as const;
+  const whom = { ...aboutUser({ ctx }, verdict.account), outcome: 'success' } as const;
   parts.services.audit.record({ audit: 'LinkUsed', ...whom, reason: auditReasons[found.kind] });
   parts.services.audit.record({ audit: 'PasswordChanged', ...whom });
   ctx.status = 200;

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { mapLimit } from '../api/map-limit.ts';
-import { conflict, StatusError } from '../api/status.ts';
+import { conflict, notFound } from '../api/status.ts';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
@@ -18,7 +18,7 @@ import { revokeSubject } from '../users/record/end-tokens.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import { readUser } from '../users/record/schema.ts';
-import { subjectNamesOf } from '../users/record/subject-name.ts';
+import { isNamedByLogin, subjectNamesOf } from '../users/record/subject-name.ts';
 import type { LinkedAccount, LinkedAccountList } from './linked-schema.ts';
 
 const deletionsAtOnce = 10;
@@ -33,7 +33,7 @@ export function listLinked({ config, accounts }: SessionContext, caller: Caller)
   if (account === undefined) return { items: [], linkable: [] };
   const issuers = issuersOf(config);
   const isFree = ({ issuer, isEmbedded }: IssuerConfig) => !isEmbedded && !account.subjects?.some((one) => one.issuer === issuer);
-  const mayLink = caller.session !== undefined && !account.isAdmin && account.subjectName === caller.identity.name;
+  const mayLink = caller.session !== undefined && !account.isAdmin && isNamedByLogin(account, caller);
   const linkable = mayLink ? issuers.filter(isFree).map(({ id, name = id }) => ({ id, name })) : [];
   return { items: shownOf(account, issuers), linkable };
 }
@@ -85,7 +85,7 @@ export async function unlink(
   const link = linked.find((one) => linkID(one) === id);
   if (account !== undefined && link === undefined && shownOf(account, issuersOf(config)).some((one) => one.id === id))
     throw conflict(userResource, account.name, 'it is the account that names the user, and the last one that stays');
-  if (account === undefined || link === undefined) throw noSuchLink(id);
+  if (account === undefined || link === undefined) throw notFound({ group: userResource.group, resource: 'links' }, id);
   const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== link) }).includes(link.subjectName);
   // Sessions, refresh tokens and bearer tokens of that name, on every replica.
   if (link.subjectName !== '' && !isNamedOtherwise)
@@ -117,8 +117,3 @@ async function endSessions(
   if (rows.some(({ name }) => name === caller.session)) cookie.expire(ctx);
   await revokeAtIssuer(context, ctx, rows);
 }
-
-const noSuchLink = (id: string): StatusError =>
-  new StatusError(404, 'NotFound', `links "${id}" not found`, {
-    details: { name: id, group: userResource.group, kind: 'links' },
-  });

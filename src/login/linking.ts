@@ -1,4 +1,5 @@
 /** Linking a further account: begun by a user in a session, with a fresh login there; ended by the callback in the same session. */
+
 import type { Context } from 'koa';
 import { notSupported } from '../api/field-error.ts';
 import { conflict, invalid, StatusError } from '../api/status.ts';
@@ -12,6 +13,7 @@ import type { SessionContext } from '../sessions/context.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
+import { isNamedByLogin } from '../users/record/subject-name.ts';
 import { beginAt } from './begin.ts';
 import { invalidSession } from './callback-errors.ts';
 import type { FlowLink } from './flow.ts';
@@ -53,7 +55,7 @@ function linkingUser(account: Account | undefined, caller: Caller): { account: A
 export function requireLinkable(account: Account, userName: string): void {
   const caller = { identity: { name: userName } };
   if (account.isAdmin) throw mayNotLink(caller, 'AdministratorIsLocal', 'an administrator logs in at the embedded issuer alone');
-  if (account.subjectName !== userName)
+  if (!isNamedByLogin(account, caller))
     throw mayNotLink(caller, 'LinkedAccount', 'log in with the account that names the user, not with a linked one');
 }
 

@@ -15,6 +15,7 @@ import { type Account, isLinkedTo, type Subject } from '../users/record/account.
 import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { phaseCause } from '../users/record/refused-credential.ts';
 import { userResource } from '../users/record/resource.ts';
+import { isNamedByLogin } from '../users/record/subject-name.ts';
 import { type AccessTokenRow, accessTokenResource } from './row.ts';
 import type { MadeAccessToken, NewAccessToken } from './schema.ts';
 import { accessTokenKind, removeToken, storeToken } from './store.ts';
@@ -130,7 +131,7 @@ export class AccessTokenService {
     if (account === undefined || account.subjectName.startsWith('system:'))
       throw refused(caller, { reason: 'NoUserRecord', message: 'there is no User record that an access token could act for' });
     // It acts by the first name of the user, which a login with a linked account has not proved.
-    if (account.subjectName !== caller.identity.name)
+    if (!isNamedByLogin(account, caller))
       throw refused(caller, { reason: 'LinkedAccount', message: 'log in with the account that names the user, not with a linked one' });
     const cause = phaseCause(account, time, this.#services.config.users.idleDays);
     if (cause !== undefined) throw refused(caller, { reason: 'Forbidden', message: 'the account is switched off', ...cause });

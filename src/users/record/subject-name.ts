@@ -34,6 +34,10 @@ type Named = Pick<Account, 'subjectName' | 'linked'>;
 export const subjectNamesOf = ({ subjectName, linked = [] }: Named): readonly string[] =>
   [...new Set([subjectName, ...linked.map((one) => one.subjectName)])].filter((name) => name !== '');
 
+/** Whether the caller has logged in with the account that names the user: a linked one does not act for the user everywhere. */
+export const isNamedByLogin = ({ subjectName }: Pick<Named, 'subjectName'>, { identity }: Pick<WhoCalls, 'identity'>): boolean =>
+  subjectName === identity.name;
+
 /** As `Caller` has it. */
 export type WhoCalls = Pick<Caller, 'user'> & { readonly identity: Pick<Caller['identity'], 'name'> };
 
