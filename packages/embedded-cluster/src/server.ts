@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { internalError, StatusError } from '../../../src/api/status.ts';
 import { authenticate, forbiddenAccess, impersonate } from './authentication.ts';
 import type { Backend } from './backend.ts';
@@ -14,6 +14,8 @@ import { answerResource } from './resource-verbs.ts';
 
 const maximumHeaderBytes = 64 * 1024;
 const requestTimeoutMs = 60_000;
+/** As kube-apiserver: a client gives up an idle connection long before, and not in the moment in which it is closed here. */
+const keepAliveMs = 90_000;
 
 export interface ServerOptions {
   host: string;
@@ -26,6 +28,8 @@ export interface ServerOptions {
 
 export class ApiServer {
   readonly #server: Server;
+  /** Those in the middle of their handshake, too, which the HTTP server does not know yet. */
+  readonly #sockets = new Set<Socket>();
   readonly #backend: Backend;
   readonly #log: (message: string) => void;
 
@@ -42,9 +46,14 @@ export class ApiServer {
         rejectUnauthorized: false,
         maxHeaderSize: maximumHeaderBytes,
         requestTimeout: requestTimeoutMs,
+        keepAliveTimeout: keepAliveMs,
       },
       (request, response) => void this.#handle(request, response),
     );
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
   }
 
   static async start(backend: Backend, options: ServerOptions): Promise<ApiServer> {
@@ -66,7 +75,7 @@ export class ApiServer {
   async stop(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
-    this.#server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
     await promise;
   }
 

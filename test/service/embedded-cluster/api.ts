@@ -11,6 +11,8 @@ interface Answer {
 
 export interface Api {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Resolves once the watch has begun. @returns all that it tells, once it has ended */
+  watch(path: string): Promise<{ told: Promise<string> }>;
   close(): Promise<void>;
 }
 
@@ -29,6 +31,13 @@ export function apiOf(cluster: Pick<Cluster, 'url' | 'certificateAuthority'>, to
       const text = await answer.body.text();
       const isJson = String(answer.headers['content-type']).includes('json');
       return { status: answer.statusCode, headers: answer.headers, body: isJson && !text.includes('}\n{') ? JSON.parse(text) : text };
+    },
+    async watch(path) {
+      const { body } = await request(new URL(path, cluster.url), { dispatcher, headers: { authorization: `Bearer ${token}` } });
+      const told = body.text();
+      // Whether it breaks off is for the test to say, when it looks.
+      told.catch(() => undefined);
+      return { told };
     },
     close: () => dispatcher.close(),
   };

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
@@ -123,11 +125,24 @@ describe('the embedded cluster', () => {
   it('ends the watches that are open when it stops', async () => {
     const other = await Cluster.start();
     const api = apiOf(other, await administratorToken(other));
-    const watch = api.send('GET', `${configMaps}?watch=1`).catch((error: unknown) => error);
-    await api.send('GET', configMaps);
+    const { told } = await api.watch(`${configMaps}?watch=1`);
     await other.stop();
 
-    expect(await watch).to.be.instanceOf(Error);
+    expect(await told.catch((error: unknown) => error)).to.be.instanceOf(Error);
+    await api.close();
+  });
+
+  it('ends the connections that have not begun to speak when it stops', async () => {
+    const other = await Cluster.start();
+    const silent = connect(Number(new URL(other.url).port), '127.0.0.1');
+    const closed = once(silent.resume(), 'close');
+    await once(silent, 'connect');
+    // Accepted after the silent one.
+    const api = apiOf(other, await administratorToken(other));
+    await api.send('GET', configMaps);
+    await other.stop();
+    await closed;
+
     await api.close();
   });
 });

@@ -48,12 +48,10 @@ describe('a watch of the embedded cluster', () => {
       },
     };
     await cluster.apply(definition, { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'one' } });
-    const watch = admin.send('GET', '/apis/example.com/v1/things?watch=1');
-    await admin.send('GET', '/apis/example.com/v1/things');
+    const { told } = await admin.watch('/apis/example.com/v1/things?watch=1');
     await admin.send('DELETE', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com');
-    const { body } = await watch;
 
-    expect(String(body).match(/"type":"\w+"/g)).to.deep.equal(['"type":"ADDED"', '"type":"DELETED"']);
+    expect((await told).match(/"type":"\w+"/g)).to.deep.equal(['"type":"ADDED"', '"type":"DELETED"']);
     expect((await admin.send('GET', '/apis/example.com/v1/things')).status).to.equal(404);
   });
 
