@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
 import { administratorToken, apiOf } from './api.ts';
 
 const configMap = (name: string, value = '1') => ({
@@ -111,11 +112,10 @@ describe('a cluster with a data directory', () => {
 
     await life(async (_cluster, get) => {
       for (const gone of ['/api/v1/namespaces/leaving', '/api/v1/namespaces/leaving/configmaps/contents', path('dependent')]) {
-        const deadline = Date.now() + 5000;
-        let status = 200;
-        while (status !== 404 && Date.now() < deadline) ({ status } = await get(gone));
-
-        expect(status, gone).to.equal(404);
+        await eventually(
+          () => get(gone),
+          ({ status }) => status === 404,
+        );
       }
     });
   });
