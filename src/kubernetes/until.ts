@@ -1,5 +1,3 @@
-import { Deadline } from './deadline.ts';
-
 /** How long a request waits until the watch of this replica shows what was written. */
 export const seenWithinMs = 2_000;
 
@@ -8,6 +6,9 @@ export const listedWithinMs = 2_000;
 
 /** How long a request waits for an object that is not known: another replica may have made it a moment ago. */
 export const madeWithinMs = 500;
+
+/** The time is counted in so many pieces. A process that was stopped for a while loses one, and still hears what came meanwhile. */
+const pieces = 8;
 
 /**
  * Waits until something is true of what is watched, at the latest for that time or until the signal aborts. Does not throw at either.
@@ -32,14 +33,23 @@ export async function until(
       reject(error);
     }
   });
-  const deadline = new Deadline(signal, timeoutMs);
   const leave = () => resolve(false);
-  if (deadline.signal.aborted) leave();
-  else deadline.signal.addEventListener('abort', leave);
+  let left = pieces;
+  const timer = setTimeout(
+    () => {
+      left -= 1;
+      if (left > 0) timer.refresh();
+      else leave();
+    },
+    Math.ceil(timeoutMs / pieces),
+  );
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave);
   try {
     return await promise;
   } finally {
     forget();
-    deadline.end();
+    clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
   }
 }

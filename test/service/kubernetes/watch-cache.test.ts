@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
@@ -154,6 +154,18 @@ describe('a watch cache', () => {
       t.resource.bookmark();
 
       expect(await bookmark).to.equal(true);
+    });
+
+    it('does not take the time in which the process was stopped for time in which the watch was silent', async () => {
+      await t.begin();
+      const waiting = t.cache.waitFor('1004', 400, forever());
+      // Its timers come next, and only then what has arrived.
+      await nextTurn();
+      t.resource.put('d', '4');
+      const stoppedUntil = performance.now() + 500;
+      while (performance.now() < stoppedUntil);
+
+      expect(await waiting).to.equal(true);
     });
 
     it('ends with the list after a gap', async () => {
