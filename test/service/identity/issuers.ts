@@ -25,7 +25,7 @@ import { PasswordCheck } from '../../../src/users/passwords/check.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { noLocalGroups } from '../../../src/users/record/local-groups.ts';
-import { accountLookup } from '../../../src/users/record/lookup.ts';
+import { type AccountLookup, accountLookup } from '../../../src/users/record/lookup.ts';
 import { userResource } from '../../../src/users/record/resource.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
 import { type ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
@@ -58,8 +58,12 @@ export interface IssuerSettings {
   host?: '127.0.0.1' | 'localhost';
 }
 
+const written = z.object({ status: z.literal(200), body: z.object({ metadata: z.object({ resourceVersion: z.string() }) }) });
+const patienceMs = 120_000;
+
 interface Replica {
   origin: string;
+  accounts: AccountLookup;
   identity: Identity;
   relay: TcpProxy;
   stop(): Promise<void>;
@@ -128,14 +132,23 @@ export class Issuers {
 
   async addPerson(email: string, password: string, parts: UserParts = {}): Promise<void> {
     await addLocalUser(this.kubernetes, aUser(email, parts), await passwords.hash(password));
+    await this.#untilSeen(await this.kubernetes.call('GET', `${usersPath}/${nameOf(email)}`));
   }
 
-  /** Changes a User, spec and status. */
+  /** Changes a User, spec and status. Every replica knows it when it returns. */
   async change(email: string, { spec, status }: { spec?: Record<string, unknown>; status?: Record<string, unknown> }): Promise<void> {
     const path = `${usersPath}/${nameOf(email)}`;
     const type = { 'content-type': 'application/merge-patch+json' };
-    if (spec) await this.kubernetes.call('PATCH', path, { spec }, type);
-    if (status) await this.kubernetes.call('PATCH', `${path}/status`, { status }, type);
+    if (spec) await this.#untilSeen(await this.kubernetes.call('PATCH', path, { spec }, type));
+    if (status) await this.#untilSeen(await this.kubernetes.call('PATCH', `${path}/status`, { status }, type));
+  }
+
+  /** Each replica follows the records by a watch of its own, which may be behind. */
+  async #untilSeen(answer: unknown): Promise<void> {
+    const { resourceVersion } = written.parse(answer).body.metadata;
+    for (const { accounts, origin } of this.replicas)
+      if (!(await accounts.waitFor(resourceVersion, patienceMs, new AbortController().signal)))
+        throw new Error(`${origin} has not seen version ${resourceVersion}`);
   }
 
   /** The records in the cluster, of one model or all. */
@@ -176,7 +189,7 @@ async function startReplica({
   const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) });
   const metrics = new Metrics();
   const connection = connectionWith(token, { url: relay.url, certificateAuthority: cluster.certificateAuthority });
-  const service = new KubernetesClient({ connection, requestTimeoutMs: 5_000, metrics });
+  const service = new KubernetesClient({ connection, requestTimeoutMs: 30_000, metrics });
   const client = service.asService;
   const cache = new WatchCache(
     { client, log, metrics },
@@ -189,7 +202,7 @@ async function startReplica({
   keyRing.start();
 
   let handle: RequestListener = (_request, response) => response.end();
-  const listener = new Listener((request, response) => handle(request, response), { host: '127.0.0.1', port: 0, requestTimeoutMs: 10_000 });
+  const listener = new Listener((request, response) => handle(request, response), { host: '127.0.0.1', port: 0, requestTimeoutMs: 60_000 });
   const own = `http://${host}:${await listener.start()}`;
   const publicURL = givenURL ?? own;
   const config = parseConfig({
@@ -227,7 +240,7 @@ async function startReplica({
     new RequestMiddleware({
       basePath,
       trustedProxies: config.server.trustedProxies,
-      requestTimeoutMs: 10_000,
+      requestTimeoutMs: 60_000,
       maxInFlight: 500,
       log,
       metrics,
@@ -237,6 +250,7 @@ async function startReplica({
   handle = koa.callback();
   return {
     origin: own,
+    accounts,
     identity,
     relay,
     async stop() {
