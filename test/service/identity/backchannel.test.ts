@@ -26,6 +26,8 @@ class Ear {
   });
 
   async start(): Promise<string> {
+    // The provider keeps its connections: none may end here while it sends on it.
+    this.#server.keepAliveTimeout = 0;
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import { serviceNamespace } from '../../support/cluster-admin.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { nameOf } from '../users/a-user.ts';
 import type { Browser, PageVisit } from './browser.ts';
@@ -80,8 +80,15 @@ describe('the login page, when the password is due', () => {
     const browser = issuers.browser();
     await browser.submit(await party().begin(browser, { email, password: given }), twice(chosen));
 
-    expect((await relyingParty.userinfo(tokens.access_token)).status).to.equal(401);
-    expect((await old.get(party().authorizationURL())).body).to.contain('name="password"');
+    // At the replica that has not changed it, as soon as its watch tells.
+    await eventually(
+      async () => (await relyingParty.userinfo(tokens.access_token)).status,
+      (status) => status === 401,
+    );
+    await eventually(
+      async () => (await old.get(party().authorizationURL())).body,
+      (body) => body.includes('name="password"'),
+    );
   });
 
   it('asks users who are already logged in for the password first', async () => {
