@@ -62,6 +62,8 @@ export interface EmbeddedLoginOptions {
   replicas?: number;
   /** Directory of the static files. Default: a page in the place of the console. */
   files?: string;
+  /** What the service takes for the time. Tokens of the issuer tell of the real one. */
+  now?: () => Date;
   /** What its address names. Browsers have passkeys at `localhost`, and at no IP address. */
   host?: '127.0.0.1' | 'localhost';
 }
@@ -97,6 +99,7 @@ async function startAll(
     replicas: count = 1,
     files = aPage,
     host = '127.0.0.1',
+    now,
   }: EmbeddedLoginOptions,
   started: (() => Promise<void>)[],
 ): Promise<Omit<EmbeddedLogin, 'stop'>> {
@@ -154,6 +157,7 @@ async function startAll(
         discardAuthorization() {},
       },
       environment: {},
+      ...(now && { now }),
       log: createLog({ level: 'debug', format: 'json' }, { write }),
       writeAudit: write,
     });

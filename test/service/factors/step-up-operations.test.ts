@@ -5,6 +5,7 @@ import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-l
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import type { Browser } from '../identity/browser.ts';
+import { Clock } from '../login/support.ts';
 import { nameOf } from '../users/a-user.ts';
 
 const password = 'correct horse';
@@ -43,10 +44,15 @@ const writes: readonly (readonly [method: string, path: string, body: unknown])[
 ];
 
 describe('operations that want a fresh login where the installation says so', () => {
-  const start = (stepUp: object) => startEmbeddedLogin({ emails: [chief, jane], password, credentials: 'impersonate', login: { stepUp } });
-  const strict = forSuite(() => start({ maxAge: '1s', operations }));
+  const clock = new Clock();
+  const start = (stepUp: object) =>
+    startEmbeddedLogin({ emails: [chief, jane], password, credentials: 'impersonate', login: { stepUp }, now: clock.now });
+  const strict = forSuite(() => start({ maxAge: '5m', operations }));
   const patient = forSuite(() => start({ maxAge: '1h', operations }));
-  const lax = forSuite(() => start({ maxAge: '1s' }));
+  const lax = forSuite(() => start({ maxAge: '5m' }));
+  /** For the services it is later than five minutes after the login. */
+  const later = () => clock.advance(360);
+  afterEach(() => clock.reset());
 
   before(async () => {
     for (const { admin } of [strict, patient, lax])
@@ -69,11 +75,11 @@ describe('operations that want a fresh login where the installation says so', ()
 
   it('MFA-15 refuse an old login, and the same write by /api/kubernetes', async () => {
     const { browser } = await strict.logIn(chief, password);
-    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    later();
     for (const write of writes) {
       const answer = await ask(strict, browser, write);
       expect(`${answer.status} ${reasonIn(answer)}`, write[1]).to.equal('401 StepUpRequired');
-      expect(answer.challenge).to.equal('Bearer realm="atrium", error="insufficient_user_authentication", max_age="1"');
+      expect(answer.challenge).to.equal('Bearer realm="atrium", error="insufficient_user_authentication", max_age="300"');
     }
     for (const path of ['rbac.authorization.k8s.io/v1/clusterrolebindings', 'auth.platform.io/v1/userbindings'])
       expect((await strict.admin.call('GET', `/apis/${path}/stolen`)).status, path).to.equal(404);
@@ -84,7 +90,7 @@ describe('operations that want a fresh login where the installation says so', ()
   it('let a fresh login through, and an old one where nothing is said', async () => {
     for (const service of [patient, lax]) {
       const { browser } = await service.logIn(chief, password);
-      if (service === lax) await new Promise((resolve) => setTimeout(resolve, 2_100));
+      if (service === lax) later();
       for (const write of writes) expect(reasonIn(await ask(service, browser, write)), write[1]).not.to.equal('StepUpRequired');
       expect((await service.admin.call('GET', '/apis/auth.platform.io/v1/userbindings/stolen')).status).to.equal(200);
     }
@@ -93,7 +99,7 @@ describe('operations that want a fresh login where the installation says so', ()
   it('take rights away without one, and one’s own password with the old one', async () => {
     const { browser } = await strict.logIn(chief, password);
     await strict.admin.apply({ apiVersion: 'auth.platform.io/v1', kind: 'UserBinding', ...userBinding });
-    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    later();
     const headers = { cookie: cookieOf(browser), 'sec-fetch-site': 'same-origin' };
     expect((await strict.request('/auth/v2/userbindings/stolen', { method: 'DELETE', headers })).status).to.equal(204);
     const own = { spec: { password: 'another horse battery', old_password: password } };

@@ -61,6 +61,11 @@ export class Clock {
   advance(seconds: number): void {
     this.#aheadMs += seconds * 1000;
   }
+
+  /** The time of the machine again. */
+  reset(): void {
+    this.#aheadMs = 0;
+  }
 }
 
 export const publicURL = 'http://console.test';
