@@ -33,6 +33,12 @@ export const codesIn = ({ body }: PageVisit): string[] => [...body.matchAll(/<li
 export const codeOf = (secret: string, ahead = 0): string =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + ahead * stepMs });
 
+/** One that no app of that secret shows, now or in the steps around, whatever the chance. */
+export function wrongCodeOf(secret: string): string {
+  const right = new Set([-2, -1, 0, 1, 2].map((ahead) => codeOf(secret, ahead)));
+  return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.has(code)) ?? '';
+}
+
 /** A local user at the embedded issuer, and what is in the cluster of them. */
 export class Person {
   readonly email: string;

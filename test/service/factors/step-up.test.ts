@@ -39,7 +39,7 @@ describe('a step-up at an external issuer', () => {
   });
 
   for (const [what, parameters, claims] of [
-    ['that is fresh', { max_age: '60' }, () => ({ auth_time: seconds() - 30 })],
+    ['that is fresh', { max_age: '3600' }, () => ({ auth_time: seconds() - 30 })],
     ['that has one of the values', { acr_values: 'gold platinum' }, () => ({ acr: 'platinum' })],
     ['by a passkey, where two factors are wanted', { acr_values: 'urn:atrium:acr:2' }, () => ({ acr: 'phr' })],
     ['of any age, where none is asked for', {}, () => ({ auth_time: 1, acr: 'silver' })],
