@@ -139,6 +139,11 @@ describe('the end of sessions', () => {
       for (let n = 0; n < 12; n += 1) all.push(await session(n % 2 === 0 ? service : other));
       const { bearer } = await tokens(service);
       const [mine] = all as [LoggedIn];
+      // Those that the other replica has made are known here when the watch has told of them.
+      await eventually(
+        async () => namesOf(await mine.browser.request(operations)),
+        ({ length }) => length === all.length,
+      );
       const reply = await end(mine, operations);
 
       expect(reply.status, reply.text).to.equal(204);
@@ -148,7 +153,11 @@ describe('the end of sessions', () => {
         await whenOut(one, other);
         expect(await sessionObject(cluster.kubernetes, one.path)).to.equal(undefined);
       }
-      expect(new Set(provider.revocationsOf(String(provider.person.sub))).size).to.equal(12);
+      // What the provider did not hear of in time it hears of later.
+      await eventually(
+        () => new Set(provider.revocationsOf(String(provider.person.sub))).size,
+        (size) => size === 12,
+      );
       for (const { url } of [service, other]) {
         await eventually(
           () => new Browser(url).info('v2', bearer),

@@ -15,6 +15,7 @@ import {
   session,
   tokens,
   twoReplicas,
+  whenHeard,
 } from './support.ts';
 
 describe('tokens that the caller keeps', () => {
@@ -158,6 +159,7 @@ describe('tokens that the caller keeps', () => {
       expect(provider.hits('revocation'), 'the new tokens are dropped').to.equal(1);
       if (claim !== 'email') expect(provider.hits('userinfo')).to.equal(0);
       provider.misbehave({ keepsRefreshTokens: true });
+      await whenHeard(other, cluster.kubernetes);
       for (const at of [service, other]) expect((await refresh(new Browser(at.url), refreshToken)).status).to.equal(401);
       expect(exchanges(provider), 'the issuer is not asked again').to.equal(1);
     });

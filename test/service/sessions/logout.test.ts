@@ -7,6 +7,7 @@ import {
   exchanges,
   expiresCookie,
   handleOf,
+  isIn,
   logout,
   refresh,
   revoked,
@@ -15,6 +16,8 @@ import {
   sessionObject,
   tokens,
   twoReplicas,
+  whenHeard,
+  whenOut,
 } from './support.ts';
 
 /** The address in `Link: <address>; rel="logout"`. */
@@ -43,9 +46,12 @@ describe('logout', () => {
   });
 
   it('REN-07 leaves nothing that works, on any replica', async () => {
-    const { browser, secret, handle } = await session(service);
+    const one = await session(service);
+    const { browser, secret, handle } = one;
     const earlier = browser.cookies.get('atrium_session');
     await logout(browser, handle);
+    expect(await isIn(one, service)).to.equal(false);
+    await whenOut(one, other);
 
     for (const { url } of [service, other]) {
       for (const ask of [(old: Browser) => old.info('v2'), (old: Browser) => refresh(old, handle), (old: Browser) => logout(old, handle)]) {
@@ -71,6 +77,7 @@ describe('logout', () => {
     expect(ended).to.not.equal('').and.to.not.equal(refreshToken);
     expect(provider.grants.isRefreshable(ended)).to.equal(false);
     provider.misbehave({ keepsRefreshTokens: true });
+    await whenHeard(other, cluster.kubernetes);
     for (const { url } of [service, other]) {
       const old = new Browser(url);
       expect((await old.info('v2', bearer)).body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');

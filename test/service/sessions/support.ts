@@ -104,13 +104,24 @@ export const handleOf = (reply: Reply): string => renewPayloadOf(reply).refresh_
 /** The user information that a replica gives for a bearer token. */
 export const info = ({ url }: { url: string }, bearer: string): Promise<Reply> => new Browser(url).info('v2', bearer);
 
-/** That tokens count at no replica, for anything. */
+/** That tokens count at no replica, for anything: at the first, which has ended them, at once, at the others when they have heard of it. */
 export async function expectEnded(replicas: { url: string }[], { bearer, refreshToken }: { bearer: string; refreshToken: string }) {
-  for (const at of replicas) {
-    expect((await info(at, bearer)).body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
-    expect((await refresh(new Browser(at.url), refreshToken)).status).to.equal(401);
+  for (const [index, at] of replicas.entries()) {
+    const refused = (ask: () => Promise<Reply>) => (index === 0 ? ask() : eventually(ask, ({ status }) => status === 401));
+    expect((await refused(() => info(at, bearer))).body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
+    expect((await refused(() => refresh(new Browser(at.url), refreshToken))).status).to.equal(401);
     expect((await logout(new Browser(at.url), refreshToken)).status).to.equal(401);
   }
+}
+
+/** Waits until a replica follows all RevokedTokens that there are: it may be asked before its watch has told of the last ones. */
+export async function whenHeard({ metricsURL }: { metricsURL: string }, kubernetes: ClusterAdmin): Promise<void> {
+  const { length } = await objects(kubernetes, 'revokedtokens');
+  const followed = async () => {
+    const metrics = await (await fetch(`${metricsURL}/metrics`)).text();
+    return Number(/^atrium_watch_objects\{watch="revokedtokens"\} (\d+)$/m.exec(metrics)?.[1]);
+  };
+  await eventually(followed, (count) => count >= length);
 }
 
 /** The RevokedTokens, without those of login flows. */
