@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { hangUp } from '../login/provider/answers.ts';
 import { Browser, type BrowserRequest, type Reply } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import type { TokenChange } from '../login/provider/tokens.ts';
@@ -240,9 +241,8 @@ describe('back-channel logout', () => {
   it('is 503 while the keys of the provider are not to be had', async () => {
     const unheard = await cluster.service({ provider });
     const token = provider.logoutToken();
-    await provider.stop();
+    provider.misbehave({ answer: { discovery: hangUp, jwks: hangUp } });
     const reply = await send(token, unheard);
-    await provider.resume();
     await unheard.stop();
 
     expect(reply.status).to.equal(503);

@@ -126,6 +126,8 @@ describe('refresh', () => {
   });
 
   describe('by itself', () => {
+    afterEach(() => cluster.clock.thaw());
+
     it('comes when a session is used whose tokens are near their end', async () => {
       const { browser } = await session(service);
       cluster.clock.advance(600);
@@ -165,6 +167,8 @@ describe('refresh', () => {
 
     it('leaves the session as it is while the provider is out of reach', async () => {
       const { browser } = await session(service);
+      // The provider is left alone for three seconds.
+      cluster.clock.freeze();
       provider.misbehave({ answer: { token: json(500, {}) } });
       cluster.clock.advance(750);
       expect((await browser.info('v2')).status).to.equal(200);

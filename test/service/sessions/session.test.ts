@@ -63,7 +63,8 @@ describe('a session', () => {
         return (reply.body as { status: { allowed: boolean } }).status.allowed;
       };
 
-      expect(await may('list')).to.equal(true);
+      // The API server hears of the binding a moment later.
+      expect(await eventually(() => may('list'), Boolean)).to.equal(true);
       expect(await may('delete')).to.equal(false);
     });
   }
@@ -178,7 +179,8 @@ describe('a session', () => {
     });
 
     expect(new Set(await Promise.all(guesses))).to.deep.equal(new Set([401]));
-    expect((await reads()) - before).to.be.below(61);
+    // Sixty in a minute, and a minute may begin meanwhile.
+    expect((await reads()) - before).to.be.at.most(120);
   });
 
   describe('and its user', () => {

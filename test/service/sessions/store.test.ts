@@ -11,6 +11,11 @@ import { bareCluster, sessionManifest, sessionPath } from './support.ts';
 const nameOf = (secret: string) => `s-${hash('sha256', secret)}`;
 const log = createLog({ level: 'silent', format: 'json' });
 const { signal } = new AbortController();
+const untilListed = ({ collection: { cache } }: SessionStore) =>
+  eventually(
+    () => cache.missing(),
+    (failure) => failure === undefined,
+  );
 
 describe('a session that the watch has not told of', () => {
   const cluster = forSuite(() => bareCluster());
@@ -20,10 +25,7 @@ describe('a session that the watch has not told of', () => {
     const { apiServer, metrics } = cluster;
     store = new SessionStore(servicesOf(apiServer, { log, metrics }));
     store.start();
-    await eventually(
-      () => store.collection.cache.missing(),
-      (failure) => failure === undefined,
-    );
+    await untilListed(store);
     // From here on it hears nothing.
     await store.stop();
     await cluster.kubernetes.apply(sessionManifest('new', { expiration: Date.now() + 600_000 }));
@@ -98,6 +100,7 @@ describe('a renewal that is claimed', () => {
     };
     store = new SessionStore(servicesOf(apiServer, { log, metrics, clock }));
     store.start();
+    await untilListed(store);
   });
   after(async () => {
     await store?.stop();
