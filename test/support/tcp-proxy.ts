@@ -1,4 +1,6 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from './free-port.ts';
 
 /** A plain TCP relay before an upstream, which a test can cut and mend: the upstream's certificate and bytes stay real. */
 export class TcpProxy {
@@ -16,8 +18,10 @@ export class TcpProxy {
   }
 
   async start(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (this.#server.address() as AddressInfo).port;
+    // The system would give a port of its own to others while the relay is cut.
+    this.#port ||= await freePort();
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
   }
 
   get url(): string {
