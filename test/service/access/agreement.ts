@@ -9,7 +9,7 @@ import type { AccessQuestion } from '../../../src/rbac/rules.ts';
 import { RbacWatch } from '../../../src/rbac/watch.ts';
 import type { ApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
-import { aBinding, aRole, podRule } from './objects.ts';
+import { aBinding, aRole, podRule, rbacGroup } from './objects.ts';
 import { RandomRbac, randomNamespaces } from './random-rbac.ts';
 
 const parallel = 24;
@@ -29,6 +29,20 @@ export interface Agreement {
   /** Questions about all namespaces at once that were not answered as those about each. */
   forecasts: { asked: number; wrong: number };
 }
+
+const listedRole = z.object({
+  metadata: z.object({ labels: z.record(z.string(), z.string()).optional() }),
+  rules: z.array(z.unknown()).nullish(),
+  aggregationRule: z
+    .object({ clusterRoleSelectors: z.array(z.object({ matchLabels: z.record(z.string(), z.string()).optional() })) })
+    .optional(),
+});
+type ListedRole = z.output<typeof listedRole>;
+const clusterRoles = z.object({ items: z.array(listedRole) });
+
+/** Equal for roles that together have the same rules. */
+const textsOf = (roles: readonly ListedRole[]): string =>
+  [...new Set(roles.flatMap(({ rules }) => (rules ?? []).map((rule) => JSON.stringify(rule))))].sort().join();
 
 const answered = z.object({ status: z.object({ allowed: z.boolean(), reason: z.string().optional() }) });
 
@@ -129,8 +143,9 @@ export class AgreementCheck {
     return answered.parse(answer).status;
   }
 
-  /** Until both have seen one object of each kind that came after all others, and the aggregated roles stand still. */
+  /** Until the aggregated roles are put together, and both have seen one object of each kind that came after all others. */
   async #settle(name: string): Promise<void> {
+    await eventually(() => this.#areAggregated(), Boolean);
     const [namespace = ''] = randomNamespaces;
     const to = `User:${name}` as const;
     await this.#admin.apply(
@@ -145,13 +160,22 @@ export class AgreementCheck {
       await eventually(() => isGranted(this.#rbac, who, question), Boolean);
       await eventually(async () => (await this.#ask(who, question)).allowed, Boolean);
     }
-    // The controller of aggregated roles says nowhere that it is done.
-    let seen = -1;
-    await eventually(async () => {
-      const before = seen;
-      seen = this.#rbac.revision;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      return before === seen;
-    }, Boolean);
+  }
+
+  /** The controller of aggregated roles says nowhere that it is done. */
+  async #areAggregated(): Promise<boolean> {
+    const { body } = await this.#admin.call('GET', `/apis/${rbacGroup}/v1/clusterroles`);
+    const roles = clusterRoles.parse(body).items;
+    const partsOf = (whole: ListedRole) =>
+      roles.filter(
+        (role) =>
+          role !== whole &&
+          whole.aggregationRule?.clusterRoleSelectors.some(({ matchLabels = {} }) =>
+            Object.entries(matchLabels).every(([label, value]) => role.metadata.labels?.[label] === value),
+          ),
+      );
+    return roles
+      .filter(({ aggregationRule }) => aggregationRule !== undefined)
+      .every((whole) => textsOf([whole]) === textsOf(partsOf(whole)));
   }
 }

@@ -11,6 +11,7 @@ const paths = ['/auth/v1/selfsubjectaccessreviews', '/apis/authorization.orchest
 
 const status = z.looseObject({ allowed: z.boolean(), explanation: z.unknown().optional() });
 const review = z.looseObject({ status });
+const advice = z.object({ roles: z.array(z.unknown()) });
 const reviews = z.looseObject({ items: z.array(review) });
 
 const pods = (verb: string, namespace?: string, more: object = {}) => ({
@@ -59,6 +60,17 @@ describe('?explain=true on access reviews', () => {
       aBinding('carol-all', { role: 'status-reader', to: 'User:carol' }),
     );
     await explained(pods('list', 'shop'), true);
+    await explained({ nonResourceAttributes: { path: '/status/a', verb: 'get' } }, true, 'carol');
+    for (const [spec, as, count] of [
+      [pods('patch', 'vault'), 'alice', 3],
+      [pods('patch', 'vault'), 'bob', 2],
+      [pods('list', 'vault'), 'alice', 3],
+      [{ nonResourceAttributes: { path: '/status/a', verb: 'get' } }, 'alice', 1],
+    ] as const)
+      await eventually(
+        () => explain(spec, as),
+        ({ explanation }) => advice.safeParse(explanation).data?.roles.length === count,
+      );
   });
 
   it('names the binding, the role and the rule that allow it, on both paths', async () => {

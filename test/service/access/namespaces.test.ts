@@ -56,6 +56,8 @@ describe('GET /auth/v1/namespaces', () => {
       () => names('', 'viewer'),
       (given) => given.includes('secret'),
     );
+    await untilNames(['green', 'red'], `${path}?verb=get&resource=namespaces`, 'bob');
+    await untilNames(['red', 'secret'], `${path}?verb=get&resource=pods&subresource=log`);
   });
 
   it('lists, for callers who may not list namespaces, those in which they may act, with name and labels only', async () => {
@@ -185,7 +187,12 @@ describe('GET /auth/v1/namespaces', () => {
     const { body } = await server.kubernetes.call('GET', '/api/v1/namespaces/seen');
     const { resourceVersion } = z.object({ metadata: z.object({ resourceVersion: z.string() }) }).parse(body).metadata;
 
-    expect(await names(`&resourceVersion=${resourceVersion}`, 'viewer')).to.include('seen');
+    // It waits for three seconds, and a client that is told to come again does.
+    const response = await eventually(
+      () => get(`&resourceVersion=${resourceVersion}`, 'viewer'),
+      ({ status }) => status !== 504,
+    );
+    expect(list.parse(await response.json()).items.map(({ metadata }) => metadata.name)).to.include('seen');
   });
 
   it('shows a namespace that is being deleted as such', async () => {
