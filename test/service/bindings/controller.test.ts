@@ -3,7 +3,7 @@ import { before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
-import { aBinding, aNamespace, Bindings, bindingsPath, clusterRoleBindingsPath, conditionOf, rbac } from './support.ts';
+import { aBinding, aNamespace, Bindings, bindingsPath, clusterRoleBindingsPath, conditionOf, rbac, removeRole } from './support.ts';
 
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
@@ -56,7 +56,7 @@ describe('what UserBindings become', () => {
   it('is a RoleBinding in each namespace that is named, and in one that comes later', async () => {
     const constraint = [{ namespace: 'shop', cluster: 'host' }, { namespace: 'plain' }, { namespace: 'later' }, { namespace: 'shop' }];
     await server.kubernetes.apply(aBinding('places', { scope: 'namespace', constraint }));
-    const pending = await bindings.until('places', 'Pending');
+    const pending = await bindings.until('places', 'Pending', ({ status }) => status?.bindingsCreated?.roleBindings === 2);
 
     expect(conditionOf(pending, 'NamespacesFound')).to.include({
       status: 'False',
@@ -224,7 +224,7 @@ describe('what UserBindings become', () => {
 
   it('waits for a role that is not there', async () => {
     const binding = aBinding('no-role', { roleRef: 'atrium-users-view' });
-    await server.kubernetes.remove(`/apis/${rbac}/v1/clusterroles/atrium-users-view`);
+    await removeRole(server, 'atrium-users-view');
     await server.kubernetes.apply(binding);
     const pending = await bindings.until('no-role', 'Pending');
     expect(conditionOf(pending, 'RoleFound')).to.include({ status: 'False', reason: 'RoleNotFound' });

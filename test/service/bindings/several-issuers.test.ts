@@ -1,7 +1,7 @@
 import { describe, it } from 'mocha';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
-import { aBinding, aGroup, Bindings } from './support.ts';
+import { aBinding, aGroup, applyKnown, Bindings } from './support.ts';
 
 /** docs/issuers.md */
 describe('groups of UserBindings where there are several issuers', () => {
@@ -12,7 +12,7 @@ describe('groups of UserBindings where there are several issuers', () => {
   it('are of the first issuer by the bare name of a Group, and of another by the whole name alone', async () => {
     const bindings = new Bindings(server.kubernetes);
     // What a Group says of its origin is written by its author, and moves no binding to another issuer.
-    await server.kubernetes.apply(aGroup('ops', [], { refConnector: { id: 'partners', type: 'oidc' } }));
+    await applyKnown(server, aGroup('ops', [], { refConnector: { id: 'partners', type: 'oidc' } }));
     const subjects = ['ops', 'partners:ops', 'night'].map((name) => ({ kind: 'Group', name }));
     await server.kubernetes.apply(aBinding('several', { subjects }));
     await bindings.untilBound('several', ['Group corp:ops', 'Group night', 'Group partners:ops']);

@@ -1,5 +1,7 @@
 import { type ClusterAdmin, eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { grant } from '../../support/grants.ts';
+import type { TestServer } from '../../support/server.ts';
+import { aUser } from '../users/a-user.ts';
 
 export const rbac = 'rbac.authorization.k8s.io';
 export const bindingsPath = '/apis/auth.platform.io/v1/userbindings';
@@ -57,6 +59,12 @@ export const aGroup = (name: string, members: readonly string[], spec: Record<st
   spec: { displayName: name, ...(members.length > 0 && { users: members.map((member) => ({ name: member })) }), ...spec },
 });
 
+/** One who logs in at an issuer, and has not done so yet: it is not known what Kubernetes will call them. */
+export const notYet = (email: string): Manifest => {
+  const { status: _status, ...user } = aUser(email);
+  return { ...user, spec: { ...(user.spec as object), connector_type: 'oidc', connector_id: 'corp', connector_name: 'Corp' } };
+};
+
 /** UserBindings, and what was made for them, as the cluster has them. */
 export class Bindings {
   readonly #admin: ClusterAdmin;
@@ -70,11 +78,11 @@ export class Bindings {
     return status === 200 ? (body as UserBinding) : undefined;
   }
 
-  /** Once what its status says is about what its spec says. */
-  until(name: string, phase: string): Promise<UserBinding> {
+  /** Once what its status says is about what its spec says, and all else is as wanted. */
+  until(name: string, phase: string, isWanted: (found: UserBinding) => boolean = () => true): Promise<UserBinding> {
     return eventually(
       async () => (await this.read(name)) as UserBinding,
-      (found) => found?.status?.phase === phase && found.status.observedGeneration === found.metadata.generation,
+      (found) => found?.status?.phase === phase && found.status.observedGeneration === found.metadata.generation && isWanted(found),
     );
   }
 
@@ -117,6 +125,29 @@ export class Bindings {
 }
 
 export const conditionOf = ({ status }: UserBinding, type: string) => status?.conditions?.find((one) => one.type === type);
+
+/**
+ * Makes Users and Groups, and waits until the service knows them: it takes a name that it does not know for one of Kubernetes. What
+ * follows by another watch can come before.
+ */
+export async function applyKnown(server: Pick<TestServer, 'kubernetes' | 'request'>, ...objects: readonly Manifest[]): Promise<void> {
+  await server.kubernetes.apply(...objects);
+  for (const { kind, metadata } of objects)
+    await eventually(
+      () => server.request(`/auth/v1/${kind.toLowerCase()}s/${metadata.name}`, { as: 'admin' }),
+      ({ status }) => status === 200,
+    );
+}
+
+/** Removes a ClusterRole, and waits until the service knows that it is gone: no UserBinding is looked at again for it. */
+export async function removeRole(server: Pick<TestServer, 'kubernetes' | 'request'>, name: string): Promise<void> {
+  await server.kubernetes.remove(`/apis/${rbac}/v1/clusterroles/${name}`);
+  const { spec } = aBinding('probe', { roleRef: name });
+  await eventually(
+    () => server.request('/auth/v2/userbindings?dryRun=All', { method: 'POST', as: 'admin', body: { metadata: { name: 'probe' }, spec } }),
+    ({ status }) => status === 422,
+  );
+}
 
 /** `manager` may do all to UserBindings and bind these ClusterRoles; `alice` may do all to them and bind nothing. */
 export async function grantBinding(cluster: ClusterAdmin, resourceNames: readonly string[]): Promise<void> {
