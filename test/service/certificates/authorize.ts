@@ -84,7 +84,7 @@ export async function kubectlWhoami({ status: { kubeconfig } }: UserCertificate,
     await writeFile(path, kubeconfig, { mode: 0o600 });
     if (key !== undefined) await writeFile(join(directory, 'client.key'), key, { mode: 0o600 });
     const settings = ['--kubeconfig', path, '--cache-dir', join(directory, 'cache')];
-    const { stdout } = await run('kubectl', [...settings, 'auth', 'whoami', '--output', 'json'], { timeout: 30_000 });
+    const { stdout } = await run('kubectl', [...settings, 'auth', 'whoami', '--output', 'json'], { timeout: 120_000 });
     return whoami.parse(JSON.parse(stdout)).status.userInfo;
   } finally {
     await rm(directory, { recursive: true });
@@ -106,6 +106,13 @@ export async function requestsLeft({ kubernetes }: TestServer) {
   const { body } = await kubernetes.call('GET', `${requests}?labelSelector=app.kubernetes.io%2Fpart-of%3Datrium`);
   return requestList.parse(body).items;
 }
+
+/** Until none is left: where the API server is slow, a removal goes on after the answer. */
+export const untilNoneLeft = (server: TestServer) =>
+  eventually(
+    () => requestsLeft(server),
+    ({ length }) => length === 0,
+  );
 
 /** Says what became of a request, as an approver or a signer would. */
 export const decide = (
