@@ -1,14 +1,30 @@
+import { useSignal } from '@preact/signals';
 import { Search } from 'lucide';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { query, setQuery } from '../app/router';
 import { Icon } from './icon';
 
 const pauseMs = 200;
 
-/** Finds in a list; what is looked for stands in the address. */
-export function SearchField({ label }: { label: string }) {
+interface SearchFieldProps {
+  label: string;
+  /** Nothing is asked for what is found: no key has to be waited for. */
+  isPrompt?: boolean;
+}
+
+/** Finds in a list; what is looked for stands in the address, a moment after it was typed. */
+export function SearchField({ label, isPrompt = false }: SearchFieldProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const asked = query.value.get('q') ?? '';
+  // What is typed stands, whatever is shown anew before it is in the address.
+  const typed = useSignal(asked);
   useEffect(() => () => clearTimeout(timer.current), []);
+  useLayoutEffect(() => {
+    if (typed.peek().trim() === asked) return;
+    // The way back, or a button that clears the filter.
+    clearTimeout(timer.current);
+    typed.value = asked;
+  }, [asked]);
   return (
     <label class="search">
       <span class="hidden">{label}</span>
@@ -19,10 +35,13 @@ export function SearchField({ label }: { label: string }) {
         placeholder={label}
         maxLength={128}
         spellcheck={false}
-        value={query.value.get('q') ?? ''}
-        onInput={({ currentTarget }) => {
+        value={typed.value}
+        onInput={({ currentTarget: { value } }) => {
+          typed.value = value;
           clearTimeout(timer.current);
-          timer.current = setTimeout(() => setQuery({ q: currentTarget.value.trim() }), pauseMs);
+          const look = () => setQuery({ q: value.trim() });
+          if (isPrompt) look();
+          else timer.current = setTimeout(look, pauseMs);
         }}
       />
     </label>

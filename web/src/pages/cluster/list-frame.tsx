@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { Plus, Search, Trash2, X } from 'lucide';
+import { Plus, Trash2, X } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import type { Kind } from '../../api/kinds';
 import type { Metadata } from '../../api/objects';
@@ -7,7 +7,6 @@ import { may, type Right } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
-import { Icon } from '../../ui/icon';
 import { Notice } from '../../ui/state';
 import { DeleteSelected } from './delete-selected';
 
@@ -46,8 +45,8 @@ interface ListFrameProps extends ListProps {
   rights: ListRights;
   /** Undefined before the first answer. */
   total: number | undefined;
-  /** What is looked for. */
-  search: string;
+  /** Where something is looked for; it stands while the answer is awaited. */
+  search: ComponentChildren;
   /** Beside the search. */
   filters?: ComponentChildren;
   selected: Selected;
@@ -83,21 +82,9 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
           )}
         </div>
       </header>
-      {total !== undefined && (
+      {search && (
         <search class="filters">
-          <label class="search">
-            <span class="hidden">{search}</span>
-            <Icon of={Search} />
-            <input
-              type="search"
-              data-find
-              placeholder={search}
-              maxLength={128}
-              spellcheck={false}
-              value={query.value.get('q') ?? ''}
-              onInput={({ currentTarget }) => setQuery({ q: currentTarget.value.trim() })}
-            />
-          </label>
+          {search}
           {filters}
         </search>
       )}

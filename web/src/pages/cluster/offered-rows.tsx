@@ -12,6 +12,7 @@ import { may } from '../../app/rights';
 import { href, query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
 import { Button } from '../../ui/button';
+import { SearchField } from '../../ui/search';
 import { sortBy, sortIn, sortText } from '../../ui/sort';
 import { Empty, Failure, Notice, Skeleton, Waiting } from '../../ui/state';
 import { type Column, Table } from '../../ui/table';
@@ -73,7 +74,7 @@ export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedR
   return (
     <ListFrame
       {...{ kind, namespace, rights, total, selected }}
-      search={t('cluster.searchOffered')}
+      search={(total !== undefined || !problem) && <SearchField label={t('cluster.searchOffered')} />}
       filters={state && <States {...{ kind, namespace, state, is, asked, windows }} />}
       onDeleted={() => void refresh()}
     >

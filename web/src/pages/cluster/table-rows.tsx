@@ -7,6 +7,7 @@ import { href, query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Menu } from '../../ui/menu';
+import { SearchField } from '../../ui/search';
 import { Empty, Failure, Notice, Skeleton, Waiting } from '../../ui/state';
 import { type Column, Table } from '../../ui/table';
 import { cellOf } from './cells';
@@ -58,7 +59,7 @@ export function TableRows({ kind, namespace, rights }: ListProps & { rights: Lis
   return (
     <ListFrame
       {...{ kind, namespace, rights, total, selected }}
-      search={t('cluster.search')}
+      search={(total !== undefined || !list.error.value) && <SearchField label={t('cluster.search')} isPrompt />}
       filters={choice}
       onDeleted={() => void list.refresh()}
     >
