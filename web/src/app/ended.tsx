@@ -1,5 +1,5 @@
 import { LogIn } from 'lucide';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { forget, hasEnded, logInAgain } from './session';
@@ -7,7 +7,7 @@ import { forget, hasEnded, logInAgain } from './session';
 /** The session is over. It stands above the page, whose forms stay as they are. */
 export function Ended() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (hasEnded.value) dialog.current?.showModal();
     else dialog.current?.close();
   }, [hasEnded.value]);

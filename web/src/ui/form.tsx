@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
-import { useContext, useEffect, useId, useMemo, useRef } from 'preact/hooks';
+import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { asProblem, type Problem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from './button';
@@ -13,9 +13,11 @@ interface FormState {
   problem: Problem | undefined;
   /** What its fields are called, so that what is wrong with one of them is said there alone. */
   names: Set<string>;
+  /** To the first field that is wrong. */
+  focusWrong: () => void;
 }
 
-const Current = createContext<FormState>({ problem: undefined, names: new Set() });
+const Current = createContext<FormState>({ problem: undefined, names: new Set(), focusWrong: () => undefined });
 
 interface FormProps {
   /** What the button says that it does. */
@@ -32,10 +34,7 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
   const isBusy = useSignal(false);
   const names = useMemo(() => new Set<string>(), []);
   const form = useRef<HTMLFormElement>(null);
-  // What was refused is where the keyboard goes, and what a screen reader then reads.
-  useEffect(() => {
-    if (problem.value) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [problem.value]);
+  const focusWrong = () => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   const isSaidAtFields = problem.value?.causes.length && problem.value.causes.every(({ field }) => names.has(field ?? ''));
   async function submit(event: Event): Promise<void> {
     event.preventDefault();
@@ -51,7 +50,7 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
     }
   }
   return (
-    <Current.Provider value={{ problem: problem.value, names }}>
+    <Current.Provider value={{ problem: problem.value, names, focusWrong }}>
       <form ref={form} class="form" onSubmit={(event) => void submit(event)}>
         {children}
         {problem.value && !isSaidAtFields && (
@@ -94,12 +93,16 @@ interface FieldProps {
 export function Field(props: FieldProps) {
   const { label, name, value, type = 'text', hint, isRequired, autocomplete = 'off', suggestions, children, isCode } = props;
   const id = useId();
-  const { problem, names } = useContext(Current);
+  const { problem, names, focusWrong } = useContext(Current);
   useEffect(() => {
     names.add(name);
     return () => void names.delete(name);
   }, [names, name]);
   const wrong = problem?.causes.filter(({ field }) => field === name).map(({ message, reason }) => message || reason) ?? [];
+  // What was refused is where the keyboard goes, and what a screen reader then reads: at once, before the next key.
+  useLayoutEffect(() => {
+    if (wrong.length > 0) focusWrong();
+  }, [problem]);
   const described = [hint !== undefined && `${id}hint`, wrong.length > 0 && `${id}wrong`].filter(Boolean).join(' ');
   const shared = {
     id,
