@@ -52,6 +52,14 @@ export function Menu({ label, icon, items, children, kind = 'quiet' }: MenuProps
     else if (event.key.length === 1) all.find(({ textContent }) => textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
   }
 
+  /** At its place, and with the focus in it, before anything else can happen: the browser alone would tell of it later. */
+  function toggle(event: MouseEvent): void {
+    event.preventDefault();
+    if (!list.current?.togglePopover({ source: button.current as HTMLElement })) return;
+    place();
+    entries()[0]?.focus();
+  }
+
   return (
     <>
       <button
@@ -59,6 +67,7 @@ export function Menu({ label, icon, items, children, kind = 'quiet' }: MenuProps
         type="button"
         class={`button ${kind}`}
         popovertarget={id}
+        onClick={toggle}
         aria-haspopup="menu"
         aria-label={children === undefined ? label : undefined}
         title={children === undefined ? label : undefined}
@@ -66,21 +75,7 @@ export function Menu({ label, icon, items, children, kind = 'quiet' }: MenuProps
         {icon && <Icon of={icon} />}
         {children !== undefined && <span>{children}</span>}
       </button>
-      <div
-        ref={list}
-        id={id}
-        popover="auto"
-        role="menu"
-        tabIndex={-1}
-        class="menu"
-        aria-label={label}
-        onKeyDown={onKeyDown}
-        onToggle={(event) => {
-          if (event.newState !== 'open') return;
-          place();
-          entries()[0]?.focus();
-        }}
-      >
+      <div ref={list} id={id} popover="auto" role="menu" tabIndex={-1} class="menu" aria-label={label} onKeyDown={onKeyDown}>
         {items.map((item) => (
           // biome-ignore lint/a11y/useAriaPropsSupportedByRole: its role is menuitemradio where it has aria-checked
           <button
