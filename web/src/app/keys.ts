@@ -29,6 +29,11 @@ function onKeyDown(event: KeyboardEvent): void {
     if (document.querySelector('dialog[open]') === null) overlay.value = 'palette';
     return;
   }
+  // What was called is on its way: no key is meant for the page behind it.
+  if (overlay.value !== undefined && document.querySelector('dialog[open]') === null) {
+    if (event.key === 'Escape') overlay.value = undefined;
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !hasSingleKeys.value) return;
   if (at.closest(fields) || document.querySelector('dialog[open], [popover]:popover-open')) return;
   if (act(event.key)) event.preventDefault();

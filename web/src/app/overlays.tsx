@@ -11,9 +11,18 @@ const parts = {
   keys: async (): Promise<ComponentType<OverlayProps>> => (await import('./keys-help')).KeysHelp,
 };
 
+interface Shown {
+  /** Another one each time: what was closed is not opened again, it is made anew. */
+  id: number;
+  Part: ComponentType<OverlayProps>;
+  isClosed: boolean;
+}
+
+let last = 0;
+
 /** What a key calls, loaded when it is first called. */
 export function Overlays() {
-  const shown = useSignal<{ Part: ComponentType<OverlayProps>; wanted: typeof overlay.value } | undefined>(undefined);
+  const shown = useSignal<Shown | undefined>(undefined);
   useSignalEffect(() => {
     const wanted = overlay.value;
     if (wanted === undefined) {
@@ -22,18 +31,21 @@ export function Overlays() {
     }
     parts[wanted]().then(
       (Part) => {
-        if (overlay.peek() === wanted) shown.value = { Part, wanted };
+        last += 1;
+        if (overlay.peek() === wanted) shown.value = { id: last, Part, isClosed: false };
       },
       () => {
         overlay.value = undefined;
       },
     );
   });
-  if (shown.value === undefined) return null;
-  const { Part, wanted } = shown.value;
+  const current = shown.value;
+  if (current === undefined) return null;
   const close = () => {
-    // A dialog says late that it was closed: another one may be open by then.
-    if (overlay.peek() === wanted) overlay.value = undefined;
+    // A dialog says once more, and late, that it was closed: another one may be on its way by then.
+    if (current.isClosed) return;
+    current.isClosed = true;
+    overlay.value = undefined;
   };
-  return <Part onClose={close} />;
+  return <current.Part key={current.id} onClose={close} />;
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { Search } from 'lucide';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../text/text';
 import { Icon } from '../ui/icon';
 import '../ui/palette.css';
@@ -19,7 +19,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const commands = useCommands(typed.value, search.value).slice(0, limit);
   const current = Math.min(at.value, commands.length - 1);
 
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
     const timer = setTimeout(() => {
       search.value = typed.value;
