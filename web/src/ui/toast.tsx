@@ -20,19 +20,31 @@ interface Toast {
 }
 
 const toasts = signal<readonly Toast[]>([]);
+/** To a person who is there. */
 const shownMs = 8000;
+const signs = ['pointermove', 'pointerdown', 'keydown'] as const;
 let last = 0;
 
 const dismiss = (id: number) => {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 };
 
+/** With the next thing that the person does: who looks elsewhere, or was in another tab, has not read it yet. */
+function whenThere(then: () => void): void {
+  const stop = new AbortController();
+  const begin = () => {
+    stop.abort();
+    then();
+  };
+  for (const sign of signs) addEventListener(sign, begin, { capture: true, signal: stop.signal });
+}
+
 /** Says what has happened. A failure stays until it is dismissed. */
 export function toast(kind: Toast['kind'], text: string, offer?: Offer): void {
   last += 1;
   const id = last;
   toasts.value = [...toasts.value.slice(-3), { id, kind, text, offer }];
-  if (kind === 'ok' && !offer?.stays) setTimeout(() => dismiss(id), shownMs);
+  if (kind === 'ok' && !offer?.stays) whenThere(() => setTimeout(() => dismiss(id), shownMs));
 }
 
 export function Toasts() {
