@@ -19,12 +19,14 @@ export interface BareService {
   stop(graceMs?: number): Promise<void>;
 }
 
+interface BareServiceOptions extends Partial<RequestMiddlewareOptions & Pick<RouterOptions, 'bodyLimit' | 'corsOrigins' | 'clock'>> {
+  /** How long a request may take to arrive. Default: as long as its answer. */
+  arrivalTimeoutMs?: number;
+}
+
 /** The frame and the router as the service has them, around operations of the test's own. The one token it knows is `good`. */
-export async function startBareService(
-  operations: readonly Operation[],
-  options: Partial<RequestMiddlewareOptions & Pick<RouterOptions, 'bodyLimit' | 'corsOrigins'>> = {},
-): Promise<BareService> {
-  const { bodyLimit = 1024, corsOrigins = [], requestTimeoutMs = 5_000, ...frame } = options;
+export async function startBareService(operations: readonly Operation[], options: BareServiceOptions = {}): Promise<BareService> {
+  const { bodyLimit = 1024, corsOrigins = [], clock, requestTimeoutMs = 60_000, arrivalTimeoutMs = requestTimeoutMs, ...frame } = options;
   const metrics = new Metrics();
   const logLines: string[] = [];
   let judged = 0;
@@ -44,6 +46,7 @@ export async function startBareService(
         operations,
         bodyLimit,
         corsOrigins,
+        clock,
         authenticator: tokensOnly(async ({ token }) => {
           judged += 1;
           if (token !== 'good') throw unauthorized({ tokenGiven: true });
@@ -51,7 +54,7 @@ export async function startBareService(
         }),
       },
     ),
-    { host: '127.0.0.1', port: 0, requestTimeoutMs },
+    { host: '127.0.0.1', port: 0, requestTimeoutMs: arrivalTimeoutMs },
   );
   const port = await listener.start();
   return {

@@ -6,8 +6,14 @@ import { startBareService } from '../../support/bare-service.ts';
 const answers = { 200: { description: 'done' } };
 const common = { tag: 'test', summary: 'test', answers };
 
-/** What the slow operation saw, for tests that end a request early, and what lets it answer. */
-export const slow = { aborted: [] as unknown[], release: (): void => undefined };
+/** What the slow operation saw, for tests that end a request early, and what lets it answer all who wait. */
+export const slow = {
+  aborted: [] as unknown[],
+  waiting: [] as (() => void)[],
+  release() {
+    for (const answer of slow.waiting.splice(0)) answer();
+  },
+};
 
 export const operations = [
   operation({
@@ -62,10 +68,10 @@ export const operations = [
     handle: ({ ctx, signal }) =>
       new Promise<void>((resolve) => {
         signal.addEventListener('abort', () => slow.aborted.push(signal.reason));
-        slow.release = () => {
+        slow.waiting.push(() => {
           ctx.body = { released: true };
           resolve();
-        };
+        });
       }),
   }),
   operation({
@@ -89,15 +95,9 @@ export async function statusOf(response: Response) {
   return body;
 }
 
-/** The frame with operations of the tests. */
-export function startFrame(): ReturnType<typeof startBareService> {
-  return startBareService(operations, {
-    requestTimeoutMs: 1_500,
-    maxInFlight: 3,
-    corsOrigins: ['https://console.example.com'],
-    trustedProxies: ['127.0.0.1'],
-  });
-}
+/** The frame with operations of the tests, whose deadlines none of them reaches. */
+export const startFrame = (): ReturnType<typeof startBareService> =>
+  startBareService(operations, { maxInFlight: 3, corsOrigins: ['https://console.example.com'], trustedProxies: ['127.0.0.1'] });
 
 /** To the operation that tells what it was sent. */
 export const post = (
