@@ -21,6 +21,8 @@ export interface RequestMiddlewareOptions {
   trustedProxies: readonly string[];
   requestTimeoutMs: number;
   maxInFlight: number;
+  /** How long a body may take that is not streamed. Default: ten seconds. */
+  bodyTimeoutMs?: number;
   log: Logger;
   metrics: Metrics;
   isStopping: () => boolean;
@@ -51,7 +53,7 @@ export class RequestMiddleware {
     this.#writeLine = { debug: lineWriter(options.log, 'debug'), info: lineWriter(options.log, 'info') };
     options.metrics.countInFlight(() => this.#inFlight);
     this.#addressOf = clientAddress(options.trustedProxies, (peer) => this.#distrust(peer));
-    this.#unfinished = new UnfinishedBodies(options.maxInFlight);
+    this.#unfinished = new UnfinishedBodies(options.maxInFlight, options.bodyTimeoutMs);
   }
 
   /** What is around an answer: the only middleware of its app. */

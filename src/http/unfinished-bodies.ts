@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { networkOf } from './network.ts';
 import { Deadlines, type Due } from './shared-timer.ts';
 
-const cutAfterMs = 10_000;
+const defaultCutAfterMs = 10_000;
 /** Of a body that may take longer, in that time. */
 const minBytes = 16 * 1024;
 const maxPerNetwork = 200;
@@ -25,12 +25,15 @@ export interface UnfinishedBody {
  */
 export class UnfinishedBodies {
   readonly #max: number;
+  readonly #cutAfterMs: number;
   readonly #deadlines = new Deadlines();
   readonly #all = new Map<UnfinishedBody, Due>();
   readonly #byNetwork = new Map<string, Set<UnfinishedBody>>();
 
-  constructor(max: number) {
+  /** @param cutAfterMs how long a body may take that is not streamed */
+  constructor(max: number, cutAfterMs = defaultCutAfterMs) {
     this.#max = max;
+    this.#cutAfterMs = cutAfterMs;
   }
 
   add(body: UnfinishedBody): void {
@@ -81,11 +84,11 @@ export class UnfinishedBodies {
         // What has come and is not read yet is waiting for us, not for the caller.
         const goesOn = body.isStreamed() && (bytesRead - seen >= minBytes || request.readableLength > 0);
         seen = bytesRead;
-        if (goesOn) this.#deadlines.set(look, cutAfterMs);
+        if (goesOn) this.#deadlines.set(look, this.#cutAfterMs);
         else if (this.remove(body)) body.cut('slow');
       },
     };
-    this.#deadlines.set(look, cutAfterMs);
+    this.#deadlines.set(look, this.#cutAfterMs);
     return look;
   }
 }
