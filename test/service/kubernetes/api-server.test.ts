@@ -252,22 +252,19 @@ describe('a call to the API server', () => {
 
   it('is counted by its name and how it ended', async () => {
     const metrics = new Metrics();
-    const client = clientOf(server, 500, metrics);
-    server.answer(
-      inTurn(
-        ok,
-        (_request, response) => status(response, 404, 'NotFound'),
-        () => undefined,
-      ),
-    );
+    const client = clientOf(server, 60_000, metrics);
+    const impatient = clientOf(server, 100, metrics);
+    server.answer(inTurn(ok, (_request, response) => status(response, 404, 'NotFound')));
     await client.asService.request(get());
     await failureOf(client.asService.request(get()));
-    await failureOf(client.asService.request(get()));
+    server.answer(() => undefined);
+    await failureOf(impatient.asService.request(get()));
     const text = await metrics.registry.metrics();
 
     for (const outcome of ['200', '404', 'timeout']) {
       expect(text).to.include(`atrium_kubernetes_request_duration_seconds_count{call="get configmaps",outcome="${outcome}"} 1`);
     }
     await client.close();
+    await impatient.close();
   });
 });

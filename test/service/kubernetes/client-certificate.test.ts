@@ -31,7 +31,7 @@ describe('a certificate of our own account', () => {
         authorization: async () => undefined,
         discardAuthorization() {},
       },
-      requestTimeoutMs: 5_000,
+      requestTimeoutMs: 60_000,
       metrics: new Metrics(),
     });
   });

@@ -29,7 +29,7 @@ describe('a connection to the API server', () => {
   const ask = () => clientNow().asService.request({ ...call, signal: forever() });
   const seenTokens = () => server.requests.map(({ headers }) => headers.authorization);
   function use(connection: Connection): void {
-    client = new KubernetesClient({ connection, requestTimeoutMs: 2000, metrics: new Metrics() });
+    client = new KubernetesClient({ connection, requestTimeoutMs: 60_000, metrics: new Metrics() });
   }
 
   before(async () => {

@@ -13,6 +13,7 @@ import { Metrics } from '../../../src/http/metrics.ts';
 import type { Bearer } from '../../../src/http/operation.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import { freePort } from '../../support/free-port.ts';
 import { listen, stopListening } from '../../support/listening.ts';
 
 export interface SeenRequest {
@@ -46,7 +47,8 @@ export class FakeApiServer {
   }
 
   async start(): Promise<this> {
-    this.#port = await listen(this.#server, this.#port);
+    // The system would give a port of its own to others while the server is stopped.
+    this.#port = await listen(this.#server, this.#port || (await freePort()));
     return this;
   }
 
@@ -120,7 +122,8 @@ const connectionTo = ({ url }: { url: string }, authorization: string | undefine
   discardAuthorization() {},
 });
 
-export const clientOf = (server: { url: string }, requestTimeoutMs = 2000, metrics = new Metrics()) =>
+/** Patient unless a test says otherwise: what is shown of an answer must not depend on how slow the machine is. */
+export const clientOf = (server: { url: string }, requestTimeoutMs = 60_000, metrics = new Metrics()) =>
   new KubernetesClient({ connection: connectionTo(server), requestTimeoutMs, metrics });
 
 /** What a promise is rejected with. */

@@ -26,7 +26,7 @@ describe('whose token it is', () => {
     server = await new FakeApiServer().start();
     server.answer(accept);
     metrics = new Metrics();
-    apiServer = clientOf(server, 5000, metrics);
+    apiServer = clientOf(server, 60_000, metrics);
     now = 0;
     identities = new IdentityCache({ apiServer, metrics, clock: () => now, now: () => new Date(1_800_000_000_000 + now) });
   });

@@ -67,7 +67,7 @@ export class WatchTest {
     return test;
   }
 
-  create({ requestTimeoutMs = 2000, ...differences }: Differences = {}): void {
+  create({ requestTimeoutMs = 5_000, ...differences }: Differences = {}): void {
     this.client = clientOf(this.server, requestTimeoutMs);
     this.cache = this.#build(differences);
     this.changes.length = 0;

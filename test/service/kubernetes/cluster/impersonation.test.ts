@@ -37,7 +37,7 @@ describe('a call in the name of a user', () => {
       authorization: async () => credentials[0],
       discardAuthorization: () => void credentials.shift(),
     };
-    client = new KubernetesClient({ connection, requestTimeoutMs: 2000, metrics: new Metrics() });
+    client = new KubernetesClient({ connection, requestTimeoutMs: 60_000, metrics: new Metrics() });
   });
   beforeEach(() => {
     credentials = ['Bearer ours', 'Bearer ours anew'];
@@ -173,7 +173,7 @@ describe('a call in the name of a user, on a cluster', () => {
     kubernetes = await install(cluster);
     const token = await kubernetes.serviceToken();
     const connection: Connection = connectionWith(token, cluster);
-    client = new KubernetesClient({ connection, requestTimeoutMs: 5000, metrics: new Metrics() });
+    client = new KubernetesClient({ connection, requestTimeoutMs: 60_000, metrics: new Metrics() });
     identities = new IdentityCache({ apiServer: client, metrics: new Metrics() });
   });
   after(async () => {

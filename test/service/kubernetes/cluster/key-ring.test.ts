@@ -81,7 +81,7 @@ describe('the key ring', () => {
     metrics = new Metrics();
     service = new KubernetesClient({
       connection: connectionWith(token, cluster),
-      requestTimeoutMs: 5000,
+      requestTimeoutMs: 60_000,
       metrics,
     });
   });

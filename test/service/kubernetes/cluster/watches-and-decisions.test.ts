@@ -46,7 +46,7 @@ describe('with a cluster', () => {
         authorization: async () => `Bearer ${token}`,
         discardAuthorization() {},
       },
-      requestTimeoutMs: 10_000,
+      requestTimeoutMs: 60_000,
       metrics,
     });
     await create(resourcePath(namespaces), { metadata: { name: namespace } });
@@ -89,7 +89,7 @@ describe('with a cluster', () => {
     const made = await configMap('written', { a: 'b' });
     const { resourceVersion } = (made as { metadata: { resourceVersion: string } }).metadata;
 
-    expect(await cache.waitFor(resourceVersion, 10_000, signal)).to.equal(true);
+    expect(await cache.waitFor(resourceVersion, 120_000, signal)).to.equal(true);
     expect(cache.get('written')).to.deep.equal({ a: 'b' });
     await cache.stop();
   });
