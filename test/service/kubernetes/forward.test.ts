@@ -13,12 +13,14 @@ const path = '/apis/auth.platform.io/v1/users';
 
 describe('forwarding a read', () => {
   const upstream = forSuite(() => new FakeApiServer().start());
-  let client: KubernetesClient;
-  let console: Server;
+  const clients: KubernetesClient[] = [];
+  const consoles: Server[] = [];
   let url: string;
 
-  before(async () => {
-    client = clientOf(upstream, 1000);
+  /** @returns the address of a service whose calls have that deadline */
+  const serve = async (requestTimeoutMs: number): Promise<string> => {
+    const client = clientOf(upstream, requestTimeoutMs);
+    clients.push(client);
     const app = new Koa();
     app.silent = true;
     app.use(async (ctx) => {
@@ -36,17 +38,24 @@ describe('forwarding a read', () => {
         answerError(ctx, error, silentLog);
       }
     });
-    console = createServer(app.callback()).listen(0, '127.0.0.1');
+    const console = createServer(app.callback()).listen(0, '127.0.0.1');
+    consoles.push(console);
     await once(console, 'listening');
-    url = `http://127.0.0.1:${(console.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${(console.address() as AddressInfo).port}`;
+  };
+
+  before(async () => {
+    url = await serve(60_000);
   });
   beforeEach(() => {
     upstream.requests.length = 0;
   });
   after(async () => {
-    console.closeAllConnections();
-    console.close();
-    await client.close();
+    for (const console of consoles) {
+      console.closeAllConnections();
+      console.close();
+    }
+    for (const client of clients) await client.close();
   });
 
   it('gives back media type and bytes as they are', async () => {
@@ -132,16 +141,18 @@ describe('forwarding a read', () => {
   it('is 504 when the answer does not begin within the deadline', async () => {
     upstream.answer(() => undefined);
 
-    expect((await fetch(url)).status).to.equal(504);
+    expect((await fetch(await serve(200))).status).to.equal(504);
   });
 
   it('never makes a whole answer of half a one', async () => {
+    let cut: (() => void) | undefined;
     upstream.answer((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json' });
       response.write('{"items":[');
-      setTimeout(() => response.destroy(), 20);
+      cut = () => response.destroy();
     });
     const { body } = await request(url);
+    cut?.();
 
     const outcome = await body.text().then(
       () => 'complete',
@@ -157,9 +168,12 @@ describe('forwarding a read', () => {
       response.flushHeaders();
       event = (text) => void response.write(text);
     });
-    const { statusCode, body } = await request(`${url}/?watch=true`);
+    const impatient = await serve(3_000);
+    const { statusCode, body } = await request(`${impatient}/?watch=true`);
     expect(statusCode).to.equal(200);
-    await new Promise((resolve) => setTimeout(resolve, 1200));
+    // A read that began later is over by then.
+    upstream.answer(() => undefined);
+    expect((await fetch(impatient)).status).to.equal(504);
     const read = once(body, 'data');
     event?.('{"type":"ADDED"}\n');
 
