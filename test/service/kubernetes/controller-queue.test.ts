@@ -40,12 +40,12 @@ describe('the queue of a controller', () => {
     return queue;
   };
   const keys = (count: number) => Array.from({ length: count }, (_, index) => `key-${index}`);
-  /** How many of these the process makes meanwhile. */
+  /** How many of these the queue makes meanwhile; the process makes others for itself. */
   const madeDuring = async (type: string, act: () => Promise<unknown>) => {
     let count = 0;
     const hook = createHook({
       init(_id, made) {
-        if (made === type) count += 1;
+        if (made === type && new Error('made').stack?.includes('/src/kubernetes/')) count += 1;
       },
     }).enable();
     await act();
@@ -94,9 +94,12 @@ describe('the queue of a controller', () => {
   it('waits months without a timer that is over at once', async () => {
     const queue = start(() => ({ requeueAfterMs: 2 ** 31 + 1 }));
     const warnings: Error[] = [];
-    const note = (warning: Error) => void warnings.push(warning);
+    const note = (warning: Error) => {
+      if (warning.name === 'TimeoutOverflowWarning') warnings.push(warning);
+    };
     process.on('warning', note);
     queue.add('far');
+    await until(() => looks.length > 0);
     await sleep(20);
     process.off('warning', note);
 
@@ -125,12 +128,14 @@ describe('the queue of a controller', () => {
     let most = 0;
     const at = Date.now() + 100;
     const seen = new Set<string>();
+    const due: string[] = [];
     const queue = start(async (key) => {
       // On a slow machine some are looked at for the first time when they are due.
       if (!seen.has(key)) {
         seen.add(key);
         return { requeueAt: at };
       }
+      due.push(key);
       running += 1;
       most = Math.max(most, running);
       await turn();
@@ -138,10 +143,10 @@ describe('the queue of a controller', () => {
       return 'done';
     });
     await queue.addAll(keys(3_000), ending.signal);
-    await until(() => looks.length >= 6_000);
+    await until(() => due.length >= 3_000);
 
     expect(most).to.equal(4);
-    expect(new Set(looks.slice(-3_000)).size).to.equal(3_000);
+    expect(new Set(due).size).to.equal(3_000);
   });
 
   it('looks once more at a key that changes while it is looked at, and never twice at one time', async () => {
