@@ -14,6 +14,11 @@ const found = z.object({
 export async function barriers(page: Page): Promise<string[]> {
   // By the debugger: the policy of the page refuses what is not its own.
   await page.evaluate(axe.source);
+  // A colour that is on its way to another one is seen by no one.
+  await page.evaluate(
+    `Promise.allSettled(document.getAnimations()
+      .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).map(({ finished }) => finished)).then(() => undefined)`,
+  );
   const { violations } = found.parse(await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(tags)} })`));
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),

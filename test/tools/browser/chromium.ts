@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 
 const executablePath = '/usr/bin/chromium';
 
@@ -16,10 +17,15 @@ const args = [
   '--disable-sync',
 ];
 
+/** Against hanging, on a machine that has other things to do; it shows nothing. */
+const patienceMs = 120_000;
+
 /** A headless browser that speaks only to the pages it is sent to. @throws Error that says how to get one */
 export async function startChromium(): Promise<Browser> {
   mustBeThere();
-  return chromium.launch({ executablePath, args });
+  const browser = await chromium.launch({ executablePath, args, timeout: patienceMs });
+  browser.on('context', (context) => context.setDefaultTimeout(patienceMs));
+  return browser;
 }
 
 /** The same as one person's browser, which another program can drive as well. */
@@ -39,13 +45,17 @@ export class SharedChromium {
     mustBeThere();
     const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const context = await chromium.launchPersistentContext(directory, { executablePath, args: [...args, '--remote-debugging-port=0'] });
-    const [port] = (await readFile(join(directory, 'DevToolsActivePort'), 'utf8')).split('\n', 1);
+    context.setDefaultTimeout(patienceMs);
+    // Written while it starts, and not all at once.
+    const told = () => readFile(join(directory, 'DevToolsActivePort'), 'utf8').catch(() => '');
+    const port = /^\d+(?=\n)/.exec(await eventually(told, (text) => text.includes('\n')))?.[0];
     return new SharedChromium(context, Number(port), directory);
   }
 
   async stop(): Promise<void> {
     await this.context.close();
-    await rm(this.#directory, { recursive: true });
+    // Its helpers may write to it a moment longer.
+    await rm(this.#directory, { recursive: true, maxRetries: 20, retryDelay: 250 });
   }
 }
 
@@ -57,6 +67,8 @@ function mustBeThere(): void {
 export class Visitor {
   readonly #context: BrowserContext;
   readonly complaints: string[] = [];
+  /** What may be complained of at any time, though all is well. */
+  accepted: RegExp | undefined;
 
   constructor(context: BrowserContext) {
     this.#context = context;
@@ -70,6 +82,18 @@ export class Visitor {
     });
     context.on('weberror', (error) => this.complaints.push(String(error.error())));
   }
+
+  /** Waits until a page complains of that; what was complained of is then accounted for. */
+  async complainsOf(part: string): Promise<void> {
+    await eventually(
+      () => this.complaints,
+      (complaints) => complaints.some((one) => one.includes(part)),
+    );
+    this.complaints.length = 0;
+  }
+
+  /** What is not accounted for. */
+  takeComplaints = (): string[] => this.complaints.splice(0).filter((one) => !this.accepted?.test(one));
 
   openTab = (): Promise<Page> => this.#context.newPage();
 

@@ -38,6 +38,7 @@ export class Demo {
       () => command.process.exitCode !== null || command.stdout.includes('Ctrl-C'),
       (isReady) => isReady,
     );
+    if (command.process.exitCode !== null) throw new Error(`the demo did not start:\n${command.stdout}${command.stderr}`);
     return new Demo(command, directory, infoFile.parse(JSON.parse(await readFile(path, 'utf8'))));
   }
 
@@ -74,7 +75,7 @@ export function loggedIn(role: string, path: string, ...args: string[]): { brows
   const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
   const page = forSuite(() => visitor.openTab(), needsNoStop);
   before(() => demo.logIn(page, role, path));
-  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+  afterEach(() => expect(visitor.takeComplaints()).to.deep.equal([]));
   return { browser, demo, visitor, page };
 }
 

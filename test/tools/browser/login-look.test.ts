@@ -42,7 +42,7 @@ describe('the look of the login pages', () => {
       await expectNoBarrier(page, visitor);
       await submitPassword(page, { email: demo.person('nobody').email, password: 'not the password' });
       await page.locator('#problem').waitFor();
-      expect(visitor.complaints.splice(0).join()).to.contain('403');
+      await visitor.complainsOf('403');
       await expectNoBarrier(page, visitor);
       await submitPassword(page, demo.person('nobody'));
       await page.locator('.shell').waitFor();
@@ -88,7 +88,10 @@ describe('the look of the login pages', () => {
     await expectNoBarrier(page, visitor);
     // Grey on dark grey cannot be read: there ours stands.
     await page.emulateMedia({ colorScheme: 'dark' });
-    expect(await page.evaluate("getComputedStyle(document.querySelector('.side a[aria-current]')).color")).to.equal('rgb(127, 176, 255)');
+    await eventually(
+      () => page.evaluate("getComputedStyle(document.querySelector('.side a[aria-current]')).color"),
+      (color) => color === 'rgb(127, 176, 255)',
+    );
     await expectNoBarrier(page, visitor);
     await visitor.leave();
   });
