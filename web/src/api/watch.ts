@@ -11,20 +11,24 @@ interface WatchOptions {
   fieldSelector: string;
   /** From where. */
   resourceVersion: string | undefined;
+  /** Whether what is shown has come that far. What the service answers out of a watch of its own may be older than what is heard here. */
+  isShown?: (resourceVersion: string) => boolean;
 }
 
 /** Calls back, at most a few times a second, when one of the objects has changed: while the page can be seen. */
-export function useWatch({ path, fieldSelector, resourceVersion }: WatchOptions, onChange: () => void): void {
+export function useWatch({ path, fieldSelector, resourceVersion, isShown }: WatchOptions, onChange: () => Promise<void>): void {
   const isReady = path !== undefined && resourceVersion !== undefined;
   useEffect(() => {
     if (path === undefined || resourceVersion === undefined) return;
     let changed: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
+    let [latest, isOver] = ['', false];
     let stop = begin(resourceVersion);
     function tell(): void {
-      changed ??= setTimeout(() => {
+      changed ??= setTimeout(async () => {
         changed = undefined;
-        onChange();
+        await onChange();
+        if (!isOver && latest !== '' && isShown?.(latest) === false) tell();
       }, pauseMs);
     }
     function begin(from: string): () => void {
@@ -32,7 +36,10 @@ export function useWatch({ path, fieldSelector, resourceVersion }: WatchOptions,
         path: path ?? '',
         fieldSelector,
         resourceVersion: from,
-        onEvent: tell,
+        onEvent({ object }) {
+          latest = object.metadata.resourceVersion ?? '';
+          tell();
+        },
         onEnd() {
           stop();
           tell();
@@ -44,6 +51,7 @@ export function useWatch({ path, fieldSelector, resourceVersion }: WatchOptions,
       });
     }
     return () => {
+      isOver = true;
       stop();
       clearTimeout(changed);
       clearTimeout(again);

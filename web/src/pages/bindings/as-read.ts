@@ -4,6 +4,8 @@ import { asProblem } from '../../api/problem';
 type Binding = Schemas['UserBinding'];
 
 const tries = 5;
+const looks = 40;
+const pauseMs = 250;
 
 /**
  * Writes to a binding as it was read. Its controller writes the status at any time: where that alone has changed, the write is sent
@@ -15,18 +17,28 @@ export async function asRead(
   send: (at: { uid: string; resourceVersion: string }) => Promise<unknown>,
 ): Promise<Binding | undefined> {
   let { resourceVersion = '' } = binding.metadata;
-  const { name, uid } = binding.metadata;
+  const { uid } = binding.metadata;
   for (let left = tries; ; left -= 1) {
     try {
       await send({ uid, resourceVersion });
       return undefined;
     } catch (error) {
       if (asProblem(error).status !== 409 || left === 0) throw error;
-      const now = await bodyOf(api.GET('/auth/v2/userbindings/{name}', { params: { path: { name } } }));
+      const now = await otherThan(binding.metadata.name, resourceVersion);
       // Another one has the name by now.
-      if (now.metadata.uid !== uid) throw error;
+      if (now?.metadata.uid !== uid) throw error;
       if (JSON.stringify(now.spec) !== JSON.stringify(binding.spec)) return now;
       resourceVersion = now.metadata.resourceVersion ?? '';
     }
   }
+}
+
+/** The service answers out of its watch, which may tell it later of a change than the API server refuses what met it. */
+async function otherThan(name: string, resourceVersion: string): Promise<Binding | undefined> {
+  for (let left = looks; left > 0; left -= 1) {
+    const now = await bodyOf(api.GET('/auth/v2/userbindings/{name}', { params: { path: { name } } }));
+    if (now.metadata.resourceVersion !== resourceVersion) return now;
+    await new Promise((done) => setTimeout(done, pauseMs));
+  }
+  return undefined;
 }

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { CalendarClock, Ellipsis, Trash2 } from 'lucide';
+import { compareResourceVersions } from '../../../../src/kubernetes/resource-version';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { asProblem } from '../../api/problem';
@@ -90,8 +91,10 @@ function OneBinding({ name }: { name: string }) {
       path: may(rights.watch) && !isLeaving.value ? bindingsPath : undefined,
       fieldSelector: `metadata.name=${name}`,
       resourceVersion: binding?.metadata.resourceVersion,
+      isShown: (version) =>
+        load.error.value !== undefined || (compareResourceVersions(load.data.value?.metadata.resourceVersion ?? '', version) ?? 0) >= 0,
     },
-    () => void load.reload(),
+    load.reload,
   );
   return (
     <section class="page">

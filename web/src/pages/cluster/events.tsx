@@ -51,7 +51,7 @@ function EventTable({ path, fieldSelector, mayWatch }: { path: string; fieldSele
   const query = new URLSearchParams({ fieldSelector, limit: String(limit) });
   const load = useLoad(`events/${path}/${fieldSelector}`, (signal) => getJson<EventList>(`${path}?${query}`, signal));
   const resourceVersion = load.data.value?.metadata.resourceVersion;
-  useWatch({ path: mayWatch ? path : undefined, fieldSelector, resourceVersion }, () => void load.reload());
+  useWatch({ path: mayWatch ? path : undefined, fieldSelector, resourceVersion }, load.reload);
   return (
     <Loaded load={load}>
       {({ items }) =>

@@ -64,7 +64,7 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
   const [object, problem] = [load.data.value, load.error.value];
   const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
   const watched = { path: mayWatch ? apiPath(kind, { namespace }) : undefined, fieldSelector: `metadata.name=${name}` };
-  useWatch({ ...watched, resourceVersion: object?.metadata.resourceVersion }, () => void load.reload());
+  useWatch({ ...watched, resourceVersion: object?.metadata.resourceVersion }, load.reload);
   const isPod = kind.group === '' && kind.resource === 'pods';
   const tabs = [
     { id: 'summary', label: t('cluster.summary') },
