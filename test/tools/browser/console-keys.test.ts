@@ -55,8 +55,34 @@ describe('keys of the console', () => {
     await palette().getByRole('option', { name: 'Rows: Normal' }).click();
     expect(await page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--row')")).to.equal('36px');
     await page.keyboard.press('Control+k');
+    await field().waitFor();
     await page.keyboard.press('Escape');
     await palette().waitFor({ state: 'detached' });
+  });
+
+  it('Ctrl+K is taken back before the palette has come, and no other key is meant for the page', async () => {
+    const tab = await visitor.openTab();
+    const held = Promise.withResolvers<void>();
+    await tab.route(/\/palette-\w+\.js$/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await tab.goto(`${demo.url}/users`);
+    await tab.locator('tbody a').first().waitFor();
+    const asked = tab.waitForRequest(/\/palette-\w+\.js$/);
+    await tab.keyboard.press('Control+k');
+    await asked;
+    await tab.keyboard.press('j');
+    expect(await tab.evaluate('document.activeElement === document.body')).to.equal(true);
+    await tab.keyboard.press('Escape');
+    const come = tab.waitForResponse(/\/palette-\w+\.js$/);
+    held.resolve();
+    await (await come).finished();
+    await tab.keyboard.press('?');
+    await tab.getByRole('dialog', { name: 'Keys' }).waitFor();
+
+    expect(await tab.getByRole('dialog', { name: 'Go to' }).count()).to.equal(0);
+    await tab.close();
   });
 
   it('offers no one what they may not', async () => {
@@ -96,6 +122,23 @@ describe('keys of the console', () => {
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Jane Doe' }).waitFor();
+  });
+
+  it('what is typed to be found stands until it is looked for, with its last space', async () => {
+    await page.goto(`${demo.url}/users`);
+    await page.locator('tbody a').first().waitFor();
+    // Another part of the address changes before the pause after the last key is over; and more words may come after a space.
+    await page.evaluate(`(() => {
+      const field = document.querySelector('main [data-find]');
+      field.value = 'jane ';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+      document.querySelector('th.c-email button').click();
+    })()`);
+    await page.waitForURL(/\?sort=email&q=jane$/);
+    await page.getByRole('link', { name: 'Max Manager' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Jane Doe' }).waitFor();
+
+    expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('jane ');
   });
 
   it('? shows them, and there they can be switched off', async () => {

@@ -69,6 +69,19 @@ describe('lists of the console that the service keeps', () => {
     expect(new URL(page.url()).search).to.equal('?q=sought');
   });
 
+  it('keep the focus in the search while their answer is awaited', async () => {
+    await page.goto(`${service.url}/r/core/v1/configmaps/ns/shop-02`);
+    await page.getByPlaceholder('Filter by name or column').focus();
+    await page.keyboard.type('sou');
+    await page.waitForURL(/\?q=sou$/);
+    await page.keyboard.type('ght');
+    await page.waitForURL(/\?q=sought$/);
+    await count('1 object');
+
+    expect(await names()).to.deep.equal(['sought']);
+    expect(await page.evaluate('document.activeElement.value')).to.equal('sought');
+  });
+
   it('count the objects by their state, and show one state alone', async () => {
     const made = ['Ready', 'Ready', 'Broken'].map((state, index) => aWidget('shop-03', `w${index}`, { size: index, state }));
     await service.admin.apply(...made);
