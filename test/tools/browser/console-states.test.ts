@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { statusBody } from '../../service/kubernetes/fake-api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { demoInChromium, press } from './demo.ts';
 
@@ -9,11 +10,11 @@ describe('the console before a service in trouble', () => {
   const { browser, demo } = demoInChromium('--users', '5');
   let page: Page;
   const list = /\/auth\/v2\/users\?(?!.*watch)/;
-  const failure = (code: number, reason: string, message: string) => ({
+  const failure = (code: number, reason: string, message: string, retryAfterSeconds = 2) => ({
     status: code,
     contentType: 'application/json',
     headers: { 'X-Request-Id': 'request-1' },
-    body: JSON.stringify({ ...statusBody(code, reason, message), details: { retryAfterSeconds: 2 } }),
+    body: JSON.stringify({ ...statusBody(code, reason, message), details: { retryAfterSeconds } }),
   });
 
   before(async () => {
@@ -23,27 +24,40 @@ describe('the console before a service in trouble', () => {
   afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 
   it('says what failed with the number of the request, counts down, and tries again', async () => {
-    await page.route(list, (route) => route.fulfill(failure(503, 'ServiceUnavailable', 'kubernetes is out of reach')));
-    await page.goto(`${demo.url}/users`);
-    await page.getByText('kubernetes is out of reach').waitFor();
+    const tab = await (await browser.newContext()).newPage();
+    await demo.logIn(tab, 'manager');
+    await tab.clock.install();
+    await tab.route(list, (route) => route.fulfill(failure(503, 'ServiceUnavailable', 'kubernetes is out of reach', 600)));
+    await tab.goto(`${demo.url}/users`);
+    await tab.getByText('kubernetes is out of reach').waitFor();
 
-    expect(await page.getByRole('alert').textContent()).to.contain('request-1');
-    expect(await page.getByRole('button', { name: /Try again in \d s/ }).getAttribute('aria-disabled')).to.equal('true');
-    expect(await barriers(page)).to.deep.equal([]);
-    await page.unrouteAll();
-    await press(page, 'Try again');
-    await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
+    expect(await tab.getByRole('alert').textContent()).to.contain('request-1');
+    expect(await tab.getByRole('button', { name: /^Try again in \d+ s$/ }).getAttribute('aria-disabled')).to.equal('true');
+    expect(await barriers(tab)).to.deep.equal([]);
+    await tab.unrouteAll();
+    await eventually(
+      async () => {
+        await tab.clock.runFor(60_000);
+        return tab.getByRole('button', { name: 'Try again', exact: true }).count();
+      },
+      (count) => count === 1,
+    );
+    await press(tab, 'Try again');
+    await tab.getByRole('link', { name: 'Ada Admin' }).waitFor();
+    await tab.context().close();
   });
 
   it('shows grey lines while it waits, and then the rows', async () => {
+    const held = Promise.withResolvers<void>();
     await page.route(list, async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await held.promise;
       await route.continue();
     });
     await page.goto(`${demo.url}/users`);
     await page.locator('.skeleton div').first().waitFor();
 
     expect(await barriers(page)).to.deep.equal([]);
+    held.resolve();
     await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
   });
 
@@ -76,9 +90,12 @@ describe('the console before a service in trouble', () => {
         return route.fulfill(failure(code, code === 404 ? 'NotFound' : 'ServiceUnavailable', 'no cluster'));
       });
       await page.clock.install();
-      const answered = page.waitForResponse(discovery);
       await page.goto(`${demo.url}/about`);
-      await answered;
+      // The core group and the others.
+      await eventually(
+        () => asked,
+        (count) => count > 1,
+      );
       await menu().getByRole('link', { name: 'Groups' }).waitFor();
       return { asked: () => asked };
     }
@@ -87,9 +104,15 @@ describe('the console before a service in trouble', () => {
       await openWith(503);
       expect(await menu().getByRole('link', { name: 'ConfigMaps' }).count()).to.equal(0);
       await page.unrouteAll();
-      await page.clock.runFor(5000);
 
-      await menu().getByRole('link', { name: 'ConfigMaps' }).waitFor();
+      // The pause begins when the page has read the refusal.
+      await eventually(
+        async () => {
+          await page.clock.runFor(5000);
+          return menu().getByRole('link', { name: 'ConfigMaps' }).count();
+        },
+        (count) => count === 1,
+      );
     });
 
     it('does not ask again for what is not offered', async () => {

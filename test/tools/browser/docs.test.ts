@@ -21,6 +21,10 @@ describe('the page /docs, below a base path', () => {
 
   before(async () => {
     await server.kubernetes.apply(aUser('ann@example.com', { username: 'Ann Lee' }));
+    await eventually(
+      async () => (await server.request(`/console/auth/v1/users/${nameOf('ann@example.com')}`, { as: 'admin' })).status,
+      (status) => status === 200,
+    );
     const context = await browser.newContext({ colorScheme: 'dark' });
     visitor = new Visitor(context);
     context.on('request', (request) => asked.add(new URL(request.url()).origin));
@@ -33,7 +37,10 @@ describe('the page /docs, below a base path', () => {
     const described = (await (await server.request('/console/openapi/v3')).json()) as Description;
     const expected = Object.values(described.paths).flatMap((item) => Object.values(item));
 
-    expect(await page.locator('.opblock').count()).to.equal(expected.length);
+    await eventually(
+      () => page.locator('.opblock').count(),
+      (count) => count === expected.length,
+    );
     for (const { operationId, tags } of expected)
       expect(await page.locator(`[id="operations-${tags[0]?.replaceAll(' ', '_')}-${operationId}"]`).count(), operationId).to.equal(1);
   });
