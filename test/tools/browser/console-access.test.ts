@@ -1,10 +1,15 @@
 /** Groups, bindings, and what people do about their own access. */
 import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
 import { Visitor } from './chromium.ts';
 import { loggedIn, press } from './demo.ts';
 
 describe('access on the console', () => {
-  const { browser, demo, page } = loggedIn('admin', '/groups', '--users', '10');
+  const { browser, demo, page, visitor } = loggedIn('admin', '/groups', '--users', '10');
+  // The controller of a binding writes its status at any time; the page then sends its write again.
+  before(() => {
+    visitor.accepted = /status of 409 .*\/userbindings\/view-/;
+  });
 
   const dialog = () => page.getByRole('dialog');
   const asked = async (role: string, path: string): Promise<unknown> => {
@@ -40,6 +45,8 @@ describe('access on the console', () => {
     await page.getByText('local:night-shift gets view: default.').waitFor();
     await press(page, 'Create the binding');
     await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
+    // The role is theirs once the controller has made it RBAC.
+    await page.locator('.page-head .phase').getByText('In force').waitFor();
 
     expect(await page.locator('.facts').textContent()).to.contain('default');
     const other = new Visitor(await browser.newContext());
@@ -86,6 +93,9 @@ describe('access on the console', () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();
     await demo.logIn(tab, 'admin');
+    // The list comes by a watch.
+    const sessions = async () => ((await asked('admin', '/auth/v1/sessions')) as { items: object[] }).items;
+    await eventually(sessions, (items) => items.length > 1);
     await page.goto(`${demo.url}/sessions`);
     await page.getByText('This device').waitFor();
     await press(page, 'End');

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { demoInChromium } from './demo.ts';
@@ -70,11 +71,12 @@ describe('plugins in the console', () => {
       });
   }
 
+  const listed = async () =>
+    ((await (await fetch(`${demo.url}/api/v1/console-plugins`)).json()) as { plugins: { name: string }[] }).plugins;
+
   /** The replica hears of it by its watch. */
   async function isListed(name: string): Promise<void> {
-    const listed = async () =>
-      ((await (await fetch(`${demo.url}/api/v1/console-plugins`)).json()) as { plugins: { name: string }[] }).plugins;
-    while (!(await listed()).some((one) => one.name === name)) await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(listed, (plugins) => plugins.some((one) => one.name === name));
   }
 
   describe('of the demo', () => {
@@ -282,6 +284,8 @@ describe('plugins in the console', () => {
     await page.getByText('Seats: €').waitFor();
     await page.clock.install();
     await kubernetes('PATCH', `${cluster}/seats`, { spec: { enabled: false } });
+    // The page looks once, and the replica hears of it by its watch.
+    await eventually(listed, (plugins) => plugins.every(({ name }) => name !== 'seats'));
     await page.clock.fastForward(120_000);
     await page.evaluate("dispatchEvent(new Event('focus'))");
     await page.getByRole('button', { name: 'Reload' }).waitFor();

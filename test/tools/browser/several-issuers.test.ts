@@ -23,9 +23,9 @@ describe('the page where people log in at one of several issuers', () => {
     await page.getByRole('button', { name: 'Log in with Corp' }).click();
     await isLoggedIn(page, 'corp:kim@corp.example');
 
-    const left = page.waitForRequest((request) => request.url().startsWith(`${two.corp.origin}/`) && request.isNavigationRequest());
     await page.goto(`${two.service.url}/?atrium-again`);
     await isLoggedIn(page, 'corp:kim@corp.example');
+    const left = page.waitForRequest((request) => request.url().startsWith(`${two.corp.origin}/`) && request.isNavigationRequest());
     await page.evaluate("localStorage.removeItem('atrium-session-handle')");
     await page.goto(`${two.service.url}/?atrium-again`);
     await left;
