@@ -1,6 +1,7 @@
 /** Logs and a terminal on the console: a real API server passes them on to a node. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { barriers } from '../../tools/browser/axe.ts';
 import { press } from '../../tools/browser/demo.ts';
@@ -62,17 +63,21 @@ describe('logs and a terminal on the console', () => {
     await page.getByRole('button', { name: 'End', exact: true }).waitFor();
     await run(page, 'echo "sum: $((40 + 2))"; stty size');
     await screen(page).getByText('sum: 42').waitFor();
-    const size = /(\d+) (\d{2,3})\s/.exec((await screen(page).innerText()).split('sum: 42')[1] ?? '') ?? [];
-    expect(Number(size[2])).to.be.greaterThan(80);
+    // Two programs wrote it, one after the other.
+    const widthIn = (text = '') => Number(/(\d+) (\d{2,3})\s/.exec(text)?.[2]);
+    const width = await eventually(async () => widthIn((await screen(page).innerText()).split('sum: 42')[1]), Number.isFinite);
+    expect(width).to.be.greaterThan(80);
     expect(await barriers(page)).to.deep.equal([]);
 
     await page.setViewportSize({ width: 800, height: 700 });
-    await run(page, 'clear; stty size | sed s/^/now:/');
-    await screen(page)
-      .getByText(/now:\d/)
-      .waitFor();
-    const narrow = /now:\d+ (\d+)/.exec(await screen(page).innerText()) ?? [];
-    expect(Number(narrow[1])).to.be.lessThan(Number(size[2]));
+    // The page notices its new size when it is laid out, and tells the shell then.
+    const narrow = async () => {
+      await run(page, 'clear; stty size | sed s/^/now:/');
+      const line = screen(page).getByText(/now:\d+ \d{2,3}\s*$/);
+      await line.waitFor();
+      return widthIn(`${await line.innerText()} `);
+    };
+    await eventually(narrow, (now) => now < width);
     await page.setViewportSize({ width: 1280, height: 800 });
 
     await run(page, 'exit 7');

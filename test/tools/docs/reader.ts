@@ -53,7 +53,8 @@ export class Reader {
   async stop(): Promise<void> {
     await this.#demo.stop();
     await this.#cluster?.stop();
-    await rm(this.#home, { recursive: true, force: true });
+    // What a page has left in the background may write a moment longer.
+    await rm(this.#home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   }
 
   async #run(blocks: readonly Commands[], surroundings: Surroundings, signal: AbortSignal): Promise<string[]> {

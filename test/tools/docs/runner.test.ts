@@ -25,7 +25,7 @@ describe('the runner of the documentation', () => {
     describe(`in ${shell}`, () => {
       const run = async (...lines: string[]) => {
         const environment = { PATH: process.env.PATH ?? '', HOME: directory };
-        const ran = await runCommands(shell, page(...lines).commands, { directory, environment }, AbortSignal.timeout(20_000));
+        const ran = await runCommands(shell, page(...lines).commands, { directory, environment }, AbortSignal.timeout(120_000));
         return ran.flatMap(differences);
       };
 

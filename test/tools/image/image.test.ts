@@ -48,8 +48,8 @@ describe('the image', () => {
   });
   after(async () => {
     for (const container of containers) await container.end();
-    await kubernetes.close();
-    await cluster.stop();
+    await kubernetes?.close();
+    await cluster?.stop();
     await rm(directory, { recursive: true });
   });
 
