@@ -47,7 +47,9 @@ function told(credentials: Credentials): void {
       expect(await sessionObject(kubernetes, sessionPath)).to.equal(undefined);
     }
     expect(await isIn(bystander.browser)).to.equal(true);
-    expect(service.logLines.join('')).to.match(/"audit":"LoggedOut".*"reason":"BackChannel"/);
+    // It is recorded once the session is gone.
+    const isTold = (log: string) => /"audit":"LoggedOut".*"reason":"BackChannel"/.test(log);
+    await eventually(() => service.logLines.join(''), isTold);
   });
 
   it('when the person logs out there, at another client, and ends that session alone', async () => {

@@ -79,7 +79,11 @@ describe('kubectl-atrium at Keycloak', () => {
     const first = await machine.entry();
     await untilRenewalIsDue();
 
-    const ran = await Promise.all(Array.from({ length: 5 }, () => machine.spawnToken(options, { interactive: false })));
+    // The last of them must not come so late that the new one is due, too.
+    await realm.changeClient('kubectl', { attributes: { 'access.token.lifespan': '40' } });
+    const ran = await Promise.all(Array.from({ length: 5 }, () => machine.spawnToken(options, { interactive: false }))).finally(() =>
+      realm.changeClient('kubectl', { attributes: { 'access.token.lifespan': '16' } }),
+    );
     expect(new Set(ran.map((each) => credentialOf(each).token)).size).to.equal(1);
     const second = await machine.entry();
     expect(second.tokens.refreshToken).not.to.equal(first.tokens.refreshToken);
