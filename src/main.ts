@@ -143,8 +143,10 @@ program
       throw new Error('the demo runs in the repository only: it needs deploy/manifests and web/dist (npm run web)');
     // Only the demo pays for loading the embedded cluster.
     const { runSandbox } = await withoutRuntimeWarning(() => import('./demo/demo.ts'));
-    const { stop } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('../..', manifests) });
+    const { stop, welcome } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('../..', manifests) });
     stopOnSignals(process, stop);
+    // What has read it may send a signal at once.
+    console.log(welcome);
   });
 
 const config = program.command('config').description('look at the configuration');

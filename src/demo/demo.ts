@@ -43,10 +43,17 @@ export interface SandboxOptions {
   packageRoot: URL;
 }
 
-/** Starts everything and prints what to try next. What holds a secret is written last, and removed at the stop. */
-export async function runSandbox(options: SandboxOptions): Promise<{ stop(options: { drain: boolean }): Promise<void> }> {
+/** What runs, and what to try next. */
+export interface Sandbox {
+  readonly welcome: string;
+  stop(options: { drain: boolean }): Promise<void>;
+}
+
+/** Starts everything. What holds a secret is written last, and removed at the stop. */
+export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
   const started = performance.now();
-  const port = options.port || (await freePort(options.host));
+  const free = options.port === 0 ? await freePort(options.host) : undefined;
+  const port = free?.port ?? options.port;
   const url = `http://${shownHost(options.host)}:${port}`;
   const passwords = new Passwords();
   const demo = await startDemo({
@@ -67,6 +74,7 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
   const issuer = issuerOf(config) ?? '';
   cluster.trustIssuer({ url: issuer, audiences: [config.login.clientID, ...config.login.audiences] });
   const app = demoApp(demo, config, options.environment);
+  await free?.release();
   await app.start();
   await whenReady(url);
   cluster.askTokenWebhook({ url: `${url}/auth/v1/tokenreviews`, token: demo.webhookToken });
@@ -78,8 +86,8 @@ export async function runSandbox(options: SandboxOptions): Promise<{ stop(option
     const told = { url, issuer, kubeconfig, people, images, accessToken, directory: { url: ldap.url, caFile, password: ldap.password } };
     await writeFile(options.info, `${JSON.stringify(told, null, 2)}\n`, { mode: 0o600 });
   }
-  console.log(welcome({ demo, url, kubeconfig, seconds: (performance.now() - started) / 1000 }));
   return {
+    welcome: welcome({ demo, url, kubeconfig, seconds: (performance.now() - started) / 1000 }),
     async stop(stopping) {
       await app.stop(stopping);
       await Promise.all([cluster.stop(), ldap.stop()]);
@@ -131,14 +139,18 @@ async function makeAccessToken(url: string, demo: Demo): Promise<string> {
   return z.object({ token: z.string() }).parse(await answer.json()).token;
 }
 
-/** If another process takes it before it is listened on, the start fails and says so. */
-async function freePort(host: string): Promise<number> {
+/** Held until it is released. If another process takes it before it is listened on again, the start fails and says so. */
+async function freePort(host: string): Promise<{ port: number; release(): Promise<unknown> }> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
   const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    release() {
+      server.close();
+      return once(server, 'close');
+    },
+  };
 }
 
 interface DemoSettings extends SandboxOptions {
