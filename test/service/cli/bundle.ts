@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL('../../../scripts/build.ts', import.meta.ur
 /** What `npm run build` makes, in a folder that `remove` takes away: the program for people's machines, and that of the service. */
 export async function buildPlugin(): Promise<{ path: string; service: string; remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'atrium-plugin-'));
-  await run(process.execPath, [script, '--outfile', join(directory, 'atrium.js')], { timeout: 60_000 });
+  await run(process.execPath, [script, '--outfile', join(directory, 'atrium.js')], { timeout: 240_000 });
   return {
     path: join(directory, 'kubectl-atrium'),
     service: join(directory, 'atrium.js'),

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
+import { freePort } from '../../support/free-port.ts';
 
 const packageRoot = new URL('../../../', import.meta.url);
 
@@ -13,7 +14,7 @@ describe('the process of the demo', () => {
   it('serves another page, and tells what cannot be', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     await writeFile(join(directory, 'index.html'), '<p>another page</p>');
-    const other = new Command(['sandbox', '--port', '0', '--users', '0', '--static', directory]);
+    const other = new Command(['sandbox', '--port', `${await freePort()}`, '--users', '0', '--static', directory]);
     await eventually(
       () => other.process.exitCode !== null || other.stdout.includes('Ctrl-C'),
       (isReady) => isReady,
@@ -34,7 +35,7 @@ describe('the process of the demo', () => {
   });
 
   it('ends with the npm that runs it, and leaves nothing behind', async () => {
-    const npm = spawn('npm', ['run', 'demo', '--', '--port', '0', '--users', '0'], {
+    const npm = spawn('npm', ['run', 'demo', '--', '--port', `${await freePort()}`, '--users', '0'], {
       cwd: packageRoot,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -45,7 +46,6 @@ describe('the process of the demo', () => {
     await eventually(
       () => npm.exitCode !== null || stdout.includes('Ctrl-C'),
       (isReady) => isReady,
-      60_000,
     );
     const kubeconfig = /--kubeconfig (\S+)/.exec(stdout)?.[1] ?? '';
     expect(existsSync(kubeconfig)).to.equal(true);

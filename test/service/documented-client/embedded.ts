@@ -38,7 +38,7 @@ const infoSchema = z.object({
 export async function demo(): Promise<SetUp> {
   const directory = await mkdtemp(join(tmpdir(), 'atrium-documented-'));
   const path = join(directory, 'info.json');
-  const command = new Command(['sandbox', '--port', '0', '--users', '3', '--info', path]);
+  const command = new Command(['sandbox', '--port', `${await freePort()}`, '--users', '3', '--info', path]);
   await eventually(
     () => command.process.exitCode !== null || command.stdout.includes('Ctrl-C'),
     (isReady) => isReady,
