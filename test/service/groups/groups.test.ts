@@ -4,7 +4,19 @@ import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
-import { aGroup, ask, causesOf, groups, mayImpersonate, memberNamesOf, nativeGroups, settled, stored, whenSeen } from './support.ts';
+import {
+  aGroup,
+  ask,
+  causesOf,
+  groups,
+  mayImpersonate,
+  memberNamesOf,
+  nativeGroups,
+  settled,
+  stored,
+  untilActsAs,
+  whenSeen,
+} from './support.ts';
 
 const jane = nameOf('jane@example.com');
 const john = nameOf('john@example.com');
@@ -22,6 +34,7 @@ describe('groups', () => {
       () => ask(server, 'bob', 'GET', groups),
       ({ status }) => status === 200,
     );
+    await untilActsAs(server, 'alice', 'made');
   });
   afterEach(async () => {
     await server.kubernetes.call('DELETE', nativeGroups);

@@ -3,7 +3,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
-import { aGroup, ask, causesOf, groups, mayImpersonate, memberNamesOf, nativeGroups, settled, stored } from './support.ts';
+import { aGroup, ask, causesOf, groups, mayImpersonate, memberNamesOf, nativeGroups, settled, stored, untilActsAs } from './support.ts';
 
 const emails = Array.from({ length: 24 }, (_, index) => `user${index}@example.com`);
 const names = emails.map(nameOf);
@@ -25,6 +25,7 @@ describe('members of groups', () => {
       () => ask(server, 'bob', 'GET', groups),
       ({ status }) => status === 200,
     );
+    await untilActsAs(server, 'alice', 'dev');
   });
   after(() => server.stop());
   afterEach(() => server.kubernetes.call('DELETE', nativeGroups));

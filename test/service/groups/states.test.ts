@@ -1,10 +1,11 @@
 import { expect } from 'chai';
+import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
-import { aGroup, ask, groups, mayImpersonate, memberNamesOf, nativeGroups, statusOf, stored } from './support.ts';
+import { aGroup, ask, groups, mayImpersonate, memberNamesOf, nativeGroups, statusOf, stored, untilActsAs } from './support.ts';
 
 const jane = nameOf('jane@example.com');
 const john = nameOf('john@example.com');
@@ -16,8 +17,20 @@ describe('the status of groups', () => {
   before(async () => {
     await grant(server.kubernetes, 'alice', 'atrium-users-admin');
     await server.kubernetes.apply(...mayImpersonate('alice', 'dev'));
+    await untilActsAs(server, 'alice', 'dev');
   });
-  beforeEach(() => server.kubernetes.apply(aUser('jane@example.com'), aUser('john@example.com')));
+  beforeEach(async () => {
+    await server.kubernetes.apply(aUser('jane@example.com'), aUser('john@example.com'));
+    // The service follows users and groups by two watches: what a status says of members is about the users that it has seen.
+    for (const name of [jane, john]) {
+      const { body } = await server.kubernetes.call('GET', `${users}/${name}`);
+      const { resourceVersion } = z.object({ metadata: z.object({ resourceVersion: z.string() }) }).parse(body).metadata;
+      await eventually(
+        () => server.request(`/auth/v2/users?limit=1&resourceVersion=${resourceVersion}`, { as: 'admin' }),
+        ({ status }) => status === 200,
+      );
+    }
+  });
   afterEach(() => server.kubernetes.call('DELETE', nativeGroups));
 
   const whenCounted = (name: string, memberCount: number | undefined) =>

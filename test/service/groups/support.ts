@@ -32,6 +32,23 @@ export function mayImpersonate(person: Person, ...names: string[]): Manifest[] {
   ];
 }
 
+const review = z.object({ status: z.object({ allowed: z.boolean() }) });
+
+/** Waits until the API server knows that a person may act as that group. */
+export const untilActsAs = (server: TestServer, as: Person, group: string) =>
+  eventually(
+    async () => {
+      const resourceAttributes = { verb: 'impersonate', resource: 'groups', name: `local:${group}` };
+      const answer = await server.request('/auth/v1/selfsubjectaccessreviews', {
+        method: 'POST',
+        as,
+        body: { spec: { resourceAttributes } },
+      });
+      return review.parse(await answer.json()).status.allowed;
+    },
+    (isAllowed) => isAllowed,
+  );
+
 const condition = z.looseObject({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() });
 
 /** A Group, a list, a result or a Status: as much of each as the tests look at. */

@@ -35,6 +35,11 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
         aGroup('idle'),
       );
       await setMembers([jane]);
+      const token = await service.cluster.token('admin');
+      await eventually(
+        async () => userRoleList.parse(await (await get(`/auth/v1/usersroles?name=${jane}`, token)).json()).total,
+        (total) => total === 3,
+      );
     });
 
     /** Seen by the service when it returns. */
@@ -140,7 +145,10 @@ describe('groups of another issuer', () => {
 
     const { groups, ext } = userInfoOf(callback);
     expect(groups).to.deep.equal(['ops']);
-    const { body } = await cluster.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${jane}`);
+    const { body } = await eventually(
+      () => cluster.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${jane}`),
+      (answer) => z.looseObject({ status: z.looseObject({ groups: z.unknown() }) }).safeParse(answer.body).success,
+    );
     expect(body).to.have.deep.nested.property('status.groups', ['ops']);
     const list = await fetch(`${service.url}/auth/v2/users`, { headers: { authorization: `Bearer ${ext.token?.access_token}` } });
     expect(list.status).to.equal(403);

@@ -54,7 +54,11 @@ describe('GET /auth/v1/usersroles', () => {
     );
     await eventually(
       () => ask(`?name=${jane}`),
-      ({ total }) => total === 4,
+      ({ total, items }) => total === 4 && items.some(({ displayName }) => displayName === 'Shop keeper'),
+    );
+    await eventually(
+      () => ask('', 'alice'),
+      ({ user, items }) => user.name === nameOf('alice@example.com') && items.length === 1,
     );
   });
 
