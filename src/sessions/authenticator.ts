@@ -40,14 +40,14 @@ export class LoginAuthenticator implements Authenticator {
   }
 
   async #ofCookie(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
-    const { cookie } = this.#context;
+    const { cookie, sessions } = this.#context;
     const secret = cookie.read(ctx);
     if (secret === undefined) return undefined;
     try {
       return await this.#ofSession(ctx, secret, true);
     } catch (error) {
       if (!(error instanceof StatusError) || error.status.code !== 401) throw error;
-      cookie.expire(ctx);
+      if (!sessions.isReplaced(secret)) cookie.expire(ctx);
       if (isOptional) return undefined;
       throw error;
     }

@@ -20,6 +20,8 @@ const maxOpen = 5_000;
 const idleParts = 20;
 /** Pause after an idle end could not be moved. */
 const idleRetryMs = 5_000;
+/** How late a request of a browser may be that has logged in meanwhile. */
+const replacedMs = 10_000;
 
 /** A session with what is sealed in it. */
 export interface Session {
@@ -44,6 +46,8 @@ export class BrowserSessions {
   readonly #cookie: SessionCookie;
   readonly #open = new LRUCache<string, Session>(atMost(maxOpen));
   readonly #prolonged = new LRUCache<string, number>(atMost(maxOpen));
+  /** Names of sessions that their browser has left a moment ago. */
+  readonly #replaced = new LRUCache<string, true>({ ...atMost(maxOpen), ttl: replacedMs });
 
   constructor(services: Pick<Services, 'config' | 'keyRing' | 'log' | 'now' | 'clock'>, store: SessionStore, cookie: SessionCookie) {
     this.#services = services;
@@ -124,12 +128,18 @@ export class BrowserSessions {
     return row;
   }
 
+  /** Whether the browser has just logged in: a request that was under way meanwhile must not take the new cookie from it. */
+  isReplaced(secret: string): boolean {
+    return isSecret(secret) && this.#replaced.has(sessionName(secret));
+  }
+
   /** Ends the session that this browser has, if any. Never throws: what cannot be deleted ends by itself. */
   async leave(ctx: Context, signal: AbortSignal): Promise<void> {
     const secret = this.#cookie.read(ctx);
     if (secret === undefined) return;
     this.#cookie.expire(ctx);
     if (!isSecret(secret)) return;
+    this.#replaced.set(sessionName(secret), true);
     try {
       const row = await this.#store.find(sessionName(secret), auditOrigin(ctx).source, signal);
       if (row !== undefined) await this.#store.remove(row, signal);

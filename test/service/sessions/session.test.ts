@@ -155,6 +155,20 @@ describe('a session', () => {
     }
   });
 
+  it('that its browser has replaced by a new login takes no cookie from it', async () => {
+    const { browser, secret } = await session(service);
+    await logIn(service, { browser });
+
+    // Sent before the login, answered after it.
+    const late = new Browser(service.url);
+    late.cookies.set(cookieName, secret);
+    const [modules, refused] = [await late.request('/api/v1/modules'), await late.info('v2')];
+
+    expect([modules.status, expiresCookie(modules)]).to.deep.equal([200, false]);
+    expect([refused.status, expiresCookie(refused)]).to.deep.equal([401, false]);
+    expect(await statusOf(browser)).to.equal(200);
+  });
+
   it('never stands for a header that is there', async () => {
     const { browser } = await session(service);
 
