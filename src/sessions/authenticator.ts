@@ -47,7 +47,7 @@ export class LoginAuthenticator implements Authenticator {
       return await this.#ofSession(ctx, secret, true);
     } catch (error) {
       if (!(error instanceof StatusError) || error.status.code !== 401) throw error;
-      if (!sessions.isReplaced(secret)) cookie.expire(ctx);
+      sessions.expireCookie(ctx, secret);
       if (isOptional) return undefined;
       throw error;
     }

@@ -128,9 +128,12 @@ export class BrowserSessions {
     return row;
   }
 
-  /** Whether the browser has just logged in: a request that was under way meanwhile must not take the new cookie from it. */
-  isReplaced(secret: string): boolean {
-    return isSecret(secret) && this.#replaced.has(sessionName(secret));
+  /**
+   * Takes the cookie of a session that has ended from its browser. Not from one that has just logged in: the answer to a request that was
+   * under way meanwhile would take the new cookie from it.
+   */
+  expireCookie(ctx: Context, secret: string): void {
+    if (!isSecret(secret) || !this.#replaced.has(sessionName(secret))) this.#cookie.expire(ctx);
   }
 
   /** Ends the session that this browser has, if any. Never throws: what cannot be deleted ends by itself. */

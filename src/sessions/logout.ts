@@ -51,7 +51,7 @@ export async function logout(context: SessionContext, ctx: Context, refreshToken
     const seconds = now().getTime() / 1000;
     return endedPayload(storage, { issuedAt: Math.min(issuedAt, seconds), now: now() });
   } catch (error) {
-    if (secret !== undefined && error instanceof StatusError && error.status.code === 401) cookie.expire(ctx);
+    if (secret !== undefined && error instanceof StatusError && error.status.code === 401) context.sessions.expireCookie(ctx, secret);
     throw error;
   }
 }

@@ -35,7 +35,7 @@ export async function proofOf(
   ctx: Context,
   { secret, refreshToken }: GivenProof,
 ): Promise<ProvenSession | { sealed: SealedLogin }> {
-  const { config, seals, cookie, limit } = context;
+  const { config, seals, sessions, limit } = context;
   const isLocalOffered = config.login.tokenStorage.includes('local');
   if (secret !== undefined) {
     try {
@@ -43,7 +43,7 @@ export async function proofOf(
     } catch (error) {
       if (!isLocalOffered || !(error instanceof StatusError) || error.status.code !== 401) throw error;
       // The cookie is one of a session that has ended; it says nothing about tokens that the caller keeps.
-      cookie.expire(ctx);
+      sessions.expireCookie(ctx, secret);
     }
   } else if (!isLocalOffered) throw badParameter('refresh_token', 'is the handle of a session, and its cookie was not sent');
   const sealed = await seals.open(refreshToken);

@@ -35,7 +35,7 @@ export async function refresh(
     if ('sealed' in proof) return await local.renew(refreshToken, proof.sealed, auditOrigin(ctx), signal);
     return sessionPayload((await refreshSession(context, renewal, ctx, proof)).secrets);
   } catch (error) {
-    if (secret !== undefined && error instanceof StatusError && error.status.code === 401) cookie.expire(ctx);
+    if (secret !== undefined && error instanceof StatusError && error.status.code === 401) context.sessions.expireCookie(ctx, secret);
     throw error;
   }
 }
