@@ -3,8 +3,8 @@ const maxText = 256;
 const maxTotal = 4096;
 
 /**
- * Values of `Warning` headers (code 299, RFC 7234 section 5.5). What a header cannot hold is written as `\uXXXX`, a long text ends early,
- * and what is beyond 4 KiB is left out.
+ * Values of `Warning` headers (code 299, RFC 7234 section 5.5). What a header cannot hold is written as `\u` and four hexadecimal digits, a
+ * long text ends early, and what is beyond 4 KiB is left out.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
   let room = maxTotal;

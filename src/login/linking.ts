@@ -1,5 +1,4 @@
 /** Linking a further account: begun by a user in a session, with a fresh login there; ended by the callback in the same session. */
-
 import type { Context } from 'koa';
 import { notSupported } from '../api/field-error.ts';
 import { conflict, invalid, StatusError } from '../api/status.ts';

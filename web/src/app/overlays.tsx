@@ -12,7 +12,7 @@ const parts = {
 };
 
 interface Shown {
-  /** Another one each time: what was closed is not opened again, it is made anew. */
+  /** Another one each time: what was closed is made again, not opened again. */
   id: number;
   Part: ComponentType<OverlayProps>;
   isClosed: boolean;

@@ -16,7 +16,7 @@ interface SearchFieldProps {
 export function SearchField({ label, isPrompt = false }: SearchFieldProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const asked = query.value.get('q') ?? '';
-  // What is typed stands, whatever is shown anew before it is in the address.
+  // What is typed stands, also where the list is shown again before it is in the address.
   const typed = useSignal(asked);
   useEffect(() => () => clearTimeout(timer.current), []);
   useLayoutEffect(() => {
