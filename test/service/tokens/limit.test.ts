@@ -26,6 +26,8 @@ describe('the limit of access tokens', () => {
 
     expect(others.filter((status) => status !== 201)).to.deep.equal([]);
     expect(await first).to.equal(201);
+    // A request waits for the watch, but no longer than a moment.
+    await eventually(total, (count) => count === 100);
     expect(await statusOfOne()).to.equal(409);
   });
 });

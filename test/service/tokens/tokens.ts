@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import type { Person } from '../../support/api-server.ts';
-import { eventually } from '../../support/cluster-admin.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { isAllowed } from '../../support/grants.ts';
 import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
 import { aUser, nameOf, type UserParts } from '../users/a-user.ts';
 
@@ -31,6 +32,9 @@ export const tokensPath = '/auth/v1/accesstokens';
 export const makePath = '/auth/v1/accesstoken';
 const objects = '/apis/auth.platform.io/v1/accesstokens';
 
+/** Of the service, as the API server calls it. */
+export const serviceAccount = `system:serviceaccount:${serviceNamespace}:atrium`;
+
 /** The name of the record of one of the cluster's people. */
 export const recordOf = (person: Person) => nameOf(`${person}@example.com`);
 
@@ -41,6 +45,8 @@ export const aPerson = (person: Person, parts: UserParts = {}) => aUser(`${perso
 export async function startTokenServer(options: ServerOptions = {}): Promise<TestServer> {
   const server = await startServer(options);
   await server.kubernetes.applyFile('impersonation.yaml');
+  const mayActAs = { verb: 'impersonate', group: '', resource: 'users' };
+  await eventually(() => isAllowed(server.kubernetes, serviceAccount, mayActAs), Boolean);
   return server;
 }
 

@@ -6,9 +6,9 @@ import { accessTokenSweep } from '../../../src/tokens/expired-tokens.ts';
 import { type AccessTokenRow, accessTokenRow } from '../../../src/tokens/row.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { grant } from '../../support/grants.ts';
+import { grant, isAllowed } from '../../support/grants.ts';
 import { bareCluster } from '../sessions/support.ts';
-import { aPerson, makePath, makeToken, startTokenServer, storedToken, tokensPath, whoIs } from './tokens.ts';
+import { aPerson, makePath, makeToken, serviceAccount, startTokenServer, storedToken, tokensPath, whoIs } from './tokens.ts';
 
 const readable = [
   '/apis/auth.platform.io/v1/accesstokens',
@@ -83,8 +83,10 @@ describe('what an access token leaves behind', () => {
       await Promise.all([whoIs(server, token, replica.url), whoIs(server, token, replica.url)]);
       const second = await eventually(lastUse, (time) => time !== first);
       expect(Date.parse(second ?? '') - Date.parse(first ?? '')).to.be.at.least(300_000);
-      const shown = await (await server.request(`${tokensPath}?fieldSelector=metadata.name%3D${id}`, { as: 'alice' })).text();
-      expect(shown).to.contain(second);
+      await eventually(
+        async () => (await server.request(`${tokensPath}?fieldSelector=metadata.name%3D${id}`, { as: 'alice' })).text(),
+        (shown) => shown.includes(second ?? 'no second'),
+      );
     } finally {
       ahead = 0;
       await replica.stop();
@@ -121,7 +123,12 @@ describe('what an access token leaves behind', () => {
 
     const role = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/atrium-access-tokens';
     await server.kubernetes.remove(role);
+    const writing = { verb: 'patch', group: 'auth.platform.io', resource: 'accesstokens', subresource: 'status' };
     try {
+      await eventually(
+        () => isAllowed(server.kubernetes, serviceAccount, writing),
+        (isSo) => !isSo,
+      );
       expect(await whoIs(server, token)).to.include({ name: 'alice' });
       expect((await storedToken(server, id))?.status?.lastUsedTime).to.equal(undefined);
     } finally {
