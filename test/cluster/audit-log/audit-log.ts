@@ -5,6 +5,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 
 /** @see https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
 const event = z.object({
+  requestReceivedTimestamp: z.iso.datetime(),
   verb: z.string(),
   requestURI: z.string(),
   /** Without a name where no user was recognised. */
@@ -45,9 +46,11 @@ export class AuditLog {
     );
   }
 
+  /** In the order in which they came: one may be noted after the next, which did not come before it was answered. */
   async events(): Promise<AuditEvent[]> {
     const lines = (await this.text()).trimEnd().split('\n');
-    return lines.map((line) => event.parse(JSON.parse(line)));
+    const events = lines.map((line) => event.parse(JSON.parse(line)));
+    return events.sort((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? -1 : 1));
   }
 
   /** Calls of the service, by whatever right. A watch is there once it has ended. */
