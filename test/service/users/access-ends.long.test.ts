@@ -192,7 +192,11 @@ describe('USR-07 what a user has opened', () => {
   const makeAgain = async (email: string, password: string) => {
     const headers = { authorization: `Bearer ${await service.cluster.token('admin')}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ spec: { email, password } });
-    const made = await service.request('/auth/v1/users', { method: 'POST', headers, body });
+    // The service hears a moment later that the name is free.
+    const made = await eventually(
+      () => service.request('/auth/v1/users', { method: 'POST', headers, body }),
+      ({ status }) => status !== 409,
+    );
     expect(made.status, await made.text()).to.equal(201);
   };
 

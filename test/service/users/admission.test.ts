@@ -125,7 +125,6 @@ describe('the admission policy of users', () => {
     await eventually(
       () => manager.call('GET', `${users}/${nameOf('owned')}`),
       ({ status }) => status === 404,
-      50_000,
     );
     isDone(await manager.call('GET', `${users}/${nameOf('owned-chief')}`));
   });

@@ -6,11 +6,11 @@ import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
 import { aUser } from './a-user.ts';
+import { untilSettled } from './settled.ts';
 
 const count = 37;
-const people = Array.from({ length: count }, (_, index) =>
-  aUser(`person-${index}@example.com`, { username: `Person ${index}`, groups: ['dev'] }),
-);
+const emails = Array.from({ length: count }, (_, index) => `person-${index}@example.com`);
+const people = emails.map((email, index) => aUser(email, { username: `Person ${index}`, groups: ['dev'] }));
 
 describe('a list of users, compressed', () => {
   const server = forSuite(() => startServer());
@@ -21,6 +21,7 @@ describe('a list of users, compressed', () => {
       async () => (await server.request('/auth/v2/users', { as: 'viewer' })).json() as Promise<{ total: number }>,
       ({ total }) => total === count,
     );
+    await untilSettled(server, emails);
   });
 
   const read = async (path: string, encoding: string) => {

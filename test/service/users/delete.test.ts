@@ -74,7 +74,11 @@ describe('deleting users', () => {
       );
       const { body: group } = await server.kubernetes.call('GET', '/apis/auth.platform.io/v1/groups/crew');
       expect((group as { spec: { users: unknown } }).spec.users).to.deep.equal([{ name: nameOf('other@example.com') }]);
-      expect((await server.kubernetes.call('GET', '/apis/auth.platform.io/v1/userbindings/alone')).status).to.equal(404);
+      // Its controller lets it go when what it has made of it is undone.
+      await eventually(
+        () => server.kubernetes.call('GET', '/apis/auth.platform.io/v1/userbindings/alone'),
+        ({ status }) => status === 404,
+      );
       const { body: two } = await server.kubernetes.call('GET', '/apis/auth.platform.io/v1/userbindings/two');
       expect((two as { spec: { subjects: unknown } }).spec.subjects).to.deep.equal([{ kind: 'User', name: 'somebody' }]);
       const { body: revoked } = await server.kubernetes.call('GET', '/apis/auth.platform.io/v1/revokedtokens');

@@ -6,6 +6,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
+import { untilSettled } from './settled.ts';
 
 const statusBody = z.object({
   kind: z.literal('Status'),
@@ -25,6 +26,8 @@ const people = [
   aUser('hostile@example.com', { username: '(a+)+$, "<b>"' }),
   aUser('nameless@example.com', { username: '', account: 'Nobody,Knows' }),
 ];
+
+const emailsOfAll = ['jane', 'zoe', 'adam', 'hostile', 'nameless'].map((name) => `${name}@example.com`);
 
 describe('GET /auth/v2/users', () => {
   const server = forSuite(() => startServer());
@@ -46,10 +49,7 @@ describe('GET /auth/v2/users', () => {
   before(async () => {
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');
     await server.kubernetes.apply(...people);
-    await eventually(
-      () => read(),
-      ({ items }) => items.length === people.length && items.every(({ status }) => status?.phase !== undefined),
-    );
+    await untilSettled(server, emailsOfAll);
   });
 
   it('lists users by name, missing names last, without managed fields and without a copy of them', async () => {
@@ -145,6 +145,7 @@ describe('GET /auth/v2/users', () => {
     await server.kubernetes.apply(aUser('hostile@example.com', { username: '(a+)+$, "<b>"' }));
     await server.kubernetes.remove(`/apis/auth.platform.io/v1/users/${nameOf('aaron@example.com')}`);
     await eventually(read, ({ items }) => items.length === 5 && items.some(({ spec }) => spec.email === 'hostile@example.com'));
+    await untilSettled(server, emailsOfAll);
   });
 
   it('USR-14 takes a filter that is a hostile pattern for a literal text', async () => {

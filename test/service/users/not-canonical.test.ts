@@ -127,6 +127,10 @@ describe('REC-03 a record under another name than the rule’s', () => {
     const name = nameOf(honest);
     const squatter = aUser('squatter@example.com', { name });
     await server.kubernetes.apply(squatter);
+    await eventually(
+      () => server.request(`/auth/v1/users/${name}`, { as: 'admin' }),
+      ({ status }) => status === 200,
+    );
     const make = () =>
       server.request('/auth/v1/users', { method: 'POST', as: 'manager', body: { spec: { email: honest, password: 'a long password' } } });
 

@@ -1,14 +1,16 @@
 import { createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
-import { describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
+import { untilSettled } from './settled.ts';
 
 describe('what callers ask about themselves', () => {
   const server = forSuite(() => startServer({ objects: [aUser('alice@example.com', { subjectName: 'alice', groups: ['dev'] })] }));
+  before(() => untilSettled(server, ['alice@example.com']));
 
   describe('GET /auth/v1/me', () => {
     it('shows the caller’s record, without a right to users', async () => {

@@ -7,6 +7,7 @@ import { grant } from '../../support/grants.ts';
 import { rawGet } from '../../support/raw-http.ts';
 import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
+import { untilSettled } from './settled.ts';
 
 const jane = nameOf('jane@example.com');
 const missing = nameOf('missing@example.com');
@@ -22,10 +23,7 @@ describe('a user record', () => {
       aUser('bob@example.com', { subjectName: 'bob' }),
       aUser('new@example.com', { subjectName: '' }),
     );
-    await eventually(
-      () => server.request(`/auth/v1/users/${jane}`, { as: 'alice' }),
-      ({ status }) => status === 200,
-    );
+    await untilSettled(server, ['jane@example.com', 'bob@example.com', 'new@example.com']);
   });
 
   describe('GET /auth/v1/users/{name}', () => {
@@ -148,9 +146,11 @@ describe('a user record', () => {
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
 
       await server.kubernetes.apply(aUser('carol@example.com'));
-      const { value = '' } = (await reader?.read()) ?? {};
+      let text = '';
+      // A line may come in pieces.
+      while (!text.includes('\n')) text += (await reader?.read())?.value ?? '\n';
 
-      expect(JSON.parse(value.split('\n')[0] ?? '')).to.deep.include({ type: 'ADDED' });
+      expect(JSON.parse(text.split('\n')[0] ?? '')).to.deep.include({ type: 'ADDED' });
       leave.abort();
     });
 

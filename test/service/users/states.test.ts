@@ -3,6 +3,7 @@ import { describe, it } from 'mocha';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
+import { Clock } from '../login/support.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 interface User {
@@ -13,8 +14,10 @@ interface User {
 const users = '/apis/auth.platform.io/v1/users';
 
 describe('the states of users', () => {
-  const server = forSuite(() => startServer());
+  const clock = new Clock();
+  const server = forSuite(() => startServer({ now: clock.now }));
 
+  const secondsAhead = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
   const read = async (name: string) => (await server.kubernetes.call('GET', `${users}/${name}`)).body as User;
   const conditions = ({ status }: User) => Object.fromEntries((status?.conditions ?? []).map((one) => [one.type, one.status]));
   const untilPhase = (name: string, phase: string) =>
@@ -61,19 +64,20 @@ describe('the states of users', () => {
   });
 
   it('change when a time passes, with nothing written', async () => {
-    const end = new Date(Date.now() + 4_000).toISOString().replace(/\.\d+Z$/, 'Z');
-    await apply('short@example.com', { expired: { end } });
+    await apply('short@example.com', { expired: { end: secondsAhead(600) } });
     await untilPhase(nameOf('short@example.com'), 'Normal');
+    clock.advance(600);
+    // A clock that was put is looked at with the next change of anything, or after a minute.
+    await apply('bystander@example.com');
     const user = await untilPhase(nameOf('short@example.com'), 'Disabled');
     expect(user.status?.reason).to.equal('Expired');
   });
 
   it('remove a record whose making was never finished', async () => {
-    const agoSeconds = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
     const begun = (email: string, status: Record<string, unknown>) => server.kubernetes.apply({ ...aUser(email), status });
-    await begun('half@example.com', { unfinishedSince: agoSeconds(300) });
-    await begun('under-way@example.com', { unfinishedSince: agoSeconds(10) });
-    await begun('whole@example.com', { unfinishedSince: agoSeconds(300), activatedTime: agoSeconds(200) });
+    await begun('half@example.com', { unfinishedSince: secondsAhead(-300) });
+    await begun('under-way@example.com', { unfinishedSince: secondsAhead(-10) });
+    await begun('whole@example.com', { unfinishedSince: secondsAhead(-300), activatedTime: secondsAhead(-200) });
 
     await eventually(
       () => server.kubernetes.call('GET', `${users}/${nameOf('half@example.com')}`),
