@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';
+import { aggregatedDiscovery } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
-
-const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
 const resourceList = z.object({ resources: z.array(z.record(z.string(), z.unknown())) });
 
@@ -100,7 +99,7 @@ describe('discovery', () => {
   });
 
   it('answers aggregated discovery, or plain discovery in its place, to who asks for it', async () => {
-    const answer = await admin.send('GET', '/apis', { headers: { accept: aggregated } });
+    const answer = await admin.send('GET', '/apis', { headers: { accept: aggregatedDiscovery } });
 
     expect(answer.status).to.equal(200);
     expect(answer.body).to.have.property('kind').that.is.oneOf(['APIGroupDiscoveryList', 'APIGroupList']);

@@ -8,6 +8,10 @@ const ownedBy = (...owners: KubernetesObject[]) => ({
   ownerReferences: owners.map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, name: metadata.name, uid: metadata.uid })),
 });
 
+const blocking = (owner: KubernetesObject) => ({
+  ownerReferences: ownedBy(owner).ownerReferences.map((reference) => ({ ...reference, blockOwnerDeletion: true })),
+});
+
 describe('owner references', () => {
   const { admin, widgets, configMaps } = suiteWorkspace();
 
@@ -59,7 +63,7 @@ describe('owner references', () => {
 
   it('let the owner wait for them with foreground deletion', async () => {
     const owner = await admin.create(configMaps, { metadata: { name: 'waiting' } });
-    await admin.create(configMaps, { metadata: { name: 'awaited', ...ownedBy(owner) } });
+    await admin.create(configMaps, { metadata: { name: 'awaited', ...blocking(owner) } });
     const answer = await admin.delete(`${configMaps}/waiting`, { propagationPolicy: 'Foreground' });
 
     expect(answer.status).to.equal(200);
