@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import { freePort } from '../../support/free-port.ts';
 import { listen, stopListening } from '../../support/listening.ts';
 
 /** An OpenID provider as far as an API server sees one: discovery, keys and tokens. */
@@ -23,7 +24,7 @@ export class AnIssuer {
 
   /** A port that stays the same over a stop. */
   async start(): Promise<this> {
-    this.#port = await listen(this.#server, this.#port);
+    this.#port = await listen(this.#server, this.#port || (await freePort()));
     if (this.#signing === undefined) await this.rotate();
     return this;
   }
