@@ -106,6 +106,7 @@ describe('HandleConsolePlugins', () => {
     );
     await listWith('/plugins/open/a.js');
     await listWith('/plugins/closed/a.js', { as: 'alice' });
+    await listWith('/plugins/other/a.js', { as: 'admin' });
 
     expect(await paths()).to.deep.equal(['/plugins/open/a.js']);
     expect(await paths({ as: 'bob' })).to.deep.equal(['/plugins/open/a.js']);
@@ -188,14 +189,16 @@ describe('HandleConsolePlugins', () => {
     expect(await paths()).to.deep.equal(['/plugins/path-7/a.js']);
     const { body: map } = await server.kubernetes.call('GET', `${configMaps}/path-0`);
     const { metadata } = map as Manifest;
+    const refused = ['label', 'order', ...directories.slice(0, -1).map((_directory, at) => `path-${at}`)];
+    const about = ({ involvedObject }: Record<string, unknown>) => (involvedObject as { name: string }).name;
     const events = await eventually(
       async () => {
         const { body } = await server.kubernetes.call('GET', `/api/v1/namespaces/${serviceNamespace}/events`);
         return (body as { items: (Manifest & Record<string, unknown>)[] }).items;
       },
-      (found) => found.length >= 9,
+      (found) => refused.every((name) => found.some((one) => about(one) === name)),
     );
-    const event = events.find(({ involvedObject }) => (involvedObject as { name: string }).name === 'path-0');
+    const event = events.find((one) => about(one) === 'path-0');
     expect(event).to.deep.include({
       type: 'Warning',
       reason: 'PluginRefused',

@@ -6,6 +6,7 @@ import { request } from 'undici';
 import { forSuite } from '../../support/for-suite.ts';
 import { rawGet } from '../../support/raw-http.ts';
 import { patient } from '../../support/server.ts';
+import { ManualTimer } from './manual-timer.ts';
 import { makeDirectory, startOfflineConsole } from './offline-console.ts';
 
 const index = '<!doctype html><title>root</title>';
@@ -205,7 +206,9 @@ describe('HandleStaticFiles', () => {
     const size = 64 * 1024 * 1024 + 1;
     const large = await makeDirectory({ 'index.html': index, 'large.bin': 'begin' });
     await truncate(join(large.path, 'large.bin'), size);
-    const other = await startOfflineConsole({ config: { ...patient, console: { static: { directory: large.path } } } });
+    // However long that takes, the directory is not read again meanwhile.
+    const timer = new ManualTimer();
+    const other = await startOfflineConsole({ config: { ...patient, console: { static: { directory: large.path } } }, timer });
     try {
       const part = await fetch(`${other.url}/large.bin`, { headers: { Range: 'bytes=0-4' } });
       expect(part.status).to.equal(206);
