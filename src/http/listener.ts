@@ -23,8 +23,8 @@ const lingerMs = 1_000;
 export class Listener {
   readonly #server: Server;
   readonly #options: ListenerOptions;
-  /** Node does not count them as its own any more. */
-  readonly #upgraded = new Set<Socket>();
+  /** Also those that Node's HTTP server does not count as its own: in the middle of a TLS handshake, or upgraded. */
+  readonly #sockets = new Set<Socket>();
   #certificateCheck: NodeJS.Timeout | undefined;
 
   constructor(handle: RequestListener, options: ListenerOptions) {
@@ -43,8 +43,12 @@ export class Listener {
     };
     this.#server = options.tls ? createTlsServer({ ...limits, ...readCertificate(options.tls) }, handle) : createServer(limits, handle);
     this.#server.maxHeadersCount = 0;
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     this.#server.on('clientError', answerClientError);
-    if (options.offersUpgrade) this.#takeUpgrades(upgradeListener(handle));
+    if (options.offersUpgrade) this.#server.on('upgrade', upgradeListener(handle));
     this.#server.on('checkContinue', (request, response) => {
       whenRead(request, () => {
         if (!response.headersSent) response.writeContinue();
@@ -72,20 +76,11 @@ export class Listener {
     // Connections that become idle later are not closed by `close()` itself.
     const idle = setInterval(() => this.#server.closeIdleConnections(), 50);
     const cut = setTimeout(() => {
-      this.#server.closeAllConnections();
-      for (const socket of this.#upgraded) socket.destroy();
+      for (const socket of this.#sockets) socket.destroy();
     }, graceMs);
     await closed;
     clearInterval(idle);
     clearTimeout(cut);
-  }
-
-  #takeUpgrades(handle: ReturnType<typeof upgradeListener>): void {
-    this.#server.on('upgrade', (request, socket: Socket, head) => {
-      this.#upgraded.add(socket);
-      socket.once('close', () => this.#upgraded.delete(socket));
-      handle(request, socket, head);
-    });
   }
 }
 
