@@ -1,23 +1,6 @@
 import { api, bodyOf } from './client';
 import { Problem } from './problem';
 
-const letters = 'abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
-const groups = 4;
-const groupLength = 5;
-
-/** Easy to read out: no letters that look alike, in groups. 117 bits. */
-export function makePassword(): string {
-  const take = () => {
-    // What does not fit whole times into a byte would come more often.
-    const limit = 256 - (256 % letters.length);
-    for (;;) {
-      const [byte = 0] = crypto.getRandomValues(new Uint8Array(1));
-      if (byte < limit) return letters[byte % letters.length];
-    }
-  };
-  return Array.from({ length: groups }, () => Array.from({ length: groupLength }, take).join('')).join('-');
-}
-
 /** Encrypted for the service, where it has a key and the browser can; else as it is. Logs and proxies in between then see nothing. */
 export async function sealed(password: string): Promise<string> {
   if (!globalThis.isSecureContext) return password;
