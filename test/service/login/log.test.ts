@@ -98,7 +98,7 @@ describe('login', () => {
     for (const path of ['/api/v1/token/login', '/api/v2/token/login', '/api/v2/token/redirect']) {
       const answer = await sendRaw(service.port, `GET ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\nConnection: close\r\n\r\n`);
       expect(answer.status).to.equal(200);
-      expect(answer.body).to.not.include('evil');
+      expect(answer.body).to.not.include('evil.example');
       expect(answer.body).to.include(encodeURIComponent(`${publicURL}/`));
     }
   });

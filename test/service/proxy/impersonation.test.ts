@@ -35,7 +35,7 @@ describe('the Kubernetes API in the name of a person', () => {
     expect(authorization)
       .to.match(/^Bearer ./)
       .and.not.contain(token);
-    expect(JSON.stringify(between.last.headers)).to.not.contain('cat_');
+    for (const part of token.split('_').slice(1)) expect(JSON.stringify(between.last.headers)).to.not.contain(part);
   });
 
   it('passes a refusal of the person on as it is, however long it is', async () => {

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
-import { codeOf } from '../../service/factors/person.ts';
+import { codeOf, wrongCodeOf } from '../../service/factors/person.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { demoInChromium, press, submitPassword } from './demo.ts';
@@ -77,7 +77,8 @@ for (const { name: screen, colorScheme, viewport } of screens)
       if (await page.locator('#email').isVisible()) await submitPassword(page, demo.person('manager'));
       await page.locator('.key').waitFor();
       await look('factor set up');
-      await page.locator('#code').fill(codeOf(((await page.locator('.key').textContent()) ?? '').replaceAll(' ', '')));
+      const secret = ((await page.locator('.key').textContent()) ?? '').replaceAll(' ', '');
+      await page.locator('#code').fill(codeOf(secret));
       await page.locator('#code').press('Enter');
       await page.locator('.codes li').first().waitFor();
       await look('recovery codes');
@@ -90,7 +91,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await submitPassword(page, demo.person('manager'));
       await page.locator('#code').waitFor();
       await look('factor asked');
-      await page.locator('#code').fill('000000');
+      await page.locator('#code').fill(wrongCodeOf(secret));
       await page.locator('#code').press('Enter');
       await page.locator('#problem').waitFor();
       await again.complainsOf('403');
