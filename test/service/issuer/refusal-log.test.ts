@@ -30,6 +30,7 @@ describe('why a token was refused', () => {
 
   // Each kind is told once a minute.
   beforeEach(() => party().cluster.clock.advance(61));
+  afterEach(() => party().cluster.clock.thaw());
 
   it('is in the log for a redeemed ID token: which claim, what was expected, what was given', async () => {
     const { provider, service } = party();
@@ -76,6 +77,7 @@ describe('why a token was refused', () => {
 
   it('is told once a minute of each kind, in few words, and never with the token', async () => {
     const { cluster, provider, service } = party();
+    cluster.clock.freeze();
     const told = listen();
     const tokens = Array.from({ length: 30 }, (_, index) =>
       provider.idToken({ claims: { aud: [`other-${index}-${'x'.repeat(5000)}`], jti: String(index) } }),

@@ -65,7 +65,7 @@ describe('kubectl-atrium logout', () => {
   });
 
   it('is obeyed by a renewal that was under way', async () => {
-    provider.tokenSeconds = 5;
+    provider.tokenSeconds = 9;
     await machine.logIn(options);
     provider.tokenSeconds = 900;
     let goOn: () => void = () => undefined;

@@ -156,11 +156,13 @@ describe('the lock of a login', () => {
 
   it('is not taken from a holder who lives, however long it takes', async () => {
     let isDone = false;
+    const begun = Promise.withResolvers<void>();
     const long = hold(async () => {
+      begun.resolve();
       await pause(2_000);
       isDone = true;
     });
-    await pause(50);
+    await begun.promise;
     const next = hold(async () => isDone);
 
     expect(await next).to.equal(true);
@@ -168,14 +170,17 @@ describe('the lock of a login', () => {
   });
 
   it('is waited for no longer than asked, and not after a signal', async () => {
-    let letGo: (value: unknown) => void = () => undefined;
-    const held = hold(() => new Promise((resolve) => (letGo = resolve)));
-    await pause(50);
+    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held = hold(() => {
+      begun.resolve();
+      return end.promise;
+    });
+    await begun.promise;
     const refused = await hold(async () => 'mine', 100).catch((error: Error) => error.message);
     expect(refused).to.equal('another process is logging in, and takes too long');
     const ended = await hold(async () => 'mine', 5_000, AbortSignal.abort(new Error('over'))).catch((error: Error) => error.message);
     expect(ended).to.equal('over');
-    letGo(undefined);
+    end.resolve();
     await held;
   });
 });

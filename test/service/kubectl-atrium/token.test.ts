@@ -67,7 +67,7 @@ describe('kubectl-atrium token', () => {
   });
 
   it('renews a token that is about to end', async () => {
-    await logIn(5);
+    await logIn(9);
     const before = await machine.entry();
 
     const { token } = credentialOf(await machine.token(options, alone));
@@ -80,9 +80,9 @@ describe('kubectl-atrium token', () => {
   });
 
   it('goes on with a refresh token that is not rotated', async () => {
-    await logIn(5);
+    await logIn(9);
     provider.misbehave({ keepsRefreshTokens: true });
-    provider.tokenSeconds = 5;
+    provider.tokenSeconds = 9;
     const before = await machine.entry();
 
     expect((await machine.token(options, alone)).code).to.equal(0);
@@ -91,7 +91,7 @@ describe('kubectl-atrium token', () => {
   });
 
   it('renews it once, however many processes want it', async () => {
-    await logIn(5);
+    await logIn(9);
 
     const ran = await Promise.all(Array.from({ length: 10 }, () => machine.spawnToken(options, alone)));
 
@@ -108,7 +108,7 @@ describe('kubectl-atrium token', () => {
   });
 
   it('logs in again when the issuer has ended the login, or says so if no user can be asked', async () => {
-    await logIn(5);
+    await logIn(9);
     provider.misbehave({ answer: { token: json(400, { error: 'invalid_grant' }) } });
     expect(await machine.token(options, alone)).to.include({ code: 1, stdout: '', stderr: notLoggedIn });
     expect(await machine.kept()).to.deep.equal([]);
@@ -123,14 +123,14 @@ describe('kubectl-atrium token', () => {
     'one of somebody else': { claims: { sub: 'bob-1' } },
   } as const))
     it(`takes no answer to a renewal with ${what}`, async () => {
-      await logIn(5);
+      await logIn(9);
       provider.misbehave({ refreshed });
 
       expect(await machine.token(options, alone)).to.include({ code: 1, stdout: '', stderr: notLoggedIn });
     });
 
   it('keeps the login when the renewal fails for a moment', async () => {
-    await logIn(5);
+    await logIn(9);
     for (const [answer, reason] of [
       [json(503, {}), /^the login could not be renewed: it answered 503\n$/],
       [json(401, { error: 'invalid_client' }), /^the login could not be renewed: invalid_client\n$/],
