@@ -41,41 +41,6 @@ describe('between the service and its API server', () => {
     await expectFollows(cluster, service);
   });
 
-  it('FLT-04 half an answer: 503, or cut where the answer had begun, never a whole one', async () => {
-    proxy.inject(halfAnswer, isShort);
-    expectFault(await ask(service, usersList, { token: viewer() }), 503);
-    const forwarded = await ask(service, nativeUsers, { token: viewer() }).catch(() => undefined);
-    if (forwarded !== undefined) expectFault(forwarded, 503);
-    proxy.mend();
-    expect((await ask(service, nativeUsers, { token: viewer() })).status).to.equal(200);
-  });
-
-  it('FLT-05 429 once: what only reads is asked again when the API server wants it', async () => {
-    proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isUsers, 1);
-    proxy.forgetRequests();
-    const reply = await ask(service, nativeUsers, { token: viewer() });
-    expect(reply.status).to.equal(200);
-    expect(reply.took).to.be.at.least(990);
-    expect(proxy.requests.filter((request) => isUsers(request) && isShort(request))).to.have.length(2);
-  });
-
-  it('FLT-05 429 for ever: asked three times at most, then the caller gets it', async () => {
-    proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isShort);
-    for (const [path, calls] of [
-      [nativeUsers, 3],
-      [usersList, 3],
-    ] as const) {
-      proxy.forgetRequests();
-      const reply = await ask(service, path, { token: viewer() });
-      expect(reply.status, path).to.equal(429);
-      expect(reply.header('retry-after')).to.equal('1');
-      expect(reply.body).to.deep.include({ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
-      // The controllers of the service ask on their own account meanwhile.
-      const theirs = proxy.requests.filter(({ headers }) => headers.authorization === `Bearer ${viewer()}`);
-      expect(theirs, path).to.have.length(calls);
-    }
-  });
-
   describe('FLT-06 no change is missed', () => {
     /** What happens to the watches, and to everything that is asked until it is mended. */
     const faults: [string, Fault, (request: ProxiedRequest) => boolean][] = [
@@ -110,32 +75,6 @@ describe('between the service and its API server', () => {
       });
     }
 
-    it('FLT-06 when a list expires between its pages', async () => {
-      const emails = Array.from({ length: 510 }, (_, index) => `many-${index}@example.com`);
-      for (let from = 0; from < emails.length; from += 30) {
-        await Promise.all(emails.slice(from, from + 30).map((email) => cluster.admin.apply(aUser(email, { labels: { many: 'true' } }))));
-      }
-      try {
-        await eventually(
-          () => listedUsers(service, viewer()),
-          (listed) => emails.every((email) => listed.includes(email)),
-        );
-        proxy.inject(refuse(410, 'Expired'), (request) => isUsers(request) && request.query.has('continue'), 2);
-        proxy.inject(refuse(410, 'Expired'), (request) => isUsers(request) && isWatch(request), 1);
-        proxy.forgetRequests();
-        proxy.cut((request) => isUsers(request) && isWatch(request));
-        await cluster.admin.remove(`${nativeUsers}/${nameOf('many-0@example.com')}`);
-        await eventually(
-          () => listedUsers(service, viewer()),
-          (listed) => !listed.includes('many-0@example.com') && listed.length >= 509,
-        );
-        const pages = proxy.requests.filter((request) => isUsers(request) && isShort(request)).map(({ query }) => query.has('continue'));
-        expect(pages).to.deep.equal([false, true, false, true, false, true]);
-      } finally {
-        await cluster.admin.remove(`${nativeUsers}?labelSelector=many%3Dtrue`);
-      }
-    });
-
     it('FLT-06 when the API server itself has forgotten the version', async () => {
       const [goes, comes] = ['forgotten@example.com', 'new@example.com'] as const;
       await cluster.admin.apply(aUser(goes));
@@ -157,5 +96,79 @@ describe('between the service and its API server', () => {
       );
       await expectFollows(cluster, service);
     });
+  });
+});
+
+/** Gives the API server so much time that a busy machine does not end a call. */
+describe('between a service that waits for long and its API server', () => {
+  const cluster = theRealCluster();
+  const proxy = forSuite(() => cluster.proxy());
+  const service = forSuite(() => cluster.service({ connection: proxy.url, config: { kubernetes: { requestTimeout: '25s' } } }));
+  const viewer = () => cluster.token('viewer');
+  const isViewers = ({ headers }: ProxiedRequest) => headers.authorization === `Bearer ${viewer()}`;
+
+  before(() => whenReady(service, 'identity-provider'));
+  afterEach(() => proxy.mend());
+
+  it('FLT-04 half an answer: 503, or cut where the answer had begun, never a whole one', async () => {
+    proxy.inject(halfAnswer, isShort);
+    expectFault(await ask(service, usersList, { token: viewer() }), 503);
+    const forwarded = await ask(service, nativeUsers, { token: viewer() }).catch(() => undefined);
+    if (forwarded !== undefined) expectFault(forwarded, 503);
+    proxy.mend();
+    expect((await ask(service, nativeUsers, { token: viewer() })).status).to.equal(200);
+  });
+
+  it('FLT-05 429 once: what only reads is asked again when the API server wants it', async () => {
+    // The service watches users on its own account meanwhile.
+    const isMeant = (request: ProxiedRequest) => isUsers(request) && isViewers(request);
+    proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isMeant, 1);
+    proxy.forgetRequests();
+    const reply = await ask(service, nativeUsers, { token: viewer() });
+    expect(reply.status).to.equal(200);
+    expect(reply.took).to.be.at.least(990);
+    expect(proxy.requests.filter(isMeant)).to.have.length(2);
+  });
+
+  it('FLT-05 429 for ever: asked three times at most, then the caller gets it', async () => {
+    proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isShort);
+    for (const [path, calls] of [
+      [nativeUsers, 3],
+      [usersList, 3],
+    ] as const) {
+      proxy.forgetRequests();
+      const reply = await ask(service, path, { token: viewer() });
+      expect(reply.status, path).to.equal(429);
+      expect(reply.header('retry-after')).to.equal('1');
+      expect(reply.body).to.deep.include({ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
+      // The controllers of the service ask on their own account meanwhile.
+      expect(proxy.requests.filter(isViewers), path).to.have.length(calls);
+    }
+  });
+
+  it('FLT-06 when a list expires between its pages', async () => {
+    const emails = Array.from({ length: 510 }, (_, index) => `many-${index}@example.com`);
+    for (let from = 0; from < emails.length; from += 30) {
+      await Promise.all(emails.slice(from, from + 30).map((email) => cluster.admin.apply(aUser(email, { labels: { many: 'true' } }))));
+    }
+    try {
+      await eventually(
+        () => listedUsers(service, viewer()),
+        (listed) => emails.every((email) => listed.includes(email)),
+      );
+      proxy.inject(refuse(410, 'Expired'), (request) => isUsers(request) && request.query.has('continue'), 2);
+      proxy.inject(refuse(410, 'Expired'), (request) => isUsers(request) && isWatch(request), 1);
+      proxy.forgetRequests();
+      proxy.cut((request) => isUsers(request) && isWatch(request));
+      await cluster.admin.remove(`${nativeUsers}/${nameOf('many-0@example.com')}`);
+      await eventually(
+        () => listedUsers(service, viewer()),
+        (listed) => !listed.includes('many-0@example.com') && listed.length >= 509,
+      );
+      const pages = proxy.requests.filter((request) => isUsers(request) && isShort(request)).map(({ query }) => query.has('continue'));
+      expect(pages).to.deep.equal([false, true, false, true, false, true]);
+    } finally {
+      await cluster.admin.remove(`${nativeUsers}?labelSelector=many%3Dtrue`);
+    }
   });
 });

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
 import { nameOf } from '../../service/users/a-user.ts';
+import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { expectFault, expectFollows, nativeUsers, whenReady } from './asking.ts';
 import { type FaultProxy, loseAnswer, refuse } from './fault-proxy.ts';
@@ -42,7 +43,17 @@ describe('FLT-09 an etcd that is killed and started again', () => {
     return issuer.begin(service);
   }
 
-  const expectRefused = (reply: Reply) => expectFault({ ...reply, header: (name) => reply.headers.get(name) ?? undefined, took: 0 }, 503);
+  const expectRefused = (reply: Reply, code: 503 | 504 = 503) =>
+    expectFault({ ...reply, header: (name) => reply.headers.get(name) ?? undefined, took: 0 }, code);
+
+  /** An API server whose etcd is back takes its time until it answers everything. */
+  async function logInAgain(email: string): Promise<void> {
+    const { status } = await eventually(
+      async () => (await begin(email)).finish(),
+      (reply) => ![503, 504].includes(reply.status),
+    );
+    expect(status, email).to.equal(200);
+  }
 
   /** One record with all that a first login writes. */
   async function expectOneRecord(email: string): Promise<void> {
@@ -65,8 +76,9 @@ describe('FLT-09 an etcd that is killed and started again', () => {
     await pause(1_500);
     await cluster.control.etcd.kill();
     await pause(1_500);
-    await cluster.control.etcd.start();
+    await cluster.startEtcd();
     const replies = await Promise.all(finished);
+    await expectFollows(cluster, service);
 
     for (const [index, reply] of replies.entries()) {
       const email = people[index] ?? '';
@@ -75,24 +87,23 @@ describe('FLT-09 an etcd that is killed and started again', () => {
         expect(userInfoOf(reply).email).to.equal(email);
         expect((await browser.info('v2')).status, email).to.equal(200);
       } else {
-        expectRefused(reply);
+        expectRefused(reply, reply.status === 504 ? 504 : 503);
         expect((await browser.info('v2')).status, email).to.equal(401);
-        expect((await (await begin(email)).finish()).status, email).to.equal(200);
+        await logInAgain(email);
       }
     }
     const all = users.parse(await list(nativeUsers)).items;
     const each = sessions.parse(await list('/apis/auth.platform.io/v1/sessions')).items;
-    for (const email of people) {
+    for (const [index, email] of people.entries()) {
       const [record, ...more] = all.filter(({ spec }) => spec.email === email);
       expect(more, email).to.deep.equal([]);
       expect(record?.status, email).to.include({ phase: 'Normal', subjectName: email });
       expect(record?.status, email).to.include.all.keys('activatedTime', 'lastLoginTime', 'groups');
-      expect(
-        each.filter(({ spec }) => spec.subjectName === email),
-        email,
-      ).to.have.length(1);
+      const made = each.filter(({ spec }) => spec.subjectName === email);
+      if (replies[index]?.status === 200) expect(made, email).to.have.length(1);
+      // Of one that was written and not confirmed no browser has the cookie.
+      else expect(made.length, email).to.be.at.least(1);
     }
-    await expectFollows(cluster, service);
   });
 
   const writes = [
@@ -111,8 +122,7 @@ describe('FLT-09 an etcd that is killed and started again', () => {
       it(`FLT-09 when the write of ${what} is ${how}: 503 without a word of it, and the next login makes it whole`, async () => {
         const email = `half-${index}-${turn}@example.com`;
         const first = await begin(email);
-        // As many as there may be: the controller writes the status of users, too.
-        proxy.inject(fault, isWrite, 20);
+        proxy.inject(fault, isWrite);
         expectRefused(await first.finish());
         expect((await first.browser.info('v2')).status).to.equal(401);
         proxy.mend();

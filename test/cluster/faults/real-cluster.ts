@@ -7,7 +7,7 @@ import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
-import { ClusterAdmin, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
+import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane.ts';
 import { FaultProxy } from './fault-proxy.ts';
@@ -79,6 +79,16 @@ export class RealCluster {
   proxy(): Promise<FaultProxy> {
     const { url: target, certificateAuthority, serving } = this.control;
     return FaultProxy.start({ target, certificateAuthority, serving });
+  }
+
+  /** Starts an etcd that was killed, and waits until the API server writes to it again. */
+  async startEtcd(): Promise<void> {
+    await this.control.etcd.start();
+    const written = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'etcd-is-back' } };
+    await eventually(
+      () => this.admin.call('POST', '/api/v1/namespaces/default/configmaps', written),
+      ({ status }) => status === 201 || status === 409,
+    );
   }
 
   connection(server: string): Connection {

@@ -7,7 +7,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const listening = z.object({ msg: z.literal('listening'), port: z.number(), metricsPort: z.number() });
-const report = z.object({ heapUsed: z.number(), rss: z.number(), resources: z.number() });
+const report = z.object({ heapUsed: z.number(), external: z.number(), rss: z.number(), resources: z.number() });
 export type Report = z.infer<typeof report>;
 
 /** `atrium serve` in a process of its own, which can be killed and weighed. */
@@ -63,7 +63,9 @@ export class ServiceProcess {
   }
 
   #listening(): z.infer<typeof listening> | undefined {
-    for (const line of this.stdout.split('\n').filter((text) => text.includes('"listening"'))) {
+    // The last line may be there in part.
+    const lines = this.stdout.split('\n').slice(0, -1);
+    for (const line of lines.filter((text) => text.includes('"listening"'))) {
       const parsed = listening.safeParse(JSON.parse(line));
       if (parsed.success) return parsed.data;
     }
