@@ -1,8 +1,13 @@
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { request as ask } from 'undici';
 
 const pollMs = 1_000;
+/** What is known for longer is asked again before it is heeded: a machine may stop this process for so long that a backend is gone meanwhile. */
+const knownMs = 2_000;
+/** An idle connection ends here long before a backend that stops would end it, perhaps just as a request is on its way. */
+const idleMs = 1_000;
 /** So many probes without an answer in a row, and a backend is taken for dead; a kubelet is no quicker. */
 const failureThreshold = 15;
 
@@ -30,24 +35,26 @@ export class Balancer {
   /** In a row. */
   readonly #silences = new Map<Backend, number>();
   readonly #server: Server;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #agent = new Agent({ keepAlive: true, timeout: idleMs });
   readonly #sockets = new Set<Socket>();
   #polling: NodeJS.Timeout | undefined;
+  #polledAt = 0;
+  #poll: Promise<void> | undefined;
   #turn = 0;
-  readonly #holds = new Map<string, { arrived: () => void; released: Promise<void> }>();
+  readonly #holds = new Map<string, { arrived: () => void; left: () => void; released: Promise<void> }>();
 
   constructor({ of }: { of: 'connections' | 'requests' }) {
     this.#server =
       of === 'requests'
         ? createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => void this.#pass(incoming, outgoing))
-        : createTcpServer((client) => this.#join(client));
+        : createTcpServer((client) => void this.#join(client));
     this.#server.on('connection', (socket: Socket) => this.#track(socket));
   }
 
   async start(): Promise<void> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
-    this.#polling = setInterval(() => this.#poll(), pollMs);
+    this.#polling = setInterval(() => void this.#look(), pollMs);
   }
 
   async stop(): Promise<void> {
@@ -81,17 +88,24 @@ export class Balancer {
   /**
    * The next request with that path, or its answer, waits here (of requests only).
    *
-   * @returns `arrived`, when it has come, and `release`, which lets it go on, unless the client has gone
+   * @returns `arrived`, when it has come, `left`, when its client has gone, and `release`, which lets it go on, unless the client has gone
    */
-  hold(what: Held, path: string): { arrived: Promise<void>; release: () => void } {
+  hold(what: Held, path: string): { arrived: Promise<void>; left: Promise<void>; release: () => void } {
     const arrival = Promise.withResolvers<void>();
+    const leaving = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
-    this.#holds.set(`${what} ${path}`, { arrived: arrival.resolve, released: release.promise });
-    return { arrived: arrival.promise, release: release.resolve };
+    this.#holds.set(`${what} ${path}`, { arrived: arrival.resolve, left: leaving.resolve, released: release.promise });
+    return { arrived: arrival.promise, left: leaving.promise, release: release.resolve };
   }
 
-  #poll(): void {
-    for (const backend of this.#backends) void this.#probe(backend);
+  /** Probes all of them, one round after the other. */
+  #look(): Promise<void> {
+    const begunAt = performance.now();
+    this.#poll ??= Promise.all(this.#backends.map((backend) => this.#probe(backend))).then(() => {
+      this.#polledAt = begunAt;
+      this.#poll = undefined;
+    });
+    return this.#poll;
   }
 
   async #probe(backend: Backend): Promise<void> {
@@ -102,7 +116,8 @@ export class Balancer {
     else if (heard === 'not ready' || silences >= failureThreshold) this.#ready.delete(backend);
   }
 
-  #next(): Backend | undefined {
+  async #next(): Promise<Backend | undefined> {
+    while (performance.now() - this.#polledAt > knownMs) await this.#look();
     const ready = this.#backends.filter((backend) => this.#ready.has(backend));
     this.#turn += 1;
     return ready[this.#turn % ready.length];
@@ -114,8 +129,9 @@ export class Balancer {
     socket.on('close', () => this.#sockets.delete(socket));
   }
 
-  #join(client: Socket): void {
-    const backend = this.#next();
+  async #join(client: Socket): Promise<void> {
+    const backend = await this.#next();
+    if (client.destroyed) return;
     if (backend === undefined) {
       client.resetAndDestroy();
       return;
@@ -128,9 +144,9 @@ export class Balancer {
   }
 
   async #pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    await this.#holdUp('request', incoming.url);
+    await this.#holdUp('request', incoming.url, outgoing);
+    const backend = await this.#next();
     if (outgoing.destroyed) return;
-    const backend = this.#next();
     if (backend === undefined) {
       outgoing.writeHead(503).end('no backend is ready');
       return;
@@ -139,7 +155,7 @@ export class Balancer {
     const { connection: _hopByHop, ...rest } = headers;
     const upstream = request({ host: '127.0.0.1', port: backend.port, agent: this.#agent, method, path: url, headers: rest });
     upstream.on('response', async (answer) => {
-      await this.#holdUp('answer', url);
+      await this.#holdUp('answer', url, outgoing);
       const { connection: _ofThatHop, 'keep-alive': _too, ...answered } = answer.headers;
       outgoing.writeHead(answer.statusCode ?? 502, answered);
       answer.pipe(outgoing);
@@ -153,10 +169,11 @@ export class Balancer {
     incoming.pipe(upstream);
   }
 
-  async #holdUp(what: Held, path: string | undefined): Promise<void> {
+  async #holdUp(what: Held, path: string | undefined, outgoing: ServerResponse): Promise<void> {
     const hold = this.#holds.get(`${what} ${path}`);
     if (hold === undefined) return;
     this.#holds.delete(`${what} ${path}`);
+    outgoing.once('close', hold.left);
     hold.arrived();
     await hold.released;
   }
@@ -165,9 +182,10 @@ export class Balancer {
 /** A process that is gone refuses the connection. */
 async function stateOf(readyURL: string): Promise<'ready' | 'not ready' | 'silent'> {
   try {
-    const answer = await fetch(readyURL, { signal: AbortSignal.timeout(pollMs) });
-    await answer.text();
-    return answer.status === 200 ? 'ready' : 'not ready';
+    // As a kubelet asks: on a connection of its own.
+    const { statusCode, body } = await ask(readyURL, { signal: AbortSignal.timeout(pollMs), reset: true });
+    await body.dump();
+    return statusCode === 200 ? 'ready' : 'not ready';
   } catch (error) {
     return error instanceof Error && error.name === 'TimeoutError' ? 'silent' : 'not ready';
   }

@@ -3,7 +3,7 @@ import { Agent, type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import { isAllowed, may, namespace, question, resources, reviews } from './callers.ts';
 import { type Installation, localUsers, tokenHolders } from './installation.ts';
-import { Person } from './person.ts';
+import { Person, shortIdle } from './person.ts';
 
 /** Of a hundred requests; a login counts as one, though it is six, as it is begun as one. */
 const shares = { pages: 60, reviews: 34.5, refreshes: 5, logIns: 0.5 } as const;
@@ -33,7 +33,7 @@ export interface LoadReport {
 /** People at work: so many requests a second, begun at their times whether or not those before are answered, as far as the machine can. */
 export class HonestLoad {
   readonly #urls: readonly [string, string];
-  readonly #agent = new Agent({ connections });
+  readonly #agent = new Agent({ connections, ...shortIdle });
   readonly #people: Person[] = [];
   readonly #refreshing = new Set<Person>();
   readonly #tokens: readonly { person: (typeof tokenHolders)[number]; token: string }[];

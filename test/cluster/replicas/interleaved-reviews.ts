@@ -27,27 +27,30 @@ export interface ReviewReport {
 
 /** A truth that changes: who was asked at what time may have been told either side of a change not long ago. */
 class Truth {
-  readonly #changes: { at: number; isTrue: boolean }[] = [{ at: Number.NEGATIVE_INFINITY, isTrue: false }];
+  readonly #changes: { at: number; doneAt: number; isTrue: boolean }[] = [{ at: Number.NEGATIVE_INFINITY, doneAt: 0, isTrue: false }];
 
   get changes(): number {
     return this.#changes.length - 1;
   }
 
-  /** `from`: before the change was asked for. */
-  becomes(isTrue: boolean, from: number): void {
-    this.#changes.push({ at: from, isTrue });
+  /** Begins before the change is asked for, and is over when the API server has confirmed it. */
+  async becomes(isTrue: boolean, change: () => Promise<void>): Promise<void> {
+    const begun = { at: performance.now(), doneAt: Number.POSITIVE_INFINITY, isTrue };
+    this.#changes.push(begun);
+    await change();
+    begun.doneAt = performance.now();
   }
 
   /** Whether that may have been told between two times. */
   mayBe(told: boolean, from: number, to: number): boolean {
-    return this.#changes.some(({ at, isTrue }, n) => isTrue === told && at <= to && (this.#changes[n + 1]?.at ?? to) >= from - staleMs);
+    return this.#changes.some(({ at, isTrue }, n) => isTrue === told && at <= to && (this.#changes[n + 1]?.doneAt ?? to) >= from - staleMs);
   }
 }
 
 /** Access reviews of five callers who may different things, mixed on the same connections to both replicas. */
 export async function interleavedReviews(
   installation: Installation,
-  { count, maxSeconds }: { count: number; maxSeconds: number },
+  { count, atLeast = 0, maxSeconds }: { count: number; atLeast?: number; maxSeconds: number },
 ): Promise<ReviewReport> {
   const pools = installation.replicas.map(({ url }) => new Pool(url, { connections, pipelining }));
   const callers = tokenHolders.map((person) => ({ person, token: installation.token(person), truth: new Truth() }));
@@ -81,7 +84,9 @@ export async function interleavedReviews(
     const isRight = isChanging ? isYes !== undefined && truth.mayBe(isYes, at, performance.now()) : isYes === may(person, index);
     if (!isRight) wrong.push(`${n} get ${resource} ${name} as ${person}: ${statusCode} ${text.slice(0, 300)}`);
   };
-  const isOver = () => asked >= count || performance.now() - begun > maxSeconds * 1000;
+  const changes = () => callers.reduce((sum, { truth }) => sum + truth.changes, 0);
+  const isEnough = () => asked >= count || (asked >= atLeast && performance.now() - begun > maxSeconds * 1000);
+  const isOver = () => isEnough() && changes() > 0;
   const work = async () => {
     while (!isOver()) {
       asked += 1;
@@ -100,15 +105,14 @@ export async function interleavedReviews(
     const { person, truth } = callers[turn % callers.length] ?? {};
     if (person === undefined || truth === undefined) break;
     const isTrue = Math.floor(turn / callers.length) % 2 === 0;
-    truth.becomes(isTrue, performance.now());
-    await change(installation, person, isTrue);
+    await truth.becomes(isTrue, () => change(installation, person, isTrue));
   }
   await working;
   const seconds = (performance.now() - begun) / 1000;
   residentMiB.push(await memory());
   for (const { person, truth } of callers) if (truth.changes % 2 === 1) await change(installation, person, false);
   for (const pool of pools) await pool.close();
-  return { asked, seconds, wrong, changes: callers.reduce((sum, { truth }) => sum + truth.changes, 0), residentMiB };
+  return { asked, seconds, wrong, changes: changes(), residentMiB };
 }
 
 /** Gives a user a right by a binding of its own, or takes it away. */

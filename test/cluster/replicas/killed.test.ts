@@ -4,7 +4,7 @@ import { Agent } from 'undici';
 import { nameOf } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { type Installation, localUsers } from './installation.ts';
-import { Person } from './person.ts';
+import { Person, shortIdle } from './person.ts';
 import type { Replica } from './replica.ts';
 import { installation } from './shared.ts';
 
@@ -13,7 +13,7 @@ const token = '/identity/token';
 const sessions = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
 
 describe('a replica that dies by kill -9', () => {
-  const dispatcher = new Agent();
+  const dispatcher = new Agent(shortIdle);
   let service: Installation;
 
   before(async () => {
@@ -44,6 +44,7 @@ describe('a replica that dies by kill -9', () => {
       lost.push(answered.refresh(victim).catch(() => 'lost'));
       await answer.arrived;
       await service.killReplica(victim);
+      await Promise.all([request.left, lost[1]]);
       request.release();
       answer.release();
       expect(await Promise.all(lost)).to.deep.equal(['lost', 'lost']);

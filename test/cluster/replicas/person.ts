@@ -9,6 +9,9 @@ const userInfo = z.object({
 });
 const renewal = z.object({ refresh_token: z.string() });
 
+/** Of clients' connections: one that is idle ends here, long before a replica that stops would end it, perhaps just as it is used again. */
+export const shortIdle = { keepAliveMaxTimeout: 1_000 };
+
 export interface Doors {
   /** What the service takes for its address. */
   publicURL: string;
@@ -42,7 +45,7 @@ export class Person {
 
   /** The whole way: login, the page of the embedded issuer, the password, callback. @throws Error wherever it ends otherwise */
   static async logIn(email: string, { publicURL, url = publicURL, dispatcher }: Doors): Promise<Person> {
-    const browser = new Browser(publicURL, [url]);
+    const browser = new Browser(publicURL, [url], { dispatcher });
     const login = await browser.get(`${publicURL}/api/v2/token/login?token_storage=cookie`);
     if (login.response.status !== 200) throw new Error(`login of ${email}: ${login.response.status} ${login.body}`);
     const { auth_url: authURL } = z.object({ auth_url: z.url() }).parse(JSON.parse(login.body));

@@ -38,8 +38,18 @@ describe('a rolling restart', () => {
       headers: { authorization: `Bearer ${service.token('admin')}` },
     });
     expect(watch.status).to.equal(200);
-    // A reader that is cut off gets an error instead of a text.
-    const text = watch.text().catch(String);
+    const begun = Promise.withResolvers<void>();
+    const read = async () => {
+      let text = '';
+      for await (const chunk of watch.body ?? []) {
+        text += Buffer.from(chunk).toString();
+        begun.resolve();
+      }
+      return text;
+    };
+    // A reader that is cut off gets an error instead of an end.
+    const text = read().catch(String);
+    await begun.promise;
     const code = await service.stopReplica(replica);
     await service.startReplica();
 

@@ -46,7 +46,7 @@ describe('the official JavaScript client through the service, with pods', () => 
     });
     await admin.remove('/api/v1/namespaces/default/serviceaccounts/robot');
     // The API server is asked about it each minute.
-    await eventually(() => isOver, Boolean, 90_000);
+    await eventually(() => isOver, Boolean);
   });
 
   async function serviceAccount() {
