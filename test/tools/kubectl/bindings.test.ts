@@ -44,8 +44,8 @@ describe('kubectl, with UserBindings', () => {
     const [head = '', ...lines] = (await output('get', 'userbindings')).trimEnd().split('\n');
 
     expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'KIND', 'NAME', 'SCOPE', 'ROLE', 'PHASE', 'EXPIRES', 'AGE']);
-    expect(lines.find((line) => line.startsWith('wide'))).to.match(/^wide +User +jane +platform +view +Synced +\d+s$/);
-    expect(lines.find((line) => line.startsWith('narrow'))).to.match(/^narrow +Group +dev +namespace +edit +\d+s$/);
+    expect(lines.find((line) => line.startsWith('wide'))).to.match(/^wide +User +jane +platform +view +Synced +[\dms]+$/);
+    expect(lines.find((line) => line.startsWith('narrow'))).to.match(/^narrow +Group +dev +namespace +edit +[\dms]+$/);
   });
 
   it('selects them by role, scope and phase', async () => {

@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
-import { kubectl } from '../../support/kubectl.ts';
+import { follow, kubectl } from '../../support/kubectl.ts';
 
 const ann = 'ann@example.com';
 const password = 'Zuihitsu-84-bloom';
@@ -53,8 +53,8 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
       await rm(directory, { recursive: true });
     });
 
-    const run = (kind: string, ...args: string[]) =>
-      kubectl({ url: `${service.url}/api/kubernetes`, caFile: service.caFile, token: tokens[kind] ?? '' }, ...args);
+    const targetOf = (kind: string) => ({ url: `${service.url}/api/kubernetes`, caFile: service.caFile, token: tokens[kind] ?? '' });
+    const run = (kind: string, ...args: string[]) => kubectl(targetOf(kind), ...args);
     const output = async (kind: string, ...args: string[]) => {
       const { isDone, stdout, stderr } = await run(kind, ...args);
       expect(isDone, stderr).to.equal(true);
@@ -94,18 +94,16 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
     });
 
     it('follows what changes', async () => {
-      const watching = run('id', 'get', 'configmaps', '--watch', '--output-watch-events', '--no-headers', '--request-timeout=4s');
-      let isOver = false;
-      void watching.then(() => {
-        isOver = true;
-      });
-      for (let turn = 0; !isOver; turn += 1) {
-        await output('robot', turn % 2 === 0 ? 'create' : 'delete', 'configmap', 'flickering');
-        await new Promise((resolve) => setTimeout(resolve, 200));
+      const watching = follow(targetOf('id'), 'get', 'configmaps', '--watch', '--output-watch-events', '--no-headers');
+      const told = [/^ADDED +flickering/m, /^DELETED +flickering/m];
+      try {
+        for (let turn = 0; !told.every((line) => line.test(watching.text())); turn += 1) {
+          await output('robot', turn % 2 === 0 ? 'create' : 'delete', 'configmap', 'flickering');
+          await new Promise((resolve) => setTimeout(resolve, 200));
+        }
+      } finally {
+        await watching.end();
       }
-      expect((await watching).stdout)
-        .to.match(/^ADDED +flickering/m)
-        .and.match(/^DELETED +flickering/m);
       await run('robot', 'delete', 'configmap', 'flickering', '--ignore-not-found');
     });
 
