@@ -75,13 +75,14 @@ export async function startControlPlane({
   const started: Program[] = [];
   const abandon = () => {
     for (const program of started) program.signal('SIGKILL');
-    rmSync(directory, { recursive: true, force: true });
+    // What was killed may still write for a moment.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   };
   process.once('exit', abandon);
   const stop = async () => {
     process.off('exit', abandon);
     for (const program of started.reverse()) await program.kill();
-    await rm(directory, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
   };
   const start = async (name: string, flags: Record<string, string>, isReady?: () => Promise<boolean>) => {
     const program = new Program(join(programs, name), flags, { directory, ...(isReady && { isReady }) });

@@ -73,7 +73,7 @@ describe('the admission policies of the chart', () => {
       () =>
         create(bob, userBinding('probe')).then(
           () => bob(['delete', 'userbinding', 'probe']).then(() => false),
-          () => true,
+          (error: unknown) => String(error).includes('cannot bind'),
         ),
       (isRefused) => isRefused,
     );

@@ -39,7 +39,7 @@ describe('names of local groups before an API server that trusts issuers', () =>
     });
   });
   after(async () => {
-    await plane.stop();
+    await plane?.stop();
     for (const provider of providers) await provider.stop();
   });
 

@@ -64,7 +64,7 @@ export class RecordedService {
 
   /** What every replica does now and then: delete what has expired, here as if a month had passed. */
   async sweep({ identityRecords }: { identityRecords: boolean }): Promise<void> {
-    const apiServer = new KubernetesClient({ connection: this.account.connection, requestTimeoutMs: 5_000, metrics: new Metrics() });
+    const apiServer = new KubernetesClient({ connection: this.account.connection, requestTimeoutMs: 60_000, metrics: new Metrics() });
     const client = apiServer.asService;
     const now = () => new Date(Date.now() + 31 * 86_400_000);
     if (identityRecords) await new Sweeper({ client, log }, recordSweep({ client, namespace, now })).run();
@@ -84,8 +84,8 @@ async function sweepSessions(apiServer: KubernetesClient, now: () => Date): Prom
   const revokedTokens = new RevokedTokens(services);
   store.start();
   revokedTokens.start();
-  await store.find(randomUUID(), 'sweep', AbortSignal.timeout(5_000));
-  await revokedTokens.whenKnown(AbortSignal.timeout(5_000));
+  await store.find(randomUUID(), 'sweep', AbortSignal.timeout(60_000));
+  await revokedTokens.whenKnown(AbortSignal.timeout(60_000));
   const sweeper = new Sweeper(services, { ...sessionSweep(store, revokedTokens, now), everyMs: 10 });
   sweeper.start();
   await eventually(
