@@ -116,6 +116,8 @@ export class Slapd {
 
   /** Starts it, or starts it again on the same ports. */
   async run(): Promise<void> {
+    // One that a test has just killed may have its ports still.
+    await this.kill();
     // 127.0.0.2 is a host that the certificate is not for.
     const urls = ['127.0.0.1', '127.0.0.2']
       .flatMap((host) => [`ldap://${host}:${this.port}/`, `ldaps://${host}:${this.securePort}/`])
