@@ -15,7 +15,7 @@ async function openUser(tab: Page, demo: Demo, email: string): Promise<void> {
   const headers = { authorization: `Bearer ${demo.person('admin').token}` };
   const found = listed.parse(await (await fetch(`${demo.url}/auth/v2/users?search=${email}`, { headers })).json());
   await tab.goto(`${demo.url}/users/${found.items[0]?.metadata.name}`);
-  await tab.getByRole('button', { name: 'Edit' }).waitFor();
+  await tab.getByRole('button', { name: 'More actions' }).waitFor();
 }
 
 async function choose(tab: Page, item: string): Promise<void> {

@@ -229,4 +229,55 @@ describe('the people pages of the console', () => {
     await page.getByRole('option', { name: 'jane@example.com Jane Doe' }).click();
     expect(await page.getByRole('combobox', { name: 'E-mail' }).inputValue()).to.equal('jane@example.com');
   });
+
+  describe('for a person who may look and not change', () => {
+    const refusals = [
+      { path: '/users', entry: 'New user', right: 'create users.auth.platform.io' },
+      { path: '/users', entry: 'Synchronise', right: 'update users/sync.auth.platform.io' },
+      { path: '/users/JANE', entry: 'Edit', right: 'patch users.auth.platform.io' },
+      { path: '/groups', entry: 'New group', right: 'create groups.auth.platform.io' },
+      { path: '/groups/dev', entry: 'Add a member', right: 'patch groups.auth.platform.io dev' },
+      { path: '/groups/dev', entry: 'Delete', right: 'delete groups.auth.platform.io dev' },
+      { path: '/bindings', entry: 'New binding', right: 'create userbindings.auth.platform.io' },
+      { path: '/r/core/v1/configmaps/ns/atrium-system', entry: 'New ConfigMap', right: 'create configmaps -n atrium-system' },
+    ];
+    const rules = [
+      { apiGroups: ['auth.platform.io'], resources: ['groups', 'userbindings'], verbs: ['get', 'list'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] },
+    ];
+
+    before(async () => {
+      const api = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'looks-on' } };
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'looks-on' };
+      const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: demo.person('viewer').email }];
+      const path = '/api/kubernetes/apis/rbac.authorization.k8s.io/v1';
+      expect((await send('POST', `${path}/clusterroles`, { ...api, kind: 'ClusterRole', rules })).status).to.equal(201);
+      const binding = { ...api, kind: 'ClusterRoleBinding', roleRef, subjects };
+      expect((await send('POST', `${path}/clusterrolebindings`, binding)).status).to.equal(201);
+      const headers = { authorization: `Bearer ${demo.person('viewer').token}` };
+      const statusOf = async (list: string) => (await fetch(`${demo.url}${list}`, { headers })).status;
+      for (const list of ['/auth/v1/groups', '/auth/v2/userbindings', '/api/kubernetes/api/v1/namespaces/atrium-system/configmaps'])
+        await eventually(
+          () => statusOf(list),
+          (status) => status === 200,
+        );
+    });
+
+    for (const { path, entry, right } of refusals) {
+      it(`“${entry}” on ${path} is greyed beside the bar, not in it, and says why`, async () => {
+        const { page, visitor } = await as('viewer');
+        await page.goto(`${demo.url}${path.replace('JANE', await recordName('jane@example.com'))}`);
+        await press(page, 'More actions');
+        const refused = page.getByRole('menuitem', { name: entry, exact: true });
+        expect(await refused.getAttribute('aria-disabled')).to.equal('true');
+        const offered = page.locator('.page-head').locator('button:not([role]), a');
+        expect(await offered.filter({ hasText: entry }).count()).to.equal(0);
+        expect(await barriers(page)).to.deep.equal([]);
+        await refused.press('Enter');
+        await page.getByRole('dialog').getByText(right).waitFor();
+
+        expect(visitor.complaints.splice(0)).to.deep.equal([]);
+      });
+    }
+  });
 });

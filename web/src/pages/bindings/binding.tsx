@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { CalendarClock, Ellipsis, Trash2 } from 'lucide';
+import { CalendarClock, Trash2 } from 'lucide';
 import { compareResourceVersions } from '../../../../src/kubernetes/resource-version';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
@@ -7,14 +7,13 @@ import { asProblem } from '../../api/problem';
 import { useWatch } from '../../api/watch';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
-import { guarded } from '../../app/why';
 import { dateTime, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Facts } from '../../ui/facts';
 import { Loaded } from '../../ui/loaded';
-import { Menu } from '../../ui/menu';
 import { RulesOf } from '../../ui/rules';
 import { Notice } from '../../ui/state';
 import { toast } from '../../ui/toast';
@@ -81,10 +80,6 @@ function OneBinding({ name }: { name: string }) {
     await remove(shown);
     isLeaving.value = false;
   }
-  const refused = [
-    guarded([rights.change], { label: t('bindings.changeTimes'), icon: CalendarClock, act: edit }),
-    guarded([rights.remove], { label: t('user.delete'), icon: Trash2, act: () => undefined }),
-  ].filter(({ isRefused }) => isRefused);
   // What it became is told by its status, after a while.
   useWatch(
     {
@@ -117,7 +112,12 @@ function OneBinding({ name }: { name: string }) {
                   {t('user.delete')}
                 </Button>
               )}
-              {refused.length > 0 && <Menu label={t('action.more')} icon={Ellipsis} items={refused} kind="plain" />}
+              <RefusedMenu
+                of={[
+                  { rights: [rights.change], label: t('bindings.changeTimes'), icon: CalendarClock },
+                  { rights: [rights.remove], label: t('user.delete'), icon: Trash2 },
+                ]}
+              />
             </>
           )}
         </div>

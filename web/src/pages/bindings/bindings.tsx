@@ -4,6 +4,7 @@ import { useWindows } from '../../api/use-windows';
 import { watchObjects } from '../../api/watch-objects';
 import { windowSize } from '../../api/windows';
 import { Guarded } from '../../app/guarded';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href, query } from '../../app/router';
 import { dateTime, relative, t } from '../../text/text';
@@ -49,10 +50,12 @@ function Bindings() {
       sortable={sortable}
       nameOf={subjectsOf}
       buttons={
-        may(createRight) && (
+        may(createRight) ? (
           <LinkButton to="/bindings/new" kind="main" icon={Plus}>
             {t('bindings.new')}
           </LinkButton>
+        ) : (
+          <RefusedMenu of={[{ rights: [createRight], label: t('bindings.new'), icon: Plus }]} />
         )
       }
     />

@@ -3,6 +3,7 @@ import { Plus, Trash2, X } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import type { Kind } from '../../api/kinds';
 import type { Metadata } from '../../api/objects';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may, type Right } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
@@ -71,7 +72,7 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
           {total !== undefined && t('cluster.count', { count: total, shown: count(total) })}
         </p>
         <div class="buttons">
-          {may(rights.create) && kind.verbs.includes('create') && (
+          {kind.verbs.includes('create') && may(rights.create) && (
             <LinkButton
               to={`/new/${kind.group || 'core'}/${kind.version}/${kind.resource}${namespace ? `/ns/${namespace}` : ''}`}
               kind="main"
@@ -80,6 +81,14 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
               {t('cluster.new', { kind: kind.kind })}
             </LinkButton>
           )}
+          <RefusedMenu
+            of={[
+              ...(kind.verbs.includes('create')
+                ? [{ rights: [rights.create], label: t('cluster.new', { kind: kind.kind }), icon: Plus }]
+                : []),
+              ...(kind.verbs.includes('delete') ? [{ rights: [rights.remove], label: t('cluster.delete'), icon: Trash2 }] : []),
+            ]}
+          />
         </div>
       </header>
       {search && (

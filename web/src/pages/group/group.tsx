@@ -7,6 +7,7 @@ import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
 import { PluginTab } from '../../app/plugin-tab';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
 import { t } from '../../text/text';
@@ -86,6 +87,12 @@ function OneGroup({ name, tab }: { name: string; tab: string }) {
               {t('user.delete')}
             </Button>
           )}
+          <RefusedMenu
+            of={[
+              ...(isLocal ? [{ rights: [rights.patch, rights.members], label: t('groups.add'), icon: UserPlus }] : []),
+              { rights: [rights.remove], label: t('user.delete'), icon: Trash2 },
+            ]}
+          />
         </div>
       </header>
       {load.data.value?.spec.description && <p class="measure">{load.data.value.spec.description}</p>}

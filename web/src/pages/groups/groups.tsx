@@ -5,6 +5,7 @@ import { useWindows } from '../../api/use-windows';
 import { watchObjects } from '../../api/watch-objects';
 import { windowSize } from '../../api/windows';
 import { Guarded } from '../../app/guarded';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href, navigate, query } from '../../app/router';
 import { count, dateOnly, t } from '../../text/text';
@@ -53,7 +54,7 @@ function Groups() {
         sortable={sortable}
         nameOf={({ metadata, spec }) => spec.displayName || metadata.name}
         buttons={
-          may(createRight) && (
+          may(createRight) ? (
             <Button
               kind="main"
               icon={Plus}
@@ -63,6 +64,8 @@ function Groups() {
             >
               {t('groups.new')}
             </Button>
+          ) : (
+            <RefusedMenu of={[{ rights: [createRight], label: t('groups.new'), icon: Plus }]} />
           )
         }
       />

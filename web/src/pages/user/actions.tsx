@@ -7,6 +7,7 @@ import { sealed } from '../../api/password';
 import { asProblem } from '../../api/problem';
 import { OwnPassword } from '../../app/own-password';
 import { usePluginActions } from '../../app/plugin-actions';
+import { may } from '../../app/rights';
 import { navigate } from '../../app/router';
 import { person } from '../../app/session';
 import { guarded } from '../../app/why';
@@ -49,7 +50,10 @@ export function UserActions({ user }: { user: User }) {
   }
   const offered = usePluginActions('auth.platform.io', 'users');
   const isActive = user.status?.phase === 'Normal';
+  // One's own name needs no right.
+  const mayEdit = isSelf || may(patch) === true;
   const items: MenuItem[] = [
+    ...(mayEdit || may(patch) === undefined ? [] : [guarded([patch], { label: t('user.edit'), icon: Pencil, act: show('edit') })]),
     isActive
       ? guarded([patch], { label: t('user.disable'), icon: CircleSlash, act: () => void change(true) })
       : guarded([patch], {
@@ -84,9 +88,11 @@ export function UserActions({ user }: { user: User }) {
   ];
   return (
     <div class="buttons">
-      <Button icon={Pencil} onClick={show('edit')}>
-        {t('user.edit')}
-      </Button>
+      {mayEdit && (
+        <Button icon={Pencil} onClick={show('edit')}>
+          {t('user.edit')}
+        </Button>
+      )}
       <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />
       {open.value === 'edit' && <EditUser user={user} onClose={close} />}
       {open.value === 'reset' && <ResetPassword user={user} onClose={close} />}

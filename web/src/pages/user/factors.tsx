@@ -3,6 +3,7 @@ import { Fingerprint, ListRestart, ShieldCheck, ShieldOff } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { asProblem } from '../../api/problem';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may } from '../../app/rights';
 import { logIn, person } from '../../app/session';
 import { count, dateTime, relative, t } from '../../text/text';
@@ -44,7 +45,7 @@ export function Factors({ user }: { user: Schemas['User'] }) {
           )}
           {isSelf
             ? items.length > 0 && rule !== 'off' && <Enrol kinds={kinds} items={items} />
-            : (items.length > 0 || isTOTPSuspended) && may(factorRights(name).remove) && <Reset user={user} />}
+            : (items.length > 0 || isTOTPSuspended) && <Reset user={user} />}
         </>
       )}
     </Loaded>
@@ -184,6 +185,7 @@ function Enrol({ kinds, items }: Pick<Schemas['FactorList'], 'kinds' | 'items'>)
 function Reset({ user: { metadata, spec } }: { user: Schemas['User'] }) {
   const isOpen = useSignal(false);
   const { name } = metadata;
+  const right = factorRights(name).remove;
   const shown = spec.username || spec.email;
   const close = () => {
     isOpen.value = false;
@@ -196,15 +198,18 @@ function Reset({ user: { metadata, spec } }: { user: Schemas['User'] }) {
   }
   return (
     <div class="buttons">
-      <Button
-        kind="danger"
-        icon={ShieldOff}
-        onClick={() => {
-          isOpen.value = true;
-        }}
-      >
-        {t('factors.reset')}
-      </Button>
+      <RefusedMenu of={[{ rights: [right], label: t('factors.reset'), icon: ShieldOff }]} />
+      {may(right) && (
+        <Button
+          kind="danger"
+          icon={ShieldOff}
+          onClick={() => {
+            isOpen.value = true;
+          }}
+        >
+          {t('factors.reset')}
+        </Button>
+      )}
       {isOpen.value && (
         <Confirm title={t('factors.resetOf', { name: shown })} action={t('factors.reset')} onConfirm={reset} onClose={close}>
           <p>{t('factors.resetWhat')}</p>

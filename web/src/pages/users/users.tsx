@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
-import { UserPlus } from 'lucide';
+import { RefreshCw, UserPlus } from 'lucide';
 import { follow } from '../../api/live';
 import { useWindows } from '../../api/use-windows';
 import { Guarded } from '../../app/guarded';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
@@ -71,6 +72,12 @@ function Users() {
               {t('users.new')}
             </LinkButton>
           )}
+          <RefusedMenu
+            of={[
+              { rights: [createRight], label: t('users.new'), icon: UserPlus },
+              { rights: [syncRight], label: t('sync.title'), icon: RefreshCw },
+            ]}
+          />
         </div>
       </header>
       {(list.error.value === undefined || total !== undefined) && <Filters asked={asked} />}

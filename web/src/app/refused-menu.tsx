@@ -1,0 +1,19 @@
+import { Ellipsis, type IconNode } from 'lucide';
+import { t } from '../text/text';
+import { Menu } from '../ui/menu';
+import type { Right } from './rights';
+import { guarded } from './why';
+
+interface Offer {
+  rights: readonly Right[];
+  label: string;
+  icon: IconNode;
+}
+
+/** Beside a bar: what is left out of it since the person may not do it, greyed. Choosing it says why. */
+export function RefusedMenu({ of }: { of: readonly Offer[] }) {
+  const items = of
+    .map(({ rights, ...item }) => guarded(rights, { ...item, act: () => undefined }))
+    .filter(({ isRefused }) => isRefused === true);
+  return items.length > 0 && <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />;
+}
