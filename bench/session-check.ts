@@ -54,7 +54,7 @@ const sessions = createSessions(services, {
     find: () => undefined,
     ofSubject: () => undefined,
     ofLinked: () => undefined,
-    ofIssuerSubject: () => undefined,
+    ofIssuerSubject: () => [],
     ofLinkedName: () => undefined,
     administrators: () => [],
     isSynced: true,

@@ -13,7 +13,7 @@ import type { SessionContext } from '../sessions/context.ts';
 import { sessionPayload } from '../sessions/renew-payload.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
-import { type Account, accountOf } from '../users/record/account.ts';
+import { type Account, accountOf, withoutSubject } from '../users/record/account.ts';
 import { recordedGroups } from '../users/record/bounds.ts';
 import { requireAccounts } from '../users/record/lookup.ts';
 import { recordName } from '../users/record/name.ts';
@@ -31,6 +31,9 @@ import type { Person } from './user-info.ts';
 /** As the definition has it. */
 const maxSubjects = 16;
 
+/** Longer than a callback takes. */
+const holdMs = 60_000;
+
 export interface LinkNeeds {
   endAccess: PasswordChange['endAccess'];
   notices: Pick<Notices, 'add'>;
@@ -38,44 +41,73 @@ export interface LinkNeeds {
   keepSession(ctx: Context, of: { session: string }, signal: AbortSignal): Promise<Session | undefined>;
 }
 
+interface LinkParts extends LinkNeeds {
+  callback: Callback;
+}
+
+interface ProvedLink {
+  proof: Proof;
+  link: FlowLink;
+}
+
 /** @throws StatusError 400, 401, 403, 409, 503 */
-export async function finishLink(
-  context: SessionContext,
-  { callback, endAccess, notices, keepSession }: LinkNeeds & { callback: Callback },
-  ctx: Context,
-  { proof, link }: { proof: Proof; link: FlowLink },
-): Promise<Person> {
-  const { issuers, accounts, audit } = context;
+export async function finishLink(context: SessionContext, parts: LinkParts, ctx: Context, proved: ProvedLink): Promise<Person> {
+  const { issuers, revokedTokens, log, now } = context;
   const { signal } = stateOf(ctx);
-  const { flow, tokens } = proof;
+  const { flow, tokens } = proved.proof;
   const { claims } = tokens;
   try {
     requireNewLogin(flow, claims);
-    const identity = await callback.identityOf(proof, signal);
-    const session = await sessionOfLink(context, ctx, link);
-    await callback.useState(flow, signal);
-    await requireNoRecord(context, proof, identity, link, signal);
-    const { metadata } = await endAccess({ name: link.user, uid: link.userUID }, (object) => {
-      const account = accountOf(object);
-      requireLinkable(account, session.row.subjectName);
-      requireNormal(context, account);
-      const old = readUser(object).status?.subjects ?? [];
-      if (old.length >= maxSubjects || old.some(({ issuer }) => issuer === claims.iss)) throw alreadyLinked(account);
-      return { subjects: [...old, entryOf(context, proof, identity)] };
-    });
-    await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
-    const target = { name: link.user, uid: link.userUID };
-    await notices.add(target, 'AccountLinked');
-    const kept = await keepSession(ctx, { session: session.row.name }, signal);
-    if (kept === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the session could not be kept') });
-    const person = await personOf(context, kept, signal);
-    const actor = { name: person.identity.name, uid: person.identity.uid };
-    audit.record({ ...auditOrigin(ctx), audit: 'SubjectLinked', actor, target, outcome: 'success', code: 200 });
-    return { ...person, account: accounts.get(link.user), returnTo: flow.returnTo };
+    const identity = await parts.callback.identityOf(proved.proof, signal);
+    const session = await sessionOfLink(context, ctx, proved.link);
+    await parts.callback.useState(flow, signal);
+    const until = new Date(now().getTime() + holdMs);
+    const release = await revokedTokens.hold(`link ${JSON.stringify([claims.iss, claims.sub])}`, until, signal);
+    if (release === undefined) throw linkedElsewhere(proved.link.user);
+    try {
+      return await linkHeld(context, parts, ctx, { ...proved, identity, session });
+    } finally {
+      await release().catch((error: unknown) => log.warn({ err: error }, 'an account cannot be linked for some minutes'));
+    }
   } finally {
     // The login there was a proof, and nothing else.
     await issuers.discard(claims, tokens.refreshToken);
   }
+}
+
+/** While no other request links that account. */
+async function linkHeld(
+  context: SessionContext,
+  { endAccess, notices, keepSession }: LinkParts,
+  ctx: Context,
+  { proof, link, identity, session }: ProvedLink & { identity: Identity; session: Session },
+): Promise<Person> {
+  const { accounts, audit } = context;
+  const { signal } = stateOf(ctx);
+  const { claims } = proof.tokens;
+  await requireNoRecord(context, proof, identity, link, signal);
+  const target = { name: link.user, uid: link.userUID };
+  const { metadata } = await endAccess(target, (object) => {
+    const account = accountOf(object);
+    requireLinkable(account, session.row.subjectName);
+    requireNormal(context, account);
+    const old = readUser(object).status?.subjects ?? [];
+    if (old.length >= maxSubjects || old.some(({ issuer }) => issuer === claims.iss)) throw alreadyLinked(account);
+    return { subjects: [...old, entryOf(context, proof, identity)] };
+  });
+  await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+  // A replica that was behind could not tell before: what it sees of its own write has all earlier ones.
+  const subject = { issuer: claims.iss, sub: claims.sub };
+  const isOfAnother = accounts.ofIssuerSubject(subject).some(({ name }) => name !== link.user);
+  if (isOfAnother) await endAccess(target, (object) => withoutSubject(object, subject));
+  else await notices.add(target, 'AccountLinked');
+  const kept = await keepSession(ctx, { session: session.row.name }, signal);
+  if (isOfAnother) throw otherSubject();
+  if (kept === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the session could not be kept') });
+  const person = await personOf(context, kept, signal);
+  const actor = { name: person.identity.name, uid: person.identity.uid };
+  audit.record({ ...auditOrigin(ctx), audit: 'SubjectLinked', actor, target, outcome: 'success', code: 200 });
+  return { ...person, account: accounts.get(link.user), returnTo: proof.flow.returnTo };
 }
 
 function entryOf({ now }: SessionContext, { tokens: { claims }, issuer }: Proof, identity: Identity): object {
@@ -100,7 +132,7 @@ async function requireNoRecord(
   signal: AbortSignal,
 ): Promise<void> {
   requireAccounts(accounts);
-  const known = [accounts.ofIssuerSubject({ issuer: claims.iss, sub: claims.sub }), accounts.ofSubject(identity.name)];
+  const known = [...accounts.ofIssuerSubject({ issuer: claims.iss, sub: claims.sub }), accounts.ofSubject(identity.name)];
   if (known.some((account) => account !== undefined && account.name !== user)) throw otherSubject();
   const login = loginOf(claims, settings);
   const name = accounts.find(login)?.name ?? recordName(login);
@@ -115,6 +147,9 @@ function requireNormal({ config, now }: SessionContext, account: Account): void 
 
 const alreadyLinked = ({ name }: Account): StatusError =>
   conflict(userResource, name, 'there is an account of this issuer already, or there are too many');
+
+const linkedElsewhere = (name: string): StatusError =>
+  conflict(userResource, name, 'another request links this account of the issuer at this moment: try again');
 
 async function personOf({ issuers, identify }: SessionContext, session: Session, signal: AbortSignal): Promise<Person> {
   const { tokens } = session.secrets;

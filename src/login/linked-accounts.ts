@@ -13,11 +13,10 @@ import { revokeAtIssuer } from '../sessions/issuer-revocation.ts';
 import type { SessionRow } from '../sessions/record.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
-import type { Account, LinkedSubject, Subject } from '../users/record/account.ts';
+import { type Account, type LinkedSubject, type Subject, withoutSubject } from '../users/record/account.ts';
 import { revokeSubject } from '../users/record/end-tokens.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
-import { readUser } from '../users/record/schema.ts';
 import { isNamedByLogin, subjectNamesOf } from '../users/record/subject-name.ts';
 import type { LinkedAccount, LinkedAccountList } from './linked-schema.ts';
 
@@ -90,10 +89,7 @@ export async function unlink(
   // Sessions, refresh tokens and bearer tokens of that name, on every replica.
   if (link.subjectName !== '' && !isNamedOtherwise)
     await revokeSubject(context, { subjectName: link.subjectName, record: account, now: now() }, signal);
-  const { metadata } = await passwordChange.writeStatus(account, (object) => {
-    const left = (readUser(object).status?.subjects ?? []).filter(({ issuer, sub }) => issuer !== link.issuer || sub !== link.sub);
-    return { subjects: left.length > 0 ? left : null };
-  });
+  const { metadata } = await passwordChange.writeStatus(account, (object) => withoutSubject(object, link));
   await notices.add(account, 'AccountUnlinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   await endSessions(context, ctx, { account, link, caller }, signal);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { serviceUnavailable } from '../api/status.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
+import { unending } from '../kubernetes/abortable.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
@@ -192,7 +193,7 @@ export class RevokedTokens {
    * @throws StatusError 503, 504
    */
   endLogin({ id, expiresAt, user }: { id: string; expiresAt: Date; user: string }, signal: AbortSignal): Promise<boolean> {
-    return this.#create('Refresh', revokedTokenName('Refresh', id), { expiration: expiresAt, user }, signal);
+    return this.#isCreated('Refresh', revokedTokenName('Refresh', id), { expiration: expiresAt, user }, signal);
   }
 
   /** Whether a `state` was used, as far as this replica has heard. */
@@ -207,7 +208,18 @@ export class RevokedTokens {
    * @throws StatusError 503, 504
    */
   useState(state: string, expiration: Date, signal: AbortSignal): Promise<boolean> {
-    return this.#create('Flow', revokedTokenName('Flow', state), { expiration }, signal);
+    return this.#isCreated('Flow', revokedTokenName('Flow', state), { expiration }, signal);
+  }
+
+  /**
+   * Takes something for oneself until it is released, or, if it never is, until some minutes after that time.
+   *
+   * @returns undefined if another request has it, here or on another replica; else what releases it
+   * @throws StatusError 503, 504
+   */
+  async hold(what: string, expiration: Date, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
+    const held = await this.#create('Flow', revokedTokenName('Flow', what), { expiration }, signal);
+    return held && (() => this.remove(held.metadata, unending));
   }
 
   /**
@@ -218,7 +230,7 @@ export class RevokedTokens {
    */
   endAtIssuer({ iss, jti, session, notBefore, expiresAt }: IssuerLogout, signal: AbortSignal): Promise<boolean> {
     const expiration = this.#atLeast(expiresAt.getTime());
-    return this.#create(
+    return this.#isCreated(
       'Logout',
       revokedTokenName('Logout', `${iss}\0${jti}`),
       { expiration, session, notBefore, endsLogins: true },
@@ -227,7 +239,7 @@ export class RevokedTokens {
   }
 
   /** Deletes one whose time is over. @throws StatusError 503, 504 */
-  async remove({ name, uid }: RevokedTokenRow, signal: AbortSignal): Promise<void> {
+  async remove({ name, uid }: Pick<RevokedTokenRow, 'name' | 'uid'>, signal: AbortSignal): Promise<void> {
     await this.#objects.remove(name, { preconditions: { uid }, signal });
   }
 
@@ -235,8 +247,12 @@ export class RevokedTokens {
     return new Date(Math.max(expiresAt, this.#now().getTime() + leastBearerMs));
   }
 
-  /** @returns false if it was there already */
-  async #create(kind: RevokedKind, name: string, { expiration, notBefore, ...rest }: Spec, signal: AbortSignal): Promise<boolean> {
+  async #isCreated(kind: RevokedKind, name: string, spec: Spec, signal: AbortSignal): Promise<boolean> {
+    return (await this.#create(kind, name, spec, signal)) !== undefined;
+  }
+
+  /** @returns undefined if it was there already */
+  async #create(kind: RevokedKind, name: string, { expiration, notBefore, ...rest }: Spec, signal: AbortSignal) {
     const object = {
       apiVersion: 'auth.platform.io/v1',
       kind: 'RevokedToken',
@@ -244,10 +260,10 @@ export class RevokedTokens {
       spec: { kind, expiration: wholeSeconds(expiration), ...(notBefore && { notBefore: wholeSeconds(notBefore) }), ...rest },
     };
     const created = await this.#objects.create(object, { signal });
-    if (created === 'conflict') return false;
+    if (created === 'conflict') return undefined;
     // From the answer on it counts here; elsewhere as soon as the watch tells.
     if (kind !== 'Flow') await this.#cache.waitFor(created.metadata.resourceVersion, seenWithinMs, signal);
-    return true;
+    return created;
   }
 }
 

@@ -161,6 +161,12 @@ export const isLinkedTo = ({ subjects = [] }: Pick<Account, 'subjects'>, { issue
 export const isLinked = ({ linked = [] }: Pick<Account, 'linked'>, { issuer, sub }: Subject): boolean =>
   linked.some((known) => known.issuer === issuer && known.sub === sub);
 
+/** What the status says of subjects once that one is none any more. */
+export function withoutSubject(object: KubernetesObject, { issuer, sub }: Subject): { subjects: object[] | null } {
+  const left = (readUser(object).status?.subjects ?? []).filter((known) => known.issuer !== issuer || known.sub !== sub);
+  return { subjects: left.length > 0 ? left : null };
+}
+
 /** A subject that logs in, and whether a record that belongs to none of the issuer yet may become its own. */
 export interface LinkingSubject extends Subject {
   readonly mayLink: boolean;

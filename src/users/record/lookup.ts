@@ -21,8 +21,8 @@ export interface AccountLookup {
   ofSubject(subjectName: string): Account | undefined;
   /** By an account of an external issuer that the user has linked. */
   ofLinked(subject: Subject): Account | undefined;
-  /** By any account of an external issuer: the one that names the user, and those that are linked. */
-  ofIssuerSubject(subject: Subject): Account | undefined;
+  /** By any account of an external issuer, the one that names the user and linked ones: none or one, but for those of the same moment. */
+  ofIssuerSubject(subject: Subject): readonly Account[];
   /** By the user name that Kubernetes sees of a linked account. */
   ofLinkedName(subjectName: string): Account | undefined;
   /** Administrators made at the installation or with kubectl: few. */
@@ -111,7 +111,7 @@ export function accountLookup(records: Records): AccountLookup {
     },
     ofSubject: (subjectName) => get(names.get(subjectName) ?? '') ?? firstOf(linkedNames.of(subjectName)),
     ofLinked: (subject) => firstOf(linkedSubjects.of(keyOf(subject))),
-    ofIssuerSubject: (subject) => firstOf(subjects.of(keyOf(subject))),
+    ofIssuerSubject: (subject) => subjects.of(keyOf(subject)).flatMap((name) => get(name) ?? []),
     ofLinkedName: (subjectName) => firstOf(linkedNames.of(subjectName)),
     administrators: () => [...administrators].flatMap((name) => get(name) ?? []),
     get isSynced() {

@@ -45,6 +45,7 @@ describe('attacks on the linking of accounts', () => {
     const { answer } = await beginLink(two, browser);
     expect(reasonOf(await two.callback(browser, answer))).to.equal('SubjectDiffers');
     expect(await subjectsOf('ada')).to.equal(undefined);
+    expect((await two.get(browser, '/api/v2/token/info')).status).to.equal(200);
     expect((await two.logInAtCorp()).body).to.have.nested.property('ext.user', nameOf(emailOf('bea')));
   });
 

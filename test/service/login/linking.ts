@@ -21,14 +21,18 @@ export interface ShownLink {
   isFirst: boolean;
 }
 
-/** What a page of the console sends, with the cookies of the browser. */
-export async function send(two: Two, browser: Browser, method: string, path: string, body?: unknown): Promise<Answer> {
+/**
+ * What a page of the console sends, with the cookies of the browser.
+ *
+ * @param at another replica than the first
+ */
+export async function send(two: Two, browser: Browser, method: string, path: string, body?: unknown, at?: string): Promise<Answer> {
   const cookie = browser.cookies
     .filter((one) => one.path === '/')
     .map(({ name, value }) => `${name}=${value}`)
     .join('; ');
   const headers = { cookie, origin: two.service.url, 'content-type': 'application/json' };
-  const response = await two.service.request(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const response = await two.service.request(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }, at);
   for (const line of response.headers.getSetCookie()) browser.keep(line);
   const text = await response.text();
   return {
