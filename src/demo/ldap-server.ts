@@ -35,6 +35,11 @@ export class LdapServer {
   private constructor(entries: readonly DirectoryEntry[], { certificate, key }: Authority) {
     this.#entries = entries;
     this.#server = createServer({ cert: certificate, key }, (socket) => this.#serve(socket));
+    // Those in the middle of their handshake, too.
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
   }
 
   /** @param certificate for 127.0.0.1, and its key */
@@ -57,9 +62,7 @@ export class LdapServer {
 
   #serve(socket: Socket): void {
     let received = Buffer.alloc(0);
-    this.#sockets.add(socket);
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#sockets.delete(socket));
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       try {
