@@ -20,6 +20,8 @@ export interface ContainerOptions {
   environment: Readonly<Record<string, string>>;
   mounts: readonly Mount[];
   onChange: () => void;
+  /** Resolves when what sends connections to Pods knows which are about to go. */
+  whenUnrouted: () => Promise<void>;
 }
 
 /** One container of a Pod: its runs, one after the other, and how it stands. */
@@ -76,9 +78,14 @@ export class Container {
     timer.addEventListener('abort', () => process.signal('SIGKILL'));
     const { preStop } = this.#options.container.lifecycle ?? {};
     if (preStop && !preStop.sleep) throw new Error('this kubelet has only preStop by sleep');
-    if (preStop?.sleep) await Promise.race([setTimeout(preStop.sleep.seconds * 1000), process.exited]);
+    if (preStop?.sleep) await Promise.race([this.#sleep(preStop.sleep.seconds), process.exited]);
     await process.signal('SIGTERM');
     await process.exited;
+  }
+
+  /** Until that is over for which there is a preStop; on a busy machine it may take longer than its seconds. */
+  async #sleep(seconds: number): Promise<void> {
+    await Promise.all([setTimeout(seconds * 1000), this.#options.whenUnrouted()]);
   }
 
   async crash(): Promise<void> {
@@ -89,6 +96,8 @@ export class Container {
   async #runOnce(): Promise<number | undefined> {
     try {
       this.#process = await this.#start();
+      // It was to end while it was looked up what it needs.
+      if (this.#isStopping) void this.#process.signal('SIGKILL');
     } catch (error) {
       this.#change({ waiting: { reason: 'CreateContainerConfigError', message: error instanceof Error ? error.message : String(error) } });
       return undefined;

@@ -87,6 +87,10 @@ describe('an installation with what is off by default', () => {
       expect(made.status).to.equal(201);
     }
     await cluster.admin.apply(aGroup('crew', [...names, 'somebody']));
+    await eventually(
+      async () => [await (await send('GET', '/auth/v1/groups')).text(), await (await send('GET', '/auth/v1/groups')).text()],
+      (lists) => lists.every((list) => list.includes('"crew"')),
+    );
     const members = async () =>
       outputOf(await cluster.kubectl('get', 'groups.auth.platform.io', 'crew', '--output', 'jsonpath={.spec.users[*].name}'));
 
@@ -101,12 +105,21 @@ describe('an installation with what is off by default', () => {
     outputOf(await atrium.upgrade('--reuse-values', ...features(false), '--set-json', `extraEnv=${JSON.stringify(extraEnv)}`));
     await atrium.settles();
 
-    for (const { address, log } of atrium.pods) {
-      const health = await (await fetch(`http://${address}:9090/readyz?verbose`)).text();
-      for (const check of ['access-tokens', 'userbindings'])
-        expect(health).to.match(new RegExp(`^\\[-\\]${check} failed \\(not critical\\): 403 Forbidden$`, 'm'));
-      for (const right of ['list resource "accesstokens"', 'watch resource "userbindings"', 'get resource "leases"'])
-        expect(log).to.include(`cannot ${right}`.replaceAll('"', '\\"'));
+    for (const pod of atrium.pods) {
+      await eventually(
+        async () => (await fetch(`http://${pod.address}:9090/readyz?verbose`)).text(),
+        (health) =>
+          ['access-tokens', 'userbindings'].every((check) =>
+            new RegExp(`^\\[-\\]${check} failed \\(not critical\\): 403 Forbidden$`, 'm').test(health),
+          ),
+      );
+      await eventually(
+        () => pod.log,
+        (log) =>
+          ['list resource "accesstokens"', 'watch resource "userbindings"', 'get resource "leases"'].every((right) =>
+            log.includes(`cannot ${right}`.replaceAll('"', '\\"')),
+          ),
+      );
     }
     expect(await statuses(bearer)).to.equal('200');
     expect((await send('POST', '/auth/v1/accesstoken', { description: 'ci' })).status).to.equal(503);

@@ -127,6 +127,7 @@ export class Kubelet {
         ...environment?.(address),
       },
       directory,
+      whenUnrouted: async () => void (await Promise.all([...network.routers].map((router) => router.look()))),
     });
     this.#pods.set(uid, running);
     this.#background(running.start());

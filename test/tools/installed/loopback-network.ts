@@ -1,10 +1,17 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
+/** What sends connections to Pods. */
+interface Router {
+  /** Resolves when it has learnt what there is now, or cannot. */
+  look(): Promise<void>;
+}
+
 /** The addresses 127.N.x.y, for one run of a test on this machine: while it is claimed, no other run gets the same N. */
 export class LoopbackNetwork {
   readonly #lock: Server;
   readonly #prefix: string;
+  readonly routers = new Set<Router>();
   #given = 1;
 
   private constructor(lock: Server, prefix: string) {

@@ -9,7 +9,7 @@ import {
   type V1PodCondition,
   type V1PodStatus,
 } from '@kubernetes/client-node';
-import { Container } from './container.ts';
+import { Container, type ContainerOptions } from './container.ts';
 import type { Image } from './image.ts';
 import { PodVolumes } from './volumes.ts';
 
@@ -23,6 +23,7 @@ export interface PodOptions {
   hosts: Readonly<Record<string, string>>;
   /** For its files; every user must be able to enter it. */
   directory: string;
+  whenUnrouted: ContainerOptions['whenUnrouted'];
 }
 
 const retryMs = 500;
@@ -133,7 +134,7 @@ export class RunningPod {
   }
 
   async #prepare(): Promise<void> {
-    const { pod, core, images, environment, hosts, directory } = this.#options;
+    const { pod, core, images, environment, hosts, directory, whenUnrouted } = this.#options;
     if (pod.spec?.initContainers?.length) throw new Error('this kubelet has no init containers');
     await mkdir(join(directory, 'volumes'), { recursive: true, mode: 0o755 });
     const hostsFile = join(directory, 'hosts');
@@ -143,7 +144,7 @@ export class RunningPod {
     const mounts = [{ source: hostsFile, path: '/etc/hosts', isReadOnly: true }];
     const onChange = () => this.#changed();
     this.#containers = (pod.spec?.containers ?? []).map(
-      (container) => new Container({ core, pod, container, images, volumes: this.volumes, environment, mounts, onChange }),
+      (container) => new Container({ core, pod, container, images, volumes: this.volumes, environment, mounts, onChange, whenUnrouted }),
     );
   }
 

@@ -46,7 +46,7 @@ export class Release {
     const proxies = [release, `${release}-metrics`].map((service) => {
       const address = cluster.network.address();
       cluster.hosts[`${service}.${namespace}.svc`] = address;
-      return { address, proxy: new ServiceProxy({ kubeconfig, namespace, service, address }) };
+      return { address, proxy: new ServiceProxy({ kubeconfig, namespace, service, network: cluster.network, address }) };
     });
     const address = proxies[0]?.address ?? '';
     // What an ingress controller would do for browsers.

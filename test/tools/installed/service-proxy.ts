@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { CoreV1Api, KubeConfig, type V1Pod, type V1ServicePort } from '@kubernetes/client-node';
+import type { LoopbackNetwork } from './loopback-network.ts';
 
 /** How long after a change it may still send connections to where they went before, as each kube-proxy does. */
 const pollMs = 500;
@@ -12,7 +13,8 @@ export interface ServiceProxyOptions {
   namespace: string;
   /** Name of the Service; it need not be there yet. */
   service: string;
-  /** Of loopback, where it listens on the Service's ports. */
+  network: LoopbackNetwork;
+  /** Of the network, where it listens on the Service's ports. */
   address: string;
 }
 
@@ -30,6 +32,7 @@ export class ServiceProxy {
   #ports: V1ServicePort[] = [];
   #turn = 0;
   #loop: Promise<void> = Promise.resolve();
+  #looking: Promise<void> = Promise.resolve();
 
   constructor(options: ServiceProxyOptions) {
     const config = new KubeConfig();
@@ -39,10 +42,12 @@ export class ServiceProxy {
   }
 
   start(): void {
+    this.#options.network.routers.add(this);
     this.#loop = this.#repeat();
   }
 
   async stop(): Promise<void> {
+    this.#options.network.routers.delete(this);
     this.#ending.abort();
     await this.#loop;
     const closed = [...this.#servers.values()].map((server) => once(server.close(), 'close'));
@@ -58,10 +63,16 @@ export class ServiceProxy {
   async #repeat(): Promise<void> {
     const { signal } = this.#ending;
     while (!signal.aborted) {
-      // As kube-proxy without an API server: what was known stays.
-      await this.#look().catch(() => undefined);
+      await this.look();
       await setTimeout(pollMs, undefined, { signal }).catch(() => undefined);
     }
+  }
+
+  /** One look after the other, so that the last one counts. */
+  look(): Promise<void> {
+    // As kube-proxy without an API server: what was known stays.
+    this.#looking = this.#looking.then(() => this.#look()).catch(() => undefined);
+    return this.#looking;
   }
 
   async #look(): Promise<void> {

@@ -38,6 +38,7 @@ export class PodVolumes {
   readonly #directory: string;
   readonly #group: number;
   #revision = 0;
+  #writing: Promise<void> = Promise.resolve();
 
   /** @param directory its own; every user must be able to enter it */
   constructor({ core, pod, directory }: { core: CoreV1Api; pod: V1Pod; directory: string }) {
@@ -48,7 +49,13 @@ export class PodVolumes {
   }
 
   /** Writes all of them, or again what is projected: tokens are new ones, ConfigMaps and Secrets as they are now. */
-  async write(): Promise<void> {
+  write(): Promise<void> {
+    // One after the other: each takes away what the one before has left.
+    this.#writing = this.#writing.catch(() => undefined).then(() => this.#writeNow());
+    return this.#writing;
+  }
+
+  async #writeNow(): Promise<void> {
     this.#revision += 1;
     for (const volume of this.#pod.spec?.volumes ?? []) {
       const directory = join(this.#directory, volume.name);
