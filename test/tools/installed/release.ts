@@ -128,6 +128,9 @@ export class Release {
     await this.#cluster.helm('uninstall', release, '--namespace', namespace, '--ignore-not-found');
     await this.kubectl('delete', 'pods', '--all', '--force', '--grace-period', '0');
     await this.#cluster.kubectl('delete', 'namespace', namespace);
+    // Without a store, which kube-apiserver makes at the first request for a kind, the deletion of a definition may take five minutes.
+    const { stdout } = await this.#cluster.kubectl('get', 'crds', '--output=jsonpath={.items[*].metadata.name}');
+    if (stdout !== '') await this.#cluster.kubectl('get', stdout.trim().replaceAll(' ', ','), '--all-namespaces');
     await this.#cluster.kubectl('delete', 'customresourcedefinitions', '--all');
   }
 
