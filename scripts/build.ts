@@ -84,6 +84,12 @@ const service = await build({
 const cluster = Object.keys(service.metafile.inputs).filter((path) => path.startsWith('packages/embedded-cluster/'));
 if (cluster.length > 0) throw new Error(`the embedded cluster is in the service: ${cluster.join(', ')}`);
 
+for (const path of Object.keys(service.metafile.outputs)) {
+  // V8 keeps two bytes a character of the whole part for a single one of them. In a string, not a template, esbuild escapes it.
+  const [wide] = /[\u0100-\uffff]/.exec(await readFile(path, 'utf8')) ?? [];
+  if (wide !== undefined) throw new Error(`${path} holds ${wide}, a character beyond Latin-1`);
+}
+
 /** Read by every Node.js since 14, as a module or not: the name of the file and the folder it is in decide which of them it is. */
 const readable = { format: 'iife', target: 'node14', minify: true, keepNames: true } satisfies BuildOptions;
 await build({

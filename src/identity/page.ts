@@ -85,16 +85,16 @@ export function sendPage(ctx: Context, look: Look, page: Page): void {
     'Referrer-Policy': isSecretAddress ? 'strict-origin' : 'same-origin',
   });
   ctx.vary('Accept-Language, Cookie');
-  const title = `${isFailure ? `${texts.errorPrefix}: ` : ''}${heading} – ${look.title}`;
+  const named = [heading, look.title].join(' – ');
   ctx.type = 'html';
   ctx.body = htmlText(html`<!DOCTYPE html>
 <html lang="${texts.tag}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="description" content="${heading} – ${look.title}">
+<meta name="description" content="${named}">
 <meta name="robots" content="noindex">
-<title>${title}</title>
+<title>${isFailure && `${texts.errorPrefix}: `}${named}</title>
 ${styleElement(css)}
 </head>
 <body>
