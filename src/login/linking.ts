@@ -78,6 +78,7 @@ export async function sessionOfLink({ cookie, sessions, accountState }: SessionC
   await accountState.whenKnown(signal);
   const secret = cookie.read(ctx);
   const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, true);
+  if (session !== undefined) await accountState.whenCaughtUp(session.row, signal);
   if (session === undefined || !isOf(session, link) || accountState.refusalOfSession(session) !== undefined) throw invalidSession();
   return session;
 }

@@ -6,6 +6,7 @@ import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
 import { type Account, belongsToAnother } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
+import { UserRecords } from '../users/record/records.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
 import type { Session } from './browser-sessions.ts';
@@ -48,9 +49,10 @@ export class AccountState {
   readonly #accounts: AccountLookup;
   readonly #revokedTokens: RevokedTokens;
   readonly #sessions: Followed;
+  readonly #records: UserRecords;
 
   constructor(
-    { now, config }: Pick<Services, 'now' | 'config'>,
+    { now, config, client }: Pick<Services, 'now' | 'config' | 'client'>,
     issuers: Issuers,
     { accounts, revokedTokens, sessions }: { accounts: AccountLookup; revokedTokens: RevokedTokens; sessions: Followed },
   ) {
@@ -60,6 +62,7 @@ export class AccountState {
     this.#accounts = accounts;
     this.#revokedTokens = revokedTokens;
     this.#sessions = sessions;
+    this.#records = new UserRecords(client);
   }
 
   /** Whether `whenKnown` has nothing to wait for, and nothing to refuse. */
@@ -82,10 +85,13 @@ export class AccountState {
     throw serviceUnavailable('kubernetes', { cause: new Error('the users are not known yet') });
   }
 
-  /** Waits for the record of the user of a session or login that began a moment ago. @throws the signal's reason when it aborts */
+  /**
+   * Waits for the record of the user of a session or login that began a moment ago.
+   *
+   * @throws StatusError 503 if it is there and this replica has not heard of it in time; the signal's reason when it aborts
+   */
   async whenCaughtUp({ user, userUID, createdAt }: YoungSession, signal: AbortSignal): Promise<void> {
-    const isThere = () => userUID === undefined || this.#accounts.get(user)?.uid === userUID;
-    if (this.#now().getTime() - createdAt < youngMs) await this.#until(isThere, signal);
+    if (userUID !== undefined && this.#now().getTime() - createdAt < youngMs) await this.#whenHeardOf({ name: user, uid: userUID }, signal);
   }
 
   /** The user's record, as far as there is one. */
@@ -137,11 +143,11 @@ export class AccountState {
     return account && this.#refusal(account, issuedAt);
   }
 
-  /** Waits for the record of a token that the embedded issuer gave out a moment ago. @throws the signal's reason when it aborts */
+  /** The same of a token that the embedded issuer gave out a moment ago. @throws StatusError 503; the signal's reason when it aborts */
   async whenTokenCaughtUp({ issuedAt, login, claims }: TokenOwner, signal: AbortSignal): Promise<void> {
     const isYoung = this.#now().getTime() - issuedAt * 1000 < youngMs;
     if (this.#isEmbedded(claims) && isYoung && this.#accounts.isSynced)
-      await this.#until(() => isSubjectOf(this.find(login, claims), claims), signal);
+      await this.#whenHeardOf(recordOf(claims), signal, () => isSubjectOf(this.find(login, claims), claims));
   }
 
   /** What the embedded issuer gives is of one record, by its `sub`. */
@@ -168,10 +174,19 @@ export class AccountState {
     return userUID !== undefined && this.accountOf(user)?.uid !== userUID;
   }
 
-  /** Resolves when something is true of the users, at the latest after the time that the watch may be behind. */
-  async #until(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
-    await this.#accounts.until(isTrue, seenWithinMs, signal);
+  /** A record that is not there after the time that the watch may be behind is gone, or the watch is further behind: the API server knows. */
+  async #whenHeardOf({ name, uid }: Pick<Account, 'name' | 'uid'>, signal: AbortSignal, isThere = () => this.#hasHeardOf(name, uid)) {
+    if (await this.#accounts.until(isThere, seenWithinMs, signal)) return;
     signal.throwIfAborted();
+    if (this.#hasHeardOf(name, uid)) return;
+    const record = await this.#records.read(name, signal);
+    if (record === undefined || record === 'notInstalled' || record.metadata.uid !== uid || this.#hasHeardOf(name, uid)) return;
+    // A 401 would cost a browser its session.
+    throw serviceUnavailable('kubernetes', { cause: new Error('the watch of users is behind') });
+  }
+
+  #hasHeardOf(name: string, uid: string): boolean {
+    return this.#accounts.get(name)?.uid === uid;
   }
 
   #refusal(account: Account, since: number): StatusError | undefined {
@@ -183,6 +198,9 @@ export class AccountState {
 
 /** Where a resource is not installed there is nothing to hear. */
 const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && watch.state !== 'notInstalled';
+
+/** What a token of the embedded issuer is of. */
+const recordOf = ({ sub }: VerifiedClaims) => ({ uid: sub.slice(0, sub.indexOf('.')), name: sub.slice(sub.indexOf('.') + 1) });
 
 const isSubjectOf = (account: Account | undefined, { sub }: VerifiedClaims) => account !== undefined && subjectOf(account) === sub;
 

@@ -145,6 +145,15 @@ export class FaultProxy {
     for (const exchange of [...this.#open]) if (matches(exchange.request)) exchange.reset();
   }
 
+  /** What is still to be told in answers that are under way waits, e.g. on open watches. @returns what lets them go on */
+  hold(matches: (request: ProxiedRequest) => boolean): () => void {
+    const held = [...this.#open].filter(({ request }) => matches(request));
+    for (const { response } of held) response.cork();
+    return () => {
+      for (const { response } of held) response.uncork();
+    };
+  }
+
   /** Every connection there is goes dead without a word; new ones are accepted and never answered. */
   blackHole(): void {
     this.#relay.blackHole();

@@ -23,6 +23,8 @@ export interface ServiceOptions {
   config?: Partial<Record<'server' | 'kubernetes' | 'login' | 'users' | 'identity' | 'features' | 'console', Section>>;
   /** Where the Services of plugins are. */
   pluginSurroundings?: PluginSurroundings;
+  /** What stands between this replica and the cluster, beside the relay. */
+  between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
 
 /** One replica of the service. */
@@ -118,9 +120,10 @@ export class LoginCluster {
    * Another replica that logs people in at that provider, once it has read what it watches. It impersonates unless
    * `kubernetes.credentials` says otherwise; then the cluster trusts the provider.
    */
-  async service({ provider, config = {}, pluginSurroundings }: ServiceOptions): Promise<Service> {
+  async service({ provider, config = {}, pluginSurroundings, between }: ServiceOptions): Promise<Service> {
     if (config.kubernetes?.credentials === 'passthrough') await this.#trust(provider);
-    const relay = new TcpProxy(this.#cluster.url);
+    const middle = await between?.(this.#cluster);
+    const relay = new TcpProxy(middle?.url ?? this.#cluster.url);
     await relay.start();
     const logLines: string[] = [];
     const auditLines: string[] = [];
@@ -156,6 +159,7 @@ export class LoginCluster {
       if (!this.#services.delete(service)) return;
       await app.stop();
       await relay.cut();
+      await middle?.stop();
     };
     const url = `http://127.0.0.1:${port}`;
     const service: Service = { url, port, metricsURL: `http://127.0.0.1:${metricsPort}`, logLines, auditLines, relay, stop };
