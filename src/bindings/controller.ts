@@ -29,7 +29,7 @@ export interface BindingSources {
 }
 
 /**
- * Makes UserBindings RBAC, and keeps it so whatever changes: the UserBinding, its users and groups, namespaces and their labels, or the
+ * Makes UserBindings RBAC, and keeps it so whatever changes: the UserBinding, its users, groups and role, namespaces and their labels, or the
  * bindings that were made. One replica does it at a time, and only that one follows namespaces and managed bindings. Reconciling is cheap
  * where nothing has changed.
  */
@@ -85,6 +85,7 @@ class BindingsTerm implements Term, Source {
       bindings.onChange((change) => this.#onBinding(change)),
       accounts.onChange((name) => this.#onUser(name)),
       groups?.onChange((change) => this.#onGroup(change)),
+      this.#services.rbac.onClusterRole((name) => this.#onRole(name, references)),
     ];
     return () => {
       for (const end of forget) end?.();
@@ -139,6 +140,10 @@ class BindingsTerm implements Term, Source {
     const { references } = this.#sources;
     if (old?.uid === current?.uid && old?.isLocal === current?.isLocal && isSameList(old?.members, current?.members)) return;
     for (const binding of references.of('Group', key)) this.#enqueue(binding);
+  }
+
+  #onRole(name: string, references: ReferenceIndex): void {
+    for (const binding of references.of('ClusterRole', name)) this.#enqueue(binding);
   }
 
   #onNamespace({ key, old, new: current }: Change<NamespaceRow>, references: ReferenceIndex): void {

@@ -64,7 +64,8 @@ async function ensure(context: ReconcileContext, row: UserBindingRow, object: Ku
     term: row.notBefore === undefined && row.expiresAt === undefined ? undefined : term.state,
   };
   await writeStatus(context, object, result, signal);
-  const isSettled = term.state === 'Expired' || (problem === undefined && result.hasRole && gone.length === 0);
+  // What is said of the role rests on nothing as long as the roles are not known.
+  const isSettled = term.state === 'Expired' || (problem === undefined && result.hasRole && services.rbac.isSynced && gone.length === 0);
   if (term.changesAt === undefined) return isSettled ? 'done' : 'again';
   return { requeueAt: term.changesAt, isRetried: !isSettled };
 }

@@ -2,7 +2,7 @@ import type { Change } from '../kubernetes/watch-cache.ts';
 import type { UserBindingRow } from './row.ts';
 
 /** What a UserBinding depends on. */
-export type Reference = 'User' | 'Group' | 'namespace' | 'project';
+export type Reference = 'User' | 'Group' | 'ClusterRole' | 'namespace' | 'project';
 
 const keyOf = (kind: Reference, name: string) => `${kind} ${name}`;
 
@@ -32,8 +32,9 @@ export class ReferenceIndex {
 
 const none: ReadonlySet<string> = new Set();
 
-const keysOf = ({ subjects, namespaces, projects }: UserBindingRow): string[] => [
+const keysOf = ({ subjects, roleRef, namespaces, projects }: UserBindingRow): string[] => [
   ...subjects.map(({ kind, name }) => keyOf(kind, name)),
+  keyOf('ClusterRole', roleRef),
   ...namespaces.map((name) => keyOf('namespace', name)),
   ...projects.map((name) => keyOf('project', name)),
 ];

@@ -108,6 +108,13 @@ export class RbacWatch {
     return this.#roles.ClusterRole.get(name) !== undefined;
   }
 
+  /** Told of every ClusterRole that comes or goes. @returns a function that ends it */
+  onClusterRole(listener: (name: string) => void): () => void {
+    return this.#roles.ClusterRole.onChange(({ key, old, new: current }) => {
+      if ((old === undefined) !== (current === undefined)) listener(key);
+    });
+  }
+
   /** The role of a binding; undefined if there is no such role. */
   roleOf({ role: { kind, name }, namespace }: RoleBinding): RoleRow | undefined {
     return this.#roles[kind].get(kind === 'Role' ? `${namespace}/${name}` : name);

@@ -3,7 +3,17 @@ import { before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
-import { aBinding, aNamespace, Bindings, bindingsPath, clusterRoleBindingsPath, conditionOf, rbac, removeRole } from './support.ts';
+import {
+  aBinding,
+  aNamespace,
+  Bindings,
+  bindingsPath,
+  clusterRoleBindingsPath,
+  conditionOf,
+  rbac,
+  removeRole,
+  type UserBinding,
+} from './support.ts';
 
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
@@ -220,6 +230,23 @@ describe('what UserBindings become', () => {
     expect(conditionOf(found, 'RoleFound')).to.include({ status: 'False', reason: 'RoleNotFound' });
     expect(conditionOf(found, 'BindingsMade')).to.include({ status: 'False', reason: 'NotAllowedToBind' });
     expect(await bindings.bound('unknown-role')).to.deep.equal([]);
+  });
+
+  it('says so when its role goes, and when it is there again', async () => {
+    const role = 'atrium-users-view';
+    const shown = { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name: role }, rules: [] };
+    await server.kubernetes.apply(aBinding('role-goes', { roleRef: role }));
+    await bindings.until('role-goes', 'Synced');
+    const roleFound = (status: string) =>
+      eventually(
+        async () => (await bindings.read('role-goes')) as UserBinding,
+        (found) => conditionOf(found, 'RoleFound')?.status === status,
+      );
+    await roleFound('True');
+    await server.kubernetes.remove(`/apis/${rbac}/v1/clusterroles/${role}`);
+    expect(conditionOf(await roleFound('False'), 'RoleFound')).to.include({ reason: 'RoleNotFound' });
+    await server.kubernetes.apply(shown);
+    expect(conditionOf(await roleFound('True'), 'RoleFound')).to.include({ reason: 'AsExpected' });
   });
 
   it('waits for a role that is not there', async () => {

@@ -139,7 +139,7 @@ export async function applyKnown(server: Pick<TestServer, 'kubernetes' | 'reques
     );
 }
 
-/** Removes a ClusterRole, and waits until the service knows that it is gone: no UserBinding is looked at again for it. */
+/** Removes a ClusterRole, and waits until the service knows that it is gone. */
 export async function removeRole(server: Pick<TestServer, 'kubernetes' | 'request'>, name: string): Promise<void> {
   await server.kubernetes.remove(`/apis/${rbac}/v1/clusterroles/${name}`);
   const { spec } = aBinding('probe', { roleRef: name });
