@@ -25,7 +25,7 @@ const kept = ['subjectName', 'subjects', 'groups', 'mustChangePassword', 'sessio
 const users = '/apis/auth.platform.io/v1/users';
 const secrets = `/api/v1/namespaces/${serviceNamespace}/secrets`;
 /** So long may a watch be behind. */
-const endedWithinMs = 20_000;
+const endedWithinMs = 60_000;
 
 interface Stored {
   metadata: { uid: string; deletionTimestamp?: string };
@@ -159,7 +159,7 @@ export async function requireEnded(world: World, credential: Pick<Credential, 'k
 
 /** A service that was started a moment ago may not have read its keys yet. */
 export async function openAs(world: World, email: string, storage: 'local' | 'cookie') {
-  const credential = await eventually(() => open(world, email, storage), Boolean, 60_000);
+  const credential = await eventually(() => open(world, email, storage), Boolean);
   if (credential === undefined) throw new Error(`${email} cannot log in (${world.variant})`);
   return credential;
 }

@@ -13,6 +13,7 @@ import { type Answer, type ClusterAdmin, eventually, serviceNamespace } from '..
 import { freePort } from '../../support/free-port.ts';
 import { install } from '../../support/installed-cluster.ts';
 import { addLocalUser } from '../../support/local-user.ts';
+import { patient } from '../../support/server.ts';
 import { attacker, attackersPassword, honest, honestPassword, honestRecord, rights } from './people.ts';
 
 /** Where people log in, and which claim names them. */
@@ -162,14 +163,13 @@ export class World {
     await eventually(
       async () => (await request(`${this.url}/readyz?verbose`)).body.text(),
       (report) => report.includes('readyz check passed') && !/^\[-\](?!identity-provider)/m.test(report),
-      60_000,
     );
     const isDone = async (path: string, phase: string) => {
       const { body } = await this.admin.call('GET', path);
       return (body as { items: { status?: { phase?: string } }[] }).items.every(({ status }) => status?.phase === phase);
     };
-    await eventually(() => isDone('/apis/auth.platform.io/v1/userbindings', 'Synced'), Boolean, 60_000);
-    await eventually(() => isDone(users, 'Normal'), Boolean, 60_000);
+    await eventually(() => isDone('/apis/auth.platform.io/v1/userbindings', 'Synced'), Boolean);
+    await eventually(() => isDone(users, 'Normal'), Boolean);
   }
 
   async stop(): Promise<void> {
@@ -197,8 +197,8 @@ export class World {
 
 function settings({ variant, url, port, provider }: { variant: Variant; url: string; port: number; provider: TestProvider | undefined }) {
   return {
-    server: { host: '127.0.0.1', port, metricsPort: 0, publicURL: url, trustedProxies: ['127.0.0.1'] },
-    kubernetes: { namespace: serviceNamespace, accessCache: '0s', credentials: 'impersonate' },
+    server: { host: '127.0.0.1', port, metricsPort: 0, publicURL: url, trustedProxies: ['127.0.0.1'], ...patient.server },
+    kubernetes: { namespace: serviceNamespace, accessCache: '0s', credentials: 'impersonate', ...patient.kubernetes },
     console: { static: { directory: 'web/dist' } },
     features: { openapi: false },
     login: {
