@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { KeyPair } from '../../../cluster/certificates.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { listen, stopListening } from '../../../support/listening.ts';
 import { type Answer, type Endpoint, endpoints, json, oauthError, type SeenRequest } from './answers.ts';
 import { providerCertificates } from './certificates.ts';
@@ -29,6 +30,8 @@ export interface ProviderOptions {
 }
 
 const path = '/tenant';
+/** Longer than a client keeps an idle connection: none is reused at the moment at which it ends here. */
+const keepAliveTimeout = 60_000;
 const jane: Claims = {
   sub: 'jane-1',
   email: 'jane@example.com',
@@ -69,8 +72,8 @@ export class TestProvider {
     this.certificateAuthority = certificates?.authority.certificate;
     const listener: RequestListener = (request, response) => void this.#take(request, response);
     this.#server = certificates
-      ? createSecureServer({ cert: certificates.serving.certificate, key: certificates.serving.key }, listener)
-      : createServer(listener);
+      ? createSecureServer({ keepAliveTimeout, cert: certificates.serving.certificate, key: certificates.serving.key }, listener)
+      : createServer({ keepAliveTimeout }, listener);
   }
 
   static async start(options: ProviderOptions = {}): Promise<TestProvider> {
@@ -151,7 +154,9 @@ export class TestProvider {
 
   /** Listens again, at the same address. */
   async resume(): Promise<void> {
-    this.#port = await listen(this.#server, this.#port, this.#host);
+    // The system would give a port of its own to others while this one is away.
+    this.#port ||= await freePort();
+    await listen(this.#server, this.#port, this.#host);
   }
 
   get #host(): string {
