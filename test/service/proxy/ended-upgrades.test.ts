@@ -36,11 +36,9 @@ describe('connections in another protocol that end', () => {
       call.end();
       const [, socket] = (await once(call, 'upgrade')) as [unknown, Socket];
       socket.resume();
-      const ended = once(socket, 'close');
-      const upstreamEnded = once(there as Duplex, 'close');
       if (idleTimeout === '1h') await server.stopFirst();
-      await ended;
-      await upstreamEnded;
+      await closed(socket);
+      await closed(there);
       await server.stop();
     }
   });

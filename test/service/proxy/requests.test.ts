@@ -36,8 +36,10 @@ describe('the Kubernetes API through the service', () => {
     const gone = new AbortController();
     const watch = await server.request(`${maps}?watch=true&fieldSelector=metadata.name%3Dflags`, { as: 'viewer', signal: gone.signal });
     expect(watch.status).to.equal(200);
-    const reader = watch.body?.getReader();
-    const first = new TextDecoder().decode((await reader?.read())?.value);
+    const reader = watch.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let first = '';
+    // A line may come in pieces.
+    while (!first.includes('\n')) first += (await reader?.read())?.value ?? '\n';
     expect(JSON.parse(first.split('\n')[0] ?? '')).to.deep.include({ type: 'ADDED' });
     gone.abort();
   });
