@@ -160,12 +160,13 @@ export class WatchLoop {
     const list = sink.list();
     let version: string | undefined;
     for await (const page of listPages({ client: this.#client, signal }, selection, pageSize)) {
-      this.#heard();
       // The first page says as of when; the others are as of then too.
       version ??= page.resourceVersion;
       list.add(page);
     }
     if (version === undefined) return;
+    // Not page by page: until all are there, what is known is as old as before.
+    this.#heard();
     await list.all(version);
     this.#version = version;
   }

@@ -267,4 +267,26 @@ describe('a watch cache', () => {
     expect(t.cache.isStale()).to.equal(true);
     expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['synced', 'nothing was heard for too long']);
   });
+
+  it('is as old as before until a list is there as a whole: what half of it does not tell may have ended', async () => {
+    let now = 0;
+    await t.begin({ options: { pageSize: 2 }, parts: { clock: () => now } });
+    t.resource.bookmark();
+    await until(() => t.cache.resourceVersion === t.resource.version);
+    const held: (() => void)[] = [];
+    let page = 0;
+    t.server.answer((request, response) => {
+      page += 1;
+      if (page === 1) t.resource.answer(request, response);
+      else held.push(() => t.resource.answer(request, response));
+    });
+    now = 61_000;
+    t.resource.detach().destroy();
+    await until(() => page === 2);
+    expect(t.cache.ageSeconds()).to.equal(61);
+
+    t.server.answer(t.resource.answer);
+    for (const answer of held) answer();
+    await until(() => t.cache.ageSeconds() === 0);
+  });
 });
