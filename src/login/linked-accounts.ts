@@ -14,7 +14,6 @@ import type { SessionRow } from '../sessions/record.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, type LinkedSubject, type Subject, withoutSubject } from '../users/record/account.ts';
-import { revokeSubject } from '../users/record/end-tokens.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import { isNamedByLogin, subjectNamesOf } from '../users/record/subject-name.ts';
@@ -75,7 +74,7 @@ export async function unlink(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<Account> {
-  const { config, accounts, now } = context;
+  const { config, accounts, revokedTokens, now } = context;
   requireNoAccessToken(caller, 'unlink accounts');
   requireAccounts(accounts);
   const account = ownAccount(accounts, caller);
@@ -86,9 +85,9 @@ export async function unlink(
     throw conflict(userResource, account.name, 'it is the account that names the user, and the last one that stays');
   if (account === undefined || link === undefined) throw notFound({ group: userResource.group, resource: 'links' }, id);
   const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== link) }).includes(link.subjectName);
-  // Sessions, refresh tokens and bearer tokens of that name, on every replica.
+  // Sessions, refresh tokens and bearer tokens of that name. Once the record has forgotten the account, nothing else says that they ended.
   if (link.subjectName !== '' && !isNamedOtherwise)
-    await revokeSubject(context, { subjectName: link.subjectName, record: account, now: now() }, signal);
+    await revokedTokens.endSubject({ subjectName: link.subjectName, record: account, now: now() }, signal);
   const { metadata } = await passwordChange.writeStatus(account, (object) => withoutSubject(object, link));
   await notices.add(account, 'AccountUnlinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);

@@ -9,7 +9,13 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
-import { type RevokedKind, revokedTokenName, revokedTokenResource } from '../users/record/end-tokens.ts';
+import {
+  type RevokedKind,
+  revokedTokenName,
+  revokedTokenResource,
+  revokeSubject,
+  type SubjectRevocation,
+} from '../users/record/end-tokens.ts';
 
 /** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (docs/contract/resources.md). */
 const leastBearerMs = 86_400_000;
@@ -81,6 +87,7 @@ interface Spec {
 
 /** What does not count any more although its own time is not over; every replica follows it. */
 export class RevokedTokens {
+  readonly #services: Pick<Services, 'client' | 'config'>;
   readonly #objects: ServiceResource;
   readonly #now: () => Date;
   readonly #cache: WatchCache<RevokedTokenRow>;
@@ -89,7 +96,8 @@ export class RevokedTokens {
   /** Those of them that have ended altogether, as the issuer has said so. */
   readonly #endedLogins = new EndedLogins();
 
-  constructor({ client, log, metrics, now }: Pick<Services, 'client' | 'log' | 'metrics' | 'now'>) {
+  constructor({ client, config, log, metrics, now }: Pick<Services, 'client' | 'config' | 'log' | 'metrics' | 'now'>) {
+    this.#services = { client, config };
     this.#objects = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
     this.#now = now;
     this.#cache = new WatchCache<RevokedTokenRow>(
@@ -194,6 +202,18 @@ export class RevokedTokens {
    */
   endLogin({ id, expiresAt, user }: { id: string; expiresAt: Date; user: string }, signal: AbortSignal): Promise<boolean> {
     return this.#isCreated('Refresh', revokedTokenName('Refresh', id), { expiration: expiresAt, user }, signal);
+  }
+
+  /**
+   * Ends every token and session of a user name. Here they count no more when it returns, unless the watch is further behind than a
+   * request waits; elsewhere as soon as it tells.
+   *
+   * @throws StatusError 503, 504
+   */
+  async endSubject(revocation: SubjectRevocation, signal: AbortSignal): Promise<void> {
+    await revokeSubject(this.#services, revocation, signal);
+    const { subjectName, now } = revocation;
+    await this.#cache.until(() => this.hasSubject(subjectName, now.getTime()), seenWithinMs, signal);
   }
 
   /** Whether a `state` was used, as far as this replica has heard. */

@@ -15,7 +15,7 @@ export type RevokedKind = 'Bearer' | 'Refresh' | 'Flow' | 'Subject' | 'Logout';
 /** The kind is hashed too: what callers can choose in one kind names nothing in another. */
 export const revokedTokenName = (kind: RevokedKind, text: string) => `rt-${hash('sha256', `${kind}\0${text}`).slice(0, 40)}`;
 
-interface SubjectRevocation {
+export interface SubjectRevocation {
   /** The user name that Kubernetes sees. */
   subjectName: string;
   /** Of the user. The uid tells a later record of that name apart. */
