@@ -25,6 +25,8 @@ export class IssuerKeys {
   /** When the last reading began. */
   #beganAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<KeySet> | undefined;
+  /** The reading that is to begin when the pause is over, for all who wait for it. */
+  #next: Promise<KeySet> | undefined;
 
   /** @param clock milliseconds that only ever grow */
   constructor(client: IssuerClient, clock: () => number) {
@@ -66,9 +68,15 @@ export class IssuerKeys {
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
-    const waitMs = this.#beganAt + pauseMs - this.#clock();
-    if (waitMs > 0) await sleep(waitMs);
-    return verifyWith(await this.#read(), token, options);
+    this.#next ??= this.#readAfterPause();
+    return verifyWith(await this.#next, token, options);
+  }
+
+  async #readAfterPause(): Promise<KeySet> {
+    await sleep(Math.max(0, this.#beganAt + pauseMs - this.#clock()));
+    // Who comes from here on has a token that may be younger than the keys.
+    this.#next = undefined;
+    return this.#read();
   }
 
   /** Old keys go on while newer ones are read. */

@@ -144,9 +144,12 @@ describe('the keys of the issuer', () => {
     it('TOK-05 are read once for many tokens of unknown keys at once, and those are refused', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => authorized(service, { signer: 'unpublished RS256' })));
       provider.forgetRequests();
+      const begunAt = performance.now();
       const replies = await Promise.all(answers.map(({ browser, answer }) => browser.callback('v2', answer)));
+      const lastedMs = performance.now() - begunAt;
       for (const reply of replies) expectStatus(reply, 401, 'id_token');
-      expect(provider.hits('jwks')).to.be.within(1, 2);
+      // All that wait have one reading; on a slow machine others come later, and are read for four times a second.
+      expect(provider.hits('jwks')).to.be.within(1, 1 + Math.floor(lastedMs / 240));
     });
 
     async function authorized({ url }: Service, frontChannel: TokenChange) {
