@@ -85,6 +85,15 @@ describe('lists of any resource', () => {
       () => rows(`${configMaps}?${mine}`, 'bob').catch(() => undefined),
       (found) => found?.total === shops.length * perShop,
     );
+    // A right and a definition count a moment after the cluster has them.
+    await eventually(
+      () => rows(`${configMaps}?${mine}`).catch(() => undefined),
+      (found) => found?.total === ofAlice.length * perShop,
+    );
+    await eventually(
+      async () => offered.parse(await ask('/api/v2/resources', 'nobody')).items.map(({ resource }) => resource),
+      (known) => known.includes('widgets'),
+    );
   });
   after(() => server.stop());
 
@@ -283,7 +292,12 @@ describe('lists of any resource', () => {
     await server.kubernetes.apply(aConfigMap('shop-11', 'fresh', 'new'));
     const { body } = await server.kubernetes.call('GET', '/api/v1/namespaces/shop-11/configmaps/fresh');
     const { resourceVersion } = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) }).parse(body).metadata;
-    const found = await rows(`${configMaps}?filterBy=tier,new&resourceVersion=${resourceVersion}`, 'bob');
+    // While the watch is behind it is 504, and never a list without what was written.
+    const answer = await eventually(
+      () => get(`${configMaps}?filterBy=tier,new&resourceVersion=${resourceVersion}`, 'bob'),
+      ({ status }) => status !== 504,
+    );
+    const found = list.parse(await answer.json());
     await server.kubernetes.remove('/api/v1/namespaces/shop-11/configmaps/fresh');
 
     expect(keysOf(found)).to.deep.equal(['shop-11/fresh']);
