@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -9,6 +8,7 @@ import type { Browser } from '../identity/browser.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { atCorp, beginLink, copyOf, linkedUser, linksOf, reasonOf, recordOf, send, tokenIn } from './linking.ts';
 import { authorize } from './provider/browser.ts';
+import { Clock } from './support.ts';
 import { TwoIssuers } from './two-issuers.ts';
 
 const people = ['ada', 'bea', 'cora', 'dora', 'emma', 'flora', 'gina', 'ines', 'mallory'] as const;
@@ -139,7 +139,7 @@ describe('attacks on the linking of accounts', () => {
 
   it('REC-01 resets no password of a user who has rights by a linked account alone', async () => {
     two.corp.person = atCorp('gina', ['ops']);
-    await linkedUser(two, emailOf('gina'));
+    const browser = await linkedUser(two, emailOf('gina'));
     const { admin, cluster } = two.service;
     await grant(admin, 'manager', 'atrium-users-admin');
     const token = await cluster.token('manager');
@@ -160,7 +160,11 @@ describe('attacks on the linking of accounts', () => {
         subjects: [{ apiGroup: 'rbac.authorization.k8s.io', ...subject }],
       };
       await admin.apply(binding);
-      await sleep(500);
+      // What tells her roles is what tells which names have any.
+      await eventually(
+        async () => (await send(two, browser, 'GET', '/auth/v1/usersroles')).text,
+        (roles) => roles.includes(`"subject":"${subject.name}"`),
+      );
       expect((await reset()).status, subject.kind).to.equal(403);
       await admin.remove('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/of-gina');
     }
@@ -203,13 +207,14 @@ describe('attacks on the linking of accounts', () => {
 });
 
 describe('linking of accounts with a login that is not fresh', () => {
-  const two = forSuite(() => TwoIssuers.start({}, { emails: [emailOf('ada')], login: { stepUp: { maxAge: '5s' } } }));
+  const clock = new Clock();
+  const two = forSuite(() => TwoIssuers.start({}, { emails: [emailOf('ada')], login: { stepUp: { maxAge: '5m' } }, now: clock.now }));
 
   it('MFA-08 wants a new one to link and to unlink', async () => {
     two.corp.person = atCorp('ada');
     const browser = await linkedUser(two, emailOf('ada'));
     const [, second] = await linksOf(two, browser);
-    await sleep(6_100);
+    clock.advance(301);
     for (const refused of [
       await send(two, browser, 'POST', '/auth/v1/links', { issuer: 'corp' }),
       await send(two, browser, 'DELETE', `/auth/v1/links/${second?.id}`),

@@ -3,7 +3,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { patient } from '../../support/server.ts';
 import { exchanges, expiresCookie, handleOf, logout, refresh, session, sessionObject } from '../sessions/support.ts';
-import { json, never } from './provider/answers.ts';
+import { type Answer, json } from './provider/answers.ts';
 import { authorize, Browser, loginInfoOf, type Reply, userInfoOf } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
 import { LoginCluster, type Service } from './support.ts';
@@ -17,6 +17,7 @@ describe('two replicas', () => {
     replicas = [await cluster.service({ provider, config: patient }), await cluster.service({ provider, config: patient })];
   });
   afterEach(async () => {
+    cluster.clock.thaw();
     for (const replica of replicas) await replica.stop();
     await provider.stop();
   });
@@ -33,22 +34,18 @@ describe('two replicas', () => {
   const statuses = (replies: Reply[]) => [...new Set(replies.map(({ status }) => status))];
   const forty = <T>(ask: (n: number) => Promise<T>) => Promise.all(Array.from({ length: 40 }, (_, n) => ask(n)));
 
+  const renewed: Answer = (...asked) => {
+    const tokens = { token_type: 'Bearer', access_token: 'opaque', expires_in: 900, id_token: provider.idToken(), refresh_token: 'next' };
+    json(200, tokens)(...asked);
+  };
   /** The provider takes a while to answer the next exchanges. */
-  const slowly = (ms: number) =>
-    provider.misbehave({
-      answer: {
-        token: (response, request) => {
-          const answer = {
-            token_type: 'Bearer',
-            access_token: 'opaque',
-            expires_in: 900,
-            id_token: provider.idToken(),
-            refresh_token: 'next',
-          };
-          setTimeout(() => json(200, answer)(response, request), ms);
-        },
-      },
-    });
+  const slowly = (ms: number) => provider.misbehave({ answer: { token: (...asked) => void setTimeout(() => renewed(...asked), ms) } });
+  /** The provider answers exchanges when it is told to. @returns what tells it, once one has come */
+  const whenTold = () => {
+    const { promise: asked, resolve } = Promise.withResolvers<Parameters<Answer>>();
+    provider.misbehave({ answer: { token: (...given) => resolve(given) } });
+    return async (answer = renewed) => answer(...(await asked));
+  };
 
   it('FLT-11 are one: every step of a session on the one that did not do the step before', async () => {
     const [one, other] = replicas;
@@ -86,6 +83,8 @@ describe('two replicas', () => {
       const { secret, handle } = await session(replicas[0]);
       if (delay > 0) slowly(delay);
       const next = turn(secret);
+      // The old handle counts for some seconds, which the last of the forty may take to be read.
+      cluster.clock.freeze();
       const replies = await forty(() => refresh(next(), handle));
 
       expect(statuses(replies)).to.deep.equal([200]);
@@ -112,6 +111,8 @@ describe('two replicas', () => {
     provider.misbehave({ answer: { token: json(500, {}) } });
     const next = turn(secret);
 
+    // It is asked again after some seconds, which the last of the forty may take to be read.
+    cluster.clock.freeze();
     expect(statuses(await forty(() => refresh(next(), handle)))).to.deep.equal([503]);
     expect(exchanges(provider)).to.equal(1);
     provider.misbehave();
@@ -122,7 +123,7 @@ describe('two replicas', () => {
   it('FLT-11 go on when one dies while it renews', async () => {
     await session(replicas[1]);
     const { browser, secret, handle, path } = await session(replicas[0]);
-    provider.misbehave({ answer: { token: never } });
+    const answer = whenTold();
     const lost = refresh(browser, handle).catch(() => undefined);
     await eventually(
       () => exchanges(provider),
@@ -139,6 +140,7 @@ describe('two replicas', () => {
     expect(reply.status, reply.text).to.equal(200);
     expect(exchanges(provider)).to.equal(2);
     expect(JSON.stringify(await sessionObject(cluster.kubernetes, path))).not.to.include('auth.platform.io/renewal');
+    await answer(json(500, {}));
     await lost;
     expect((await refresh(elsewhere, handleOf(reply))).status).to.equal(200);
   });
@@ -146,14 +148,18 @@ describe('two replicas', () => {
   it('keep tokens that came while the API server was out of reach', async () => {
     await session(replicas[1]);
     const { browser, handle, secret } = await session(replicas[0]);
-    slowly(500);
+    const answer = whenTold();
     const renewing = refresh(browser, handle);
     await eventually(
       () => exchanges(provider),
       (count) => count === 1,
     );
     await replicas[0].relay.cut();
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await answer();
+    await eventually(
+      () => replicas[0].logLines.some((line) => line.includes('could not be kept yet')),
+      (isTold) => isTold,
+    );
     await replicas[0].relay.mend();
     const reply = await renewing;
 
@@ -167,13 +173,14 @@ describe('two replicas', () => {
 
   it('drop tokens of a session that was ended while it was renewed', async () => {
     const { browser, handle, path } = await session(replicas[0]);
-    slowly(500);
+    const answer = whenTold();
     const renewing = refresh(browser, handle);
     await eventually(
       () => exchanges(provider),
       (count) => count === 1,
     );
     await cluster.kubernetes.remove(path);
+    await answer();
     const reply = await renewing;
 
     expect(reply.status).to.equal(401);
