@@ -163,8 +163,9 @@ describe('a request with a session cookie from another site', () => {
 
     expect(login.text).not.to.include('evil.example');
     expect(login.cookies[0]).not.to.match(/Secure/);
+    const requestId = login.headers.get('x-request-id') ?? 'missing';
     const line = await eventually(
-      () => service.logLines.filter((text) => text.includes('HandleLoginV2')).at(-1) ?? '',
+      () => service.logLines.find((text) => text.includes('HandleLoginV2') && text.includes(requestId)) ?? '',
       (text) => text !== '',
     );
     expect(line).to.include('"source":"127.0.0.1"').and.not.include('203.0.113.9');

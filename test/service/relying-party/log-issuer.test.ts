@@ -111,6 +111,8 @@ describe('the issuer, not as it should be', () => {
       provider = await provided();
       provider.misbehave({ answer: { discovery: html(500) } });
       service = await cluster.service({ provider });
+      // The look at its readiness has begun to ask: that is over now.
+      expectUnavailable(await new Browser(service.url).login('v2'));
     });
     beforeEach(() => cluster.clock.freeze());
     afterEach(() => cluster.clock.thaw());

@@ -32,14 +32,20 @@ describe('OpenID relying party, config profile', () => {
     provider.misbehave({ metadata: { issuer: `${provider.issuer}/` } });
     provider.forgetRequests();
     const browser = new Browser((await cluster.service({ provider })).url);
+    expectStatus(await browser.login('v2'), 503);
+    for (const endpoint of endpoints) if (endpoint !== 'discovery') expect(provider.hits(endpoint), endpoint).to.equal(0);
+    // What was asked while the service started is forgotten some seconds later. From here on time stands still.
+    cluster.clock.freeze();
+    cluster.clock.advance(11);
+    provider.forgetRequests();
     for (const version of ['v1', 'v2'] as const) {
       const reply = await browser.login(version);
       expectStatus(reply, 503);
       expect(reply.headers.get('retry-after')).to.match(/^\d+$/);
     }
+    cluster.clock.thaw();
     expectStatus(await browser.callback('v2', { code: 'a', state: 'b'.repeat(43) }), 400);
-    for (const endpoint of endpoints) if (endpoint !== 'discovery') expect(provider.hits(endpoint), endpoint).to.equal(0);
-    expect(provider.hits('discovery')).to.equal(1);
+    expect(provider.requests.map(({ endpoint }) => endpoint)).to.deep.equal(['discovery']);
   });
 
   refuses(party, flow, 'oidcc-client-test-idtoken-sig-none', { idToken: { signer: 'nobody' } }, { tokenHits: 1 });
