@@ -110,7 +110,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     localGroups,
     userBindings: base.userBindings,
     ...passwords,
-    keepSession: sessions.keepSession,
+    sessions,
     again: (ctx) => authenticator.revalidate(ctx),
     endAccessTokens: accessTokens?.endAll,
   });

@@ -10,6 +10,7 @@ import { RateLimit } from '../http/rate-limit.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { Services } from '../services.ts';
+import { type EndSubject, revokeSubject } from '../users/record/end-tokens.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccountState } from './account-state.ts';
 import { LoginAuthenticator } from './authenticator.ts';
@@ -39,6 +40,7 @@ export interface SessionsFeature {
   operations: Operation[];
   authenticator: Authenticator;
   keepSession: KeepSession;
+  endSubject: EndSubject;
   /** What login needs; undefined without an issuer. */
   context: SessionContext | undefined;
   checks: Check[];
@@ -88,6 +90,7 @@ export function createSessions(services: Services, { endAccess, provenAgain, ...
     ],
     authenticator: new LoginAuthenticator(context, renewal),
     keepSession: (ctx, { session }, signal) => keepSession(context, provenAgain, { ctx, name: session, signal }),
+    endSubject: (...given) => revokedTokens.endSubject(...given),
     context,
     checks: [store.collection.check, { name: 'revoked-tokens', critical: false, isAwaited: true, failure: () => revokedTokens.failure() }],
     start() {
@@ -105,7 +108,8 @@ export function createSessions(services: Services, { endAccess, provenAgain, ...
 }
 
 /** Where no login is configured. */
-export function withoutSessions({ config }: Services, identify: Authenticator['identify']): SessionsFeature {
+export function withoutSessions(services: Services, identify: Authenticator['identify']): SessionsFeature {
+  const { config } = services;
   const unconfigured = async (): Promise<never> => {
     throw badRequest('login is not configured');
   };
@@ -116,6 +120,8 @@ export function withoutSessions({ config }: Services, identify: Authenticator['i
     ],
     authenticator: tokensOnly(identify),
     keepSession: async () => undefined,
+    // What is revoked is not followed here: the API server alone says who is who.
+    endSubject: (...given) => revokeSubject(services, ...given),
     context: undefined,
     checks: [],
     start() {},

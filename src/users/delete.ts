@@ -7,7 +7,6 @@ import { nextSecond } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
-import { revokeSubject } from './record/end-tokens.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/resource.ts';
 import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
@@ -122,10 +121,10 @@ export class UserDeleter {
   }
 
   async #revoke(subjectName: string, record: Account, signal: AbortSignal): Promise<void> {
-    const { services } = this.#context;
+    const { services, endSubject } = this.#context;
     const now = services.now();
     this.#settledAt = nextSecond(now).getTime();
-    await revokeSubject(services, { subjectName, record, now }, signal);
+    await endSubject({ subjectName, record, now }, signal);
   }
 }
 

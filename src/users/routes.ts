@@ -19,6 +19,7 @@ import { nativeUserOperations } from './native.ts';
 import { ownOperations } from './own-routes.ts';
 import type { PasswordEnvelopes } from './passwords/envelope.ts';
 import { getUser } from './read.ts';
+import type { EndSubject } from './record/end-tokens.ts';
 import { userResource } from './record/resource.ts';
 import { userListSchema, userName, userSchema } from './record/schema.ts';
 import type { UserRow } from './row.ts';
@@ -30,7 +31,7 @@ import { type KeepSession, writeOperations } from './write-routes.ts';
 export interface UserRoutesNeeds {
   /** Checks the credential of a request again. */
   again: WhileAllowedOptions['again'];
-  keepSession: KeepSession;
+  sessions: { keepSession: KeepSession; endSubject: EndSubject };
   /** Undefined where there are no access tokens. */
   endAccessTokens: EndAccessTokens | undefined;
 }
@@ -39,14 +40,14 @@ export function userOperations(
   context: UsersContext,
   envelopes: PasswordEnvelopes,
   live: ((guard: WhileAllowedOptions) => LiveLists<UserRow>) | undefined,
-  { again, keepSession, endAccessTokens }: UserRoutesNeeds,
+  { again, sessions, endAccessTokens }: UserRoutesNeeds,
 ): Operation[] {
   const guard = { again, accessCacheMs: context.services.config.kubernetes.accessCache };
   return [
     ...nativeUserOperations(context.services, guard),
     ...listOperations(context, live?.(guard)),
     getOperation(context),
-    ...writeOperations(context, keepSession),
+    ...writeOperations(context, sessions.keepSession),
     ...deleteOperations(context),
     ...subjectOperations(context, endAccessTokens),
     ...ownOperations(context, envelopes),

@@ -3,10 +3,8 @@ import { notFound, StatusError } from '../api/status.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
-import type { Services } from '../services.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
-import { revokeSubject } from './record/end-tokens.ts';
 import { UserRecords } from './record/records.ts';
 import { userResource } from './record/resource.ts';
 import { subjectNamesOf } from './record/subject-name.ts';
@@ -41,7 +39,7 @@ export async function forgetSubjects(
   if (!Array.isArray(held) || held.length === 0) throw belongsToNone(name);
   if (isDryRun) return account;
   await endAccessTokens?.(account, signal);
-  await endLinked(services, account, signal);
+  await endLinked(context, account, signal);
   const { metadata } = await passwordChange.endAccess(account, { subjects: null });
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   return account;
@@ -55,11 +53,10 @@ async function requireRights({ rights }: UsersContext, account: Account, caller:
 }
 
 /** Tokens of an account that is linked no longer are not of the record, so that nothing written there ends them. */
-async function endLinked(services: Services, account: Account, signal: AbortSignal): Promise<void> {
+async function endLinked({ services, endSubject }: UsersContext, account: Account, signal: AbortSignal): Promise<void> {
   const now = services.now();
   for (const { subjectName } of account.linked ?? [])
-    if (subjectName !== '' && subjectName !== account.subjectName)
-      await revokeSubject(services, { subjectName, record: account, now }, signal);
+    if (subjectName !== '' && subjectName !== account.subjectName) await endSubject({ subjectName, record: account, now }, signal);
 }
 
 const belongsToNone = (name: string) =>

@@ -80,6 +80,7 @@ export function createUsers(services: Services, { collection: users, accounts, r
     newPasswords: new NewPasswords(config.users.passwordPolicy, envelopes, needs.passwords),
     passwordCheck,
     passwordChange,
+    endSubject: needs.sessions.endSubject,
   };
   const live = config.features.watch ? (guard: WhileAllowedOptions) => liveLists(users, collected, guard) : undefined;
   const controller = new UsersController(services, accounts, records, naming);

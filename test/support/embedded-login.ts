@@ -60,6 +60,8 @@ export interface EmbeddedLoginOptions {
   /** Whose X-Forwarded-For is believed. */
   trustedProxies?: readonly string[];
   replicas?: number;
+  /** What stands between the service and the cluster. */
+  between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
   /** Directory of the static files. Default: a page in the place of the console. */
   files?: string;
   /** What the service takes for the time. Tokens of the issuer tell of the real one. */
@@ -99,6 +101,7 @@ async function startAll(
     replicas: count = 1,
     files = aPage,
     host = '127.0.0.1',
+    between,
     now,
   }: EmbeddedLoginOptions,
   started: (() => Promise<void>)[],
@@ -108,6 +111,8 @@ async function startAll(
   const admin = await install(cluster);
   started.push(() => admin.close());
   if (credentials === 'impersonate') await admin.applyFile('impersonation.yaml');
+  const middle = await between?.(cluster);
+  if (middle) started.push(() => middle.stop());
   const hash = await new Passwords().hash(password);
   for (const email of emails) await addLocalUser(admin, aUser(email, { groups: ['dev'] }), hash);
   const directory = await mkdtemp(join(tmpdir(), 'atrium-embedded-login-'));
@@ -150,7 +155,7 @@ async function startAll(
         }),
       }),
       connection: {
-        server: cluster.url,
+        server: middle?.url ?? cluster.url,
         tls: { ca: cluster.certificateAuthority },
         namespace,
         authorization: async () => authorization,

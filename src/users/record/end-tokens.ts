@@ -24,6 +24,9 @@ export interface SubjectRevocation {
   now: Date;
 }
 
+/** Ends every token and session of a user name; here they count no more when it returns. */
+export type EndSubject = (revocation: SubjectRevocation, signal: AbortSignal) => Promise<void>;
+
 /** The last day on which a token issued today can count, whatever the settings were when it was issued. */
 const leastRevocationMs = 30 * 86_400_000;
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, Agent as SecureAgent, request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { Transform } from 'node:stream';
 import type { KeyPair } from '../certificates.ts';
 import { FaultyRelay } from './faulty-relay.ts';
 
@@ -48,6 +49,15 @@ export const holdAnswer =
   (isOver: Promise<unknown>): Fault =>
   ({ pass, response }) =>
     pass((answer) => void isOver.then(() => passOn(answer, response)));
+
+/** What the upstream tells comes so much later, in its order. */
+export const tellLate =
+  (ms: number): Fault =>
+  ({ pass, response }) =>
+    pass((answer) => {
+      const late = new Transform({ transform: (chunk, _, done) => void setTimeout(done, ms, null, chunk) });
+      passOn(answer, response, late);
+    });
 
 /** The connection is reset after the first half of the answer. */
 export const halfAnswer: Fault = ({ pass, response, reset }) =>
@@ -224,8 +234,8 @@ export class FaultProxy {
   }
 }
 
-function passOn(answer: IncomingMessage, response: ServerResponse): void {
+function passOn(answer: IncomingMessage, response: ServerResponse, by?: Transform): void {
   response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
   response.flushHeaders();
-  answer.pipe(response);
+  (by ? answer.pipe(by) : answer).pipe(response);
 }
