@@ -61,6 +61,55 @@ describe('the console before a service in trouble', () => {
     await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
   });
 
+  describe('whose stream is lost', () => {
+    const since = () => page.getByRole('status').filter({ hasText: /^Not up to date since \d/ });
+    const table = () => page.locator('section.table');
+
+    const streams = [
+      { what: 'the users', path: '/users', row: 'Ada Admin', stream: /\/auth\/v2\/users\?.*watch=true/ },
+      { what: 'groups', path: '/groups', row: 'Developers', stream: /\/v1\/groups\?.*watch=true/ },
+      { what: 'a kind', path: '/r/core/v1/configmaps/ns/atrium-system', row: 'console-logo', stream: /\/configmaps\?.*watch=true/ },
+    ];
+    for (const { what, path, row, stream } of streams) {
+      it(`says of ${what} since when, greys what was read, and takes both back with the stream`, async () => {
+        page = await (await browser.newContext()).newPage();
+        await demo.logIn(page, 'admin');
+        await page.route(stream, (route) => route.abort());
+        await page.goto(`${demo.url}${path}`);
+        await page.getByRole('link', { name: row }).waitFor();
+        await since().waitFor();
+
+        expect(await table().getAttribute('class')).to.contain('old');
+        expect(await barriers(page)).to.deep.equal([]);
+        await page.unrouteAll();
+        await since().waitFor({ state: 'detached' });
+        expect(await table().getAttribute('class')).not.to.contain('old');
+      });
+    }
+
+    it('says what went wrong where the list cannot be read again either, until it can', async () => {
+      page = await (await browser.newContext()).newPage();
+      await demo.logIn(page, 'admin');
+      let isDown = false;
+      const answer = failure(503, 'ServiceUnavailable', 'kubernetes is out of reach', 1);
+      // What was read once is there; nothing after it is.
+      await page.route(/\/auth\/v2\/users\?.*watch=true/, (route) => {
+        isDown = true;
+        return route.fulfill(answer);
+      });
+      await page.route(list, (route) => (isDown ? route.fulfill(answer) : route.continue()));
+      await page.goto(`${demo.url}/users`);
+      await since().filter({ hasText: 'kubernetes is out of reach' }).waitFor();
+
+      expect(await table().getAttribute('class')).to.contain('old');
+      expect(await since().textContent()).to.contain('request-1');
+      expect(await page.getByRole('link', { name: 'Ada Admin' }).count()).to.equal(1);
+      expect(await barriers(page)).to.deep.equal([]);
+      await page.unrouteAll();
+      await since().waitFor({ state: 'detached' });
+    });
+  });
+
   it('keeps a form whose write met another one, and says so', async () => {
     await page.goto(`${demo.url}/users?q=jane`);
     await page.getByRole('link', { name: 'Jane Doe' }).click();

@@ -2,6 +2,8 @@ import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { resumed } from './client';
 import { onRefetch } from './load';
+import { isFinal, Lost, retryMs } from './lost';
+import { watchObjects } from './watch-objects';
 import { type FetchSlice, Windows } from './windows';
 
 interface Following<T> {
@@ -9,6 +11,7 @@ interface Following<T> {
   onEvent: (event: { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'; object: T }) => void;
   /** It has ended: a new list is needed before it goes on. */
   onEnd: () => void;
+  onLost: (isLost: boolean) => void;
 }
 
 interface WindowsOptions<T> {
@@ -19,10 +22,18 @@ interface WindowsOptions<T> {
   follow: ((following: Following<T>) => () => void) | undefined;
 }
 
+/** Follows a list by the Kubernetes API. @param path of the resource, below the base path */
+export const followObjects =
+  <T extends { metadata: { resourceVersion?: string } }>(path: string) =>
+  ({ onLost, ...following }: Following<T>): (() => void) =>
+    watchObjects<T>({ path, ...following, onProblem: (problem) => onLost(problem !== undefined && !isFinal(problem)) });
+
 export interface LiveWindows<T extends { metadata: { uid: string } }> {
   list: Windows<T>;
   /** How many rows have come or gone since, which are not shown yet. */
   waiting: ReadonlySignal<number>;
+  /** Since when it is not as it is by now, as far as is known. */
+  lost: ReadonlySignal<Date | undefined>;
   refresh: () => Promise<void>;
 }
 
@@ -31,11 +42,13 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
   const list = useMemo(() => new Windows<T>(fetch), [key]);
   const waiting = useSignal(0);
   const generation = useSignal(0);
+  const lost = useMemo(() => new Lost(), [list]);
   useEffect(() => {
     list.want(0, 0);
     const forget = onRefetch(key, refresh);
     return () => {
       forget();
+      lost.end();
       list.stop();
     };
   }, [list]);
@@ -58,12 +71,22 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
         else waiting.value += 1;
       },
       onEnd: () => void refresh(),
+      onLost: (isLost) => (isLost ? lost.begin() : lost.end()),
     });
   }, [list, isLive, generation.value]);
+  const problem = list.total.value === undefined ? undefined : list.error.value;
+  // Without an answer there is nothing to follow from.
+  useEffect(() => {
+    if (problem === undefined) return follow === undefined ? lost.end() : undefined;
+    if (isFinal(problem)) return lost.end();
+    lost.begin();
+    const timer = setTimeout(() => void refresh(), retryMs(problem));
+    return () => clearTimeout(timer);
+  }, [list, problem]);
 
   async function refresh(): Promise<void> {
     await list.refresh();
     generation.value += 1;
   }
-  return { list, waiting, refresh };
+  return { list, waiting, lost: lost.since, refresh };
 }

@@ -1,5 +1,6 @@
 /** Watches of the Kubernetes API, read by `fetch`: the demo's cluster has no WebSockets, and each page has two such requests at most. */
 import { call } from './client';
+import { isFinal } from './lost';
 import { asProblem, isAbort, type Problem } from './problem';
 
 export interface WatchEvent<T> {
@@ -107,6 +108,3 @@ export function watchObjects<T extends Versioned>({
     current?.abort();
   };
 }
-
-/** Refused, or switched off: asking again would not help. */
-const isFinal = ({ status }: Problem): boolean => status >= 400 && status < 500 && ![410, 429].includes(status);

@@ -1,5 +1,7 @@
 /** What is loaded by itself, and asked again when it has changed in the cluster. */
-import { useEffect } from 'preact/hooks';
+import type { ReadonlySignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { isFinal, Lost } from './lost';
 import { watchObjects } from './watch-objects';
 
 const pauseMs = 300;
@@ -15,8 +17,12 @@ interface WatchOptions {
   isShown?: (resourceVersion: string) => boolean;
 }
 
-/** Calls back, at most a few times a second, when one of the objects has changed: while the page can be seen. */
-export function useWatch({ path, fieldSelector, resourceVersion, isShown }: WatchOptions, onChange: () => Promise<void>): void {
+/** Calls back, at most a few times a second, when one of the objects has changed: while the page can be seen. @returns since when it is lost */
+export function useWatch(
+  { path, fieldSelector, resourceVersion, isShown }: WatchOptions,
+  onChange: () => Promise<void>,
+): ReadonlySignal<Date | undefined> {
+  const lost = useMemo(() => new Lost(), []);
   const isReady = path !== undefined && resourceVersion !== undefined;
   useEffect(() => {
     if (path === undefined || resourceVersion === undefined) return;
@@ -40,6 +46,10 @@ export function useWatch({ path, fieldSelector, resourceVersion, isShown }: Watc
           latest = object.metadata.resourceVersion ?? '';
           tell();
         },
+        onProblem(problem) {
+          if (problem === undefined || isFinal(problem)) lost.end();
+          else lost.begin();
+        },
         onEnd() {
           stop();
           tell();
@@ -52,9 +62,11 @@ export function useWatch({ path, fieldSelector, resourceVersion, isShown }: Watc
     }
     return () => {
       isOver = true;
+      lost.end();
       stop();
       clearTimeout(changed);
       clearTimeout(again);
     };
   }, [path, fieldSelector, isReady]);
+  return lost.since;
 }

@@ -106,6 +106,12 @@ function dateFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 export const dateTime = (time: string | number): string => dateFormat({ dateStyle: 'medium', timeStyle: 'short' }).format(new Date(time));
 
+/** Of a moment that is not long ago; it tells the day once that is another one. */
+export function timeOf(time: Date): string {
+  const isToday = time.toDateString() === new Date().toDateString();
+  return dateFormat({ ...(!isToday && { dateStyle: 'medium' }), timeStyle: 'medium' }).format(time);
+}
+
 /** Of this browser, for fields that take a local time: `Europe/Vienna, GMT+2`. */
 export function timeZone(): string {
   const parts = dateFormat({ timeZoneName: 'shortOffset' }).formatToParts(new Date());

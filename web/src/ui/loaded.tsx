@@ -1,15 +1,22 @@
 import type { ComponentChildren } from 'preact';
 import type { Load } from '../api/load';
-import { Failure, Notice, Skeleton } from './state';
+import { Failure, Old, Skeleton } from './state';
+
+interface LoadedProps<T> {
+  load: Load<T>;
+  /** Since when it is not told of changes. */
+  lost?: Date | undefined;
+  children: (data: T) => ComponentChildren;
+}
 
 /** The states of a load around what it shows: waiting, failed, and failed beside what was there before. */
-export function Loaded<T>({ load, children }: { load: Load<T>; children: (data: T) => ComponentChildren }) {
+export function Loaded<T>({ load, lost, children }: LoadedProps<T>) {
   const [data, problem] = [load.data.value, load.error.value];
   if (data === undefined) return problem ? <Failure problem={problem} onRetry={() => void load.reload()} /> : <Skeleton />;
   return (
     <>
-      {problem && <Notice>{problem.message}</Notice>}
-      {children(data)}
+      <Old problem={problem} lost={lost} onRetry={() => void load.reload()} />
+      <div class={problem || lost ? 'held old' : 'held'}>{children(data)}</div>
     </>
   );
 }

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Problem } from '../api/problem';
 import { person } from '../app/session';
-import { t } from '../text/text';
+import { t, timeOf } from '../text/text';
 import { Button, LinkButton } from './button';
 import { Icon } from './icon';
 
@@ -75,7 +75,13 @@ export function RefusedState({ children }: { children: ComponentChildren }) {
   );
 }
 
-function Retry({ after, onRetry }: { after: number | undefined; onRetry: () => void }) {
+interface RetryProps {
+  after: number | undefined;
+  onRetry: () => void;
+  kind?: 'plain' | 'quiet';
+}
+
+function Retry({ after, onRetry, kind = 'plain' }: RetryProps) {
   const [left, setLeft] = useState(after ?? 0);
   useEffect(() => {
     if (left <= 0) return;
@@ -83,7 +89,7 @@ function Retry({ after, onRetry }: { after: number | undefined; onRetry: () => v
     return () => clearTimeout(timer);
   }, [left]);
   return (
-    <Button icon={RefreshCw} onClick={onRetry} isDisabled={left > 0}>
+    <Button icon={RefreshCw} kind={kind} onClick={onRetry} isDisabled={left > 0}>
       {left > 0 ? t('state.retryIn', { count: left }) : t('state.retry')}
     </Button>
   );
@@ -97,6 +103,35 @@ export function Notice({ kind = 'bad', children }: { kind?: 'bad' | 'warn' | 'ok
     </div>
   );
 }
+
+interface OldProps {
+  /** Since when it is not told of changes. */
+  lost?: Date | undefined;
+  /** Why it could not be read again. */
+  problem?: Problem | undefined;
+  onRetry: () => void;
+}
+
+/** Above what was read before, which is greyed. */
+export const Old = ({ lost, problem, onRetry }: OldProps) =>
+  (lost ?? problem) !== undefined && (
+    <Notice kind={lost ? 'warn' : 'bad'}>
+      <div class="beside">
+        <p>
+          {lost && t('state.lost', { time: timeOf(lost) })} {problem?.message}{' '}
+          {problem?.requestId && (
+            <span class="muted small">
+              {t('state.request')} <code>{problem.requestId}</code>
+            </span>
+          )}
+        </p>
+        {/* The seconds are not read out one by one. */}
+        <span aria-live="off">
+          <Retry key={problem?.retryAfter} after={problem?.retryAfter} onRetry={onRetry} kind="quiet" />
+        </span>
+      </div>
+    </Notice>
+  );
 
 /** What exactly was wrong, where it stands at no field. */
 export function Causes({ of: { causes, message } }: { of: Problem }) {

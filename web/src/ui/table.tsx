@@ -36,13 +36,15 @@ interface TableProps<T> {
   onSort?: (sort: Sort) => void;
   selected?: ReadonlySet<string>;
   onSelect?: (rows: readonly T[], isSelected: boolean) => void;
+  /** What it was before something went wrong: greyed. */
+  isOld?: boolean;
 }
 
 /** Rows beyond the edges, so that a turn of the wheel shows no gap. */
 const beyond = 12;
 
 export function Table<T>(props: TableProps<T>) {
-  const { label, columns, total, row, idOf, nameOf, onRange, selected, onSelect } = props;
+  const { label, columns, total, row, idOf, nameOf, onRange, selected, onSelect, isOld } = props;
   const place = useRef<HTMLDivElement>(null);
   const range = useSignal({ first: 0, last: 40 });
   const height = useSignal(36);
@@ -73,7 +75,7 @@ export function Table<T>(props: TableProps<T>) {
   const shown = indexes.map(row).filter((found) => found !== undefined);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1)
-    <section class="table" ref={place} onScroll={look} data-scroll aria-label={label} tabIndex={0}>
+    <section class={`table ${isOld ? 'old' : ''}`} ref={place} onScroll={look} data-scroll aria-label={label} tabIndex={0}>
       <table aria-rowcount={total + 1}>
         <thead>
           <tr aria-rowindex={1}>

@@ -5,7 +5,7 @@ import { t } from '../text/text';
 import { Button } from './button';
 import { SearchField } from './search';
 import { sortIn, sortText } from './sort';
-import { Empty, Failure, Skeleton, Waiting } from './state';
+import { Empty, Failure, Old, Skeleton, Waiting } from './state';
 import { type Column, Table } from './table';
 
 interface WindowListProps<T extends { metadata: { uid: string } }> {
@@ -26,7 +26,7 @@ interface WindowListProps<T extends { metadata: { uid: string } }> {
 export function WindowList<T extends { metadata: { uid: string } }>(props: WindowListProps<T>) {
   const { label, search, none, columns, sortable, nameOf, buttons } = props;
   const { list, waiting, refresh } = props.windows;
-  const [total, problem] = [list.total.value, list.error.value];
+  const [total, problem, lost] = [list.total.value, list.error.value, props.windows.lost.value];
   const isSearched = query.value.has('q');
   return (
     <section class="page fill">
@@ -39,6 +39,7 @@ export function WindowList<T extends { metadata: { uid: string } }>(props: Windo
           <SearchField label={search} />
         </search>
       )}
+      {total !== undefined && <Old lost={lost} problem={problem} onRetry={() => void refresh()} />}
       <Waiting count={waiting.value} onShow={() => void refresh()} />
       {body()}
     </section>
@@ -55,6 +56,7 @@ export function WindowList<T extends { metadata: { uid: string } }>(props: Windo
     return (
       <Table
         label={label}
+        isOld={(lost ?? problem) !== undefined}
         columns={columns}
         total={total}
         row={(index) => list.row(index)}

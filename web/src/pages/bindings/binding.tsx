@@ -81,7 +81,7 @@ function OneBinding({ name }: { name: string }) {
     isLeaving.value = false;
   }
   // What it became is told by its status, after a while.
-  useWatch(
+  const lost = useWatch(
     {
       path: may(rights.watch) && !isLeaving.value ? bindingsPath : undefined,
       fieldSelector: `metadata.name=${name}`,
@@ -130,7 +130,7 @@ function OneBinding({ name }: { name: string }) {
           }}
         />
       )}
-      <Loaded load={load}>
+      <Loaded load={load} lost={lost.value}>
         {(binding) => (
           <>
             {(binding.status?.conditions ?? [])

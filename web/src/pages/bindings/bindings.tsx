@@ -1,7 +1,6 @@
 import { Plus } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { useWindows } from '../../api/use-windows';
-import { watchObjects } from '../../api/watch-objects';
+import { followObjects, useWindows } from '../../api/use-windows';
 import { windowSize } from '../../api/windows';
 import { Guarded } from '../../app/guarded';
 import { RefusedMenu } from '../../app/refused-menu';
@@ -36,9 +35,7 @@ function Bindings() {
   const windows = useWindows<Binding>({
     key: `bindings?${JSON.stringify(asked)}`,
     fetch: (page, signal) => bodyOf(api.GET('/auth/v2/userbindings', { params: { query: { ...asked, page, limit: windowSize } }, signal })),
-    follow: may(watchRight)
-      ? (following) => watchObjects<Binding>({ path: 'api/kubernetes/apis/auth.platform.io/v1/userbindings', ...following })
-      : undefined,
+    follow: may(watchRight) ? followObjects<Binding>('api/kubernetes/apis/auth.platform.io/v1/userbindings') : undefined,
   });
   return (
     <WindowList

@@ -51,9 +51,9 @@ function EventTable({ path, fieldSelector, mayWatch }: { path: string; fieldSele
   const query = new URLSearchParams({ fieldSelector, limit: String(limit) });
   const load = useLoad(`events/${path}/${fieldSelector}`, (signal) => getJson<EventList>(`${path}?${query}`, signal));
   const resourceVersion = load.data.value?.metadata.resourceVersion;
-  useWatch({ path: mayWatch ? path : undefined, fieldSelector, resourceVersion }, load.reload);
+  const lost = useWatch({ path: mayWatch ? path : undefined, fieldSelector, resourceVersion }, load.reload);
   return (
-    <Loaded load={load}>
+    <Loaded load={load} lost={lost.value}>
       {({ items }) =>
         items.length === 0 ? (
           <Empty text={t('cluster.noEvents')} />

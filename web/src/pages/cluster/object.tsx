@@ -11,7 +11,7 @@ import { PluginTab } from '../../app/plugin-tab';
 import { may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { t } from '../../text/text';
-import { Failure, Notice, Skeleton } from '../../ui/state';
+import { Failure, Notice, Old, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { ObjectActions } from './actions';
 import { Events } from './events';
@@ -64,7 +64,7 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
   const [object, problem] = [load.data.value, load.error.value];
   const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
   const watched = { path: mayWatch ? apiPath(kind, { namespace }) : undefined, fieldSelector: `metadata.name=${name}` };
-  useWatch({ ...watched, resourceVersion: object?.metadata.resourceVersion }, load.reload);
+  const lost = useWatch({ ...watched, resourceVersion: object?.metadata.resourceVersion }, load.reload);
   const isPod = kind.group === '' && kind.resource === 'pods';
   const tabs = [
     { id: 'summary', label: t('cluster.summary') },
@@ -96,10 +96,18 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
         )
       ) : (
         <>
-          {problem && <Notice>{problem.status === 404 ? t('cluster.gone', { kind: kind.kind, name }) : problem.message}</Notice>}
+          {problem?.status === 404 ? (
+            <Notice>{t('cluster.gone', { kind: kind.kind, name })}</Notice>
+          ) : (
+            <Old lost={lost.value} problem={problem} onRetry={() => void load.reload()} />
+          )}
           <Tabs label={name} tabs={tabs} current={tab} to={(id) => pageOf(kind, { namespace, name }, id === 'summary' ? undefined : id)} />
           <PluginTab id={tab} of={{ group: kind.group, version: kind.version, resource: kind.resource, ...refOf(object) }} />
-          {tab === 'summary' && <Summary kinds={kinds} object={object} />}
+          {tab === 'summary' && (
+            <div class={problem || lost.value ? 'held old' : 'held'}>
+              <Summary kinds={kinds} object={object} />
+            </div>
+          )}
           {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
           {tab === 'events' && <Events object={object} />}
           {isPod && tab === 'logs' && <Logs kind={kind} pod={object} />}

@@ -14,7 +14,7 @@ import { count, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { SearchField } from '../../ui/search';
 import { sortBy, sortIn, sortText } from '../../ui/sort';
-import { Empty, Failure, Notice, Skeleton, Waiting } from '../../ui/state';
+import { Empty, Failure, Old, Skeleton, Waiting } from '../../ui/state';
 import { type Column, Table } from '../../ui/table';
 import { Age } from './age';
 import { StateWord } from './cells';
@@ -60,6 +60,7 @@ export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedR
       : undefined,
   });
   const { list, waiting, refresh } = windows;
+  const lost = windows.lost.value;
   const selected = useSelected();
   const [total, problem] = [list.total.value, list.error.value];
   if (total === undefined && problem?.status === 403)
@@ -78,7 +79,7 @@ export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedR
       filters={state && <States {...{ kind, namespace, state, is, asked, windows }} />}
       onDeleted={() => void refresh()}
     >
-      {problem && total !== undefined && <Notice>{problem.message}</Notice>}
+      {total !== undefined && <Old lost={lost} problem={problem} onRetry={() => void refresh()} />}
       <Waiting count={waiting.value} onShow={() => void refresh()} />
       {body()}
     </ListFrame>
@@ -98,6 +99,7 @@ export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedR
     return (
       <Table
         label={kind.title}
+        isOld={(lost ?? problem) !== undefined}
         columns={columnsOf(kind, namespace, columns)}
         total={total}
         row={(index) => list.row(index)}

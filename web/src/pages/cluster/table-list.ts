@@ -1,6 +1,7 @@
 /** A list in the columns that kubectl shows, made by the API server: the first part of it, more on demand, and live while it is not too long. */
 import { type Signal, signal } from '@preact/signals';
 import { apiPath, type Kind } from '../../api/kinds';
+import { isFinal, Lost, retryMs } from '../../api/lost';
 import { getJson, type Metadata, type ServerTable, type TableColumn, type TableRow, tableAccept } from '../../api/objects';
 import { asProblem, isAbort, type Problem } from '../../api/problem';
 import { type WatchEvent, watchObjects } from '../../api/watch-objects';
@@ -19,6 +20,7 @@ export class TableList {
   readonly columns: Signal<readonly TableColumn[]> = signal([]);
   readonly error: Signal<Problem | undefined> = signal(undefined);
   readonly isBusy: Signal<boolean> = signal(false);
+  readonly lost: Lost = new Lost();
   /** Rows that have come or gone since, which are not shown yet. */
   readonly waiting: Signal<number> = signal(0);
   readonly size: Signal<number> = signal(0);
@@ -35,6 +37,7 @@ export class TableList {
   #reading: AbortController | undefined;
   #unfollow: (() => void) | undefined;
   #mayFollow = false;
+  #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(kind: Kind, namespace: string | undefined, labelSelector: string) {
     this.#path = apiPath(kind, { namespace });
@@ -57,6 +60,8 @@ export class TableList {
     this.#reading?.abort();
     this.#unfollow?.();
     this.#unfollow = undefined;
+    clearTimeout(this.#again);
+    this.lost.end();
   }
 
   async refresh(): Promise<void> {
@@ -91,6 +96,7 @@ export class TableList {
 
   async #read(from: string): Promise<void> {
     this.#reading?.abort();
+    clearTimeout(this.#again);
     const mine = new AbortController();
     this.#reading = mine;
     this.isBusy.value = true;
@@ -105,13 +111,21 @@ export class TableList {
       this.remaining.value = this.#continue !== '';
       this.#version = table.metadata.resourceVersion;
       this.error.value = undefined;
+      this.lost.end();
       this.#settle();
       this.#follow();
     } catch (error) {
-      if (!mine.signal.aborted && !isAbort(error)) this.error.value = asProblem(error);
+      if (!mine.signal.aborted && !isAbort(error)) this.#fail(asProblem(error));
     } finally {
       if (this.#reading === mine) this.isBusy.value = false;
     }
+  }
+
+  #fail(problem: Problem): void {
+    this.error.value = problem;
+    if (this.#rows === undefined || isFinal(problem)) return;
+    this.lost.begin();
+    this.#again = setTimeout(() => void this.refresh(), retryMs(problem));
   }
 
   #settle(): void {
@@ -142,7 +156,9 @@ export class TableList {
       onEvent: (event) => this.#take(event),
       onEnd: () => void this.refresh(),
       onProblem: (problem) => {
-        this.error.value = problem;
+        if (problem === undefined) this.lost.end();
+        else if (isFinal(problem)) this.error.value = problem;
+        else this.lost.begin();
       },
     });
   }

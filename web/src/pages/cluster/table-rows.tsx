@@ -8,7 +8,7 @@ import { count, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Menu } from '../../ui/menu';
 import { SearchField } from '../../ui/search';
-import { Empty, Failure, Notice, Skeleton, Waiting } from '../../ui/state';
+import { Empty, Failure, Notice, Old, Skeleton, Waiting } from '../../ui/state';
 import { type Column, Table } from '../../ui/table';
 import { cellOf } from './cells';
 import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
@@ -81,6 +81,7 @@ export function TableRows({ kind, namespace, rights }: ListProps & { rights: Lis
     return (
       <Table
         label={kind.title}
+        isOld={(list.lost.since.value ?? problem) !== undefined}
         columns={columns}
         total={total}
         row={(index) => rows[index]}
@@ -98,9 +99,10 @@ export function TableRows({ kind, namespace, rights }: ListProps & { rights: Lis
 /** What is to be known of a list that is not all of it, not fresh, or that has changed. */
 function Notes({ list }: { list: TableList }) {
   const [waiting, remaining, problem] = [list.waiting.value, list.remaining.value, list.error.value];
+  const lost = list.lost.since.value;
   return (
     <>
-      {problem && list.isRead && <Notice>{problem.message}</Notice>}
+      {list.isRead && <Old lost={lost} problem={problem} onRetry={() => void list.refresh()} />}
       {remaining && (
         <Notice kind="info">
           {t('cluster.first', { count: list.size.value, shown: count(list.size.value) })}{' '}

@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { Plus } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { useWindows } from '../../api/use-windows';
-import { watchObjects } from '../../api/watch-objects';
+import { followObjects, useWindows } from '../../api/use-windows';
 import { windowSize } from '../../api/windows';
 import { Guarded } from '../../app/guarded';
 import { RefusedMenu } from '../../app/refused-menu';
@@ -39,9 +38,7 @@ function Groups() {
   const windows = useWindows<Group>({
     key: `groups?${JSON.stringify(asked)}`,
     fetch: (page, signal) => bodyOf(api.GET('/auth/v1/groups', { params: { query: { ...asked, page, limit: windowSize } }, signal })),
-    follow: may(watchRight)
-      ? (following) => watchObjects<Group>({ path: 'api/kubernetes/apis/auth.platform.io/v1/groups', ...following })
-      : undefined,
+    follow: may(watchRight) ? followObjects<Group>('api/kubernetes/apis/auth.platform.io/v1/groups') : undefined,
   });
   return (
     <>

@@ -9,7 +9,7 @@ import { href } from '../../app/router';
 import { person } from '../../app/session';
 import { t } from '../../text/text';
 import { PhaseOf } from '../../ui/phase';
-import { Failure, Notice, Skeleton } from '../../ui/state';
+import { Failure, Old, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { SessionList } from '../sessions/session-list';
 import { TokenList } from '../tokens/token-list';
@@ -89,7 +89,7 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
         <PhaseOf user={user} />
         <UserActions user={user} />
       </header>
-      {problem && <Notice>{problem.message}</Notice>}
+      <Old problem={problem} onRetry={() => void load.reload()} />
       <Tabs
         label={user.spec.username || user.spec.email}
         tabs={tabs}

@@ -9,7 +9,7 @@ import { query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
 import { sortText } from '../../ui/sort';
-import { Empty, Failure, Skeleton, Waiting } from '../../ui/state';
+import { Empty, Failure, Old, Skeleton, Waiting } from '../../ui/state';
 import { Table } from '../../ui/table';
 import { userColumns } from './columns';
 import { Filters } from './filters';
@@ -36,7 +36,7 @@ export function Page() {
 function Users() {
   const asked = usersQuery(query.value);
   const key = JSON.stringify(asked);
-  const { list, waiting, refresh } = useWindows<User>({
+  const { list, waiting, lost, refresh } = useWindows<User>({
     key: `users?${key}`,
     fetch: fetchUsers(asked),
     follow:
@@ -46,7 +46,7 @@ function Users() {
   });
   const selected = useSignal<ReadonlyMap<string, User>>(new Map());
 
-  const total = list.total.value;
+  const [total, problem] = [list.total.value, list.error.value];
 
   function select(users: readonly User[], isSelected: boolean): void {
     const next = new Map(selected.value);
@@ -80,7 +80,7 @@ function Users() {
           />
         </div>
       </header>
-      {(list.error.value === undefined || total !== undefined) && <Filters asked={asked} />}
+      {(problem === undefined || total !== undefined) && <Filters asked={asked} />}
       {selected.value.size > 0 && (
         <Selection
           users={[...selected.value.values()]}
@@ -92,14 +92,14 @@ function Users() {
           onDone={() => void refresh()}
         />
       )}
+      {total !== undefined && <Old lost={lost.value} problem={problem} onRetry={() => void refresh()} />}
       <Waiting count={waiting.value} onShow={() => void refresh()} />
       {body()}
     </section>
   );
 
   function body() {
-    if (total === undefined)
-      return list.error.value ? <Failure problem={list.error.value} onRetry={() => void refresh()} /> : <Skeleton rows={12} />;
+    if (total === undefined) return problem ? <Failure problem={problem} onRetry={() => void refresh()} /> : <Skeleton rows={12} />;
     if (total === 0)
       return (
         <Empty text={isFiltered ? t('users.noneMatch') : t('users.none')}>
@@ -109,6 +109,7 @@ function Users() {
     return (
       <Table
         label={t('users.title')}
+        isOld={(lost.value ?? problem) !== undefined}
         columns={userColumns()}
         total={total}
         row={(index) => list.row(index)}
