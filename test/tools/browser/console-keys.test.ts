@@ -1,6 +1,7 @@
 /** The console without a mouse, with other heights of rows, and from right to left. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { demoInChromium } from './demo.ts';
@@ -158,6 +159,37 @@ describe('keys of the console', () => {
     await field().press('Enter');
     await page.getByLabel('Single keys count').check();
     await page.keyboard.press('Escape');
+  });
+
+  it('the focus is at the heading of a page also where what it shows comes later', async () => {
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/auth\/v1\/users\/[^/?]+$/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(`${demo.url}/users`);
+    await page.getByRole('link', { name: 'Jane Doe' }).press('Enter');
+    await page.locator('h1.hidden').waitFor({ state: 'attached' });
+    held.resolve();
+    await page.getByRole('heading', { name: 'Jane Doe' }).waitFor();
+    await eventually(focused, (text) => text === 'Jane Doe');
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  it('the focus is at the heading once a form has become what it did', async () => {
+    await page.goto(`${demo.url}/users/new`);
+    await page.getByLabel('E-mail', { exact: true }).fill('by.keys@example.com');
+    await page.getByRole('button', { name: 'Create the user' }).press('Enter');
+    await page.getByText('Hand over the password now').waitFor();
+
+    expect(await focused()).to.equal('New user');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.equal('Open the user');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'by.keys@example.com' }).waitFor();
+    await eventually(focused, (text) => text === 'by.keys@example.com');
   });
 
   for (const density of ['compact', 'touch'])

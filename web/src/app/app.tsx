@@ -112,8 +112,20 @@ let isFirst = true;
 function Visit({ children }: { children: preact.ComponentChildren }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!isFirst) place.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
+    const host = place.current;
+    const [wasFirst, find] = [isFirst, () => host?.querySelector<HTMLElement>('h1')];
     isFirst = false;
+    if (host === null || wasFirst) return;
+    let heading = find();
+    heading?.focus({ preventScroll: true });
+    // The heading of a page that waits gives way to that of what has come: the focus would go with it.
+    const observer = new MutationObserver(() => {
+      if (heading?.isConnected) return;
+      heading = find();
+      if (document.activeElement === document.body) heading?.focus({ preventScroll: true });
+    });
+    observer.observe(host, { childList: true, subtree: true });
+    return () => observer.disconnect();
   }, []);
   return (
     <div class="visit" ref={place}>

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { CircleAlert, CircleCheck, RefreshCw } from 'lucide';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
@@ -58,6 +58,7 @@ function NewUser() {
     return () => setGuard(undefined);
   }, [isTouched]);
 
+  const heading = useRef<HTMLHeadingElement>(null);
   async function create(): Promise<void> {
     // Tried first: what is wrong stands at its field before anything is made.
     const spec = { email: email.value, username: username.value, password: await sealed(password.value) };
@@ -82,13 +83,20 @@ function NewUser() {
     }
   }
 
+  // The form has gone, and the focus with it.
+  useLayoutEffect(() => {
+    if (left.value !== undefined) heading.current?.focus();
+  }, [left.value === undefined]);
+
   return (
     <section class="page narrow">
       <p class="crumb">
         <a href={href('/users')}>{t('users.title')}</a>
       </p>
       <header class="page-head">
-        <h1 tabIndex={-1}>{t('users.new')}</h1>
+        <h1 tabIndex={-1} ref={heading}>
+          {t('users.new')}
+        </h1>
       </header>
       {left.value === undefined ? (
         <Form action={t('users.create')} onSubmit={create} onCancel={() => navigate('/users')}>
