@@ -1,10 +1,13 @@
 import type { FindAccount } from 'oidc-provider';
+import { isRecord } from '../api/reader.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Account } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { phaseOf } from '../users/record/phase.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
 import { unavailable } from './adapter.ts';
+import { requestScope } from './request-scope.ts';
 
 interface AccountRules {
   accounts: AccountLookup;
@@ -26,6 +29,8 @@ export function accountFinder({ accounts, localGroups, idleDays, directories, co
     clientID === undefined || (clientID === consoleClientID && token !== undefined);
   return async (ctx, subject, token) => {
     requireKnown(accounts, localGroups);
+    const version = versionIn(ctx.oidc.result);
+    if (version !== undefined) await accounts.waitFor(version, seenWithinMs, requestScope().signal);
     const account = accounts.get(subject.slice(subject.indexOf('.') + 1));
     if (account === undefined || subjectOf(account) !== subject || !isOurs(account)) return undefined;
     // Locked stops the next login only, or a stranger could end a user's session.
@@ -35,6 +40,17 @@ export function accountFinder({ accounts, localGroups, idleDays, directories, co
     if (account.mustChangePassword && !isOfConsole(ctx.oidc.client?.clientId, token)) return undefined;
     return { accountId: subject, claims: () => claimsOf(account, localGroups) };
   };
+}
+
+/**
+ * For the result of a visit to the login page: the version of the record that it has written last. The replica that goes on may hear of it
+ * later, and would ask for the login again, as that of an account whose password is due.
+ */
+export const resultOf = ({ resourceVersion }: Pick<Account, 'resourceVersion'>) => ({ account: { resourceVersion } });
+
+function versionIn(result: unknown): string | undefined {
+  const account = isRecord(result) && isRecord(result.account) ? result.account : {};
+  return typeof account.resourceVersion === 'string' ? account.resourceVersion : undefined;
 }
 
 /** @throws TemporarilyUnavailable */

@@ -18,6 +18,7 @@ import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/loc
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { Notice } from '../users/record/notice.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
+import { resultOf } from './account.ts';
 import type { Challenges } from './challenges.ts';
 import { codesPage, factorPage, overduePage, passkeyPage, setUpPage } from './factor-pages.ts';
 import { noticesPage } from './notices-page.ts';
@@ -133,7 +134,8 @@ export async function succeed(parts: StepParts, visit: Visit, { progress, accoun
   if (visit.clientID !== parts.consoleClientID)
     parts.services.audit.record({ audit: 'LoginSucceeded', ...aboutUser(visit, account), outcome: 'success' });
   const { amr, acr } = progress;
-  await finish(visit, { login: { accountId: subjectOf(account), remember: false, amr, acr }, consent: {}, enrol: {} });
+  const login = { accountId: subjectOf(account), remember: false, amr, acr };
+  await finish(visit, { login, consent: {}, enrol: {}, ...resultOf(account) });
 }
 
 export const aboutUser = ({ ctx }: { ctx: Context }, { name, uid, subjectName }: Account) => ({

@@ -53,6 +53,33 @@ describe('the login page, when the password is due', () => {
     }
   });
 
+  it('goes on with the login also on a replica that hears of the new password later', async () => {
+    const person = await due('late@example.com');
+    const name = nameOf(person.email);
+    const browser = issuers.browser();
+    const page = await party().begin(browser, person);
+    // As a watch that is behind: a replica has the old record until it waits for the new one.
+    const restores = issuers.replicas.map(({ accounts }) => {
+      const { get, waitFor } = accounts;
+      const old = get(name);
+      let hasWaited = false;
+      Object.assign(accounts, {
+        get: (asked: string) => (asked === name && !hasWaited ? old : get(asked)),
+        waitFor: async (...asked: Parameters<typeof waitFor>) => {
+          hasWaited = true;
+          return waitFor(...asked);
+        },
+      });
+      return () => Object.assign(accounts, { get, waitFor });
+    });
+    try {
+      const end = await browser.submit(page, twice(chosen));
+      expect(wasLetIn(end), end.body).to.equal(true);
+    } finally {
+      for (const restore of restores) restore();
+    }
+  });
+
   it('gives tokens that count, and records the change', async () => {
     const person = await due('tokens@example.com');
     const browser = issuers.browser();
