@@ -80,3 +80,9 @@ export const notAcceptedByCluster = () => {
 /** The record belongs to another account of this issuer: the answer tells nothing of it. */
 export const otherSubject = () =>
   unauthorized({ tokenGiven: false, message: subjectDiffers.message ?? 'Unauthorized', causes: [subjectDiffers] });
+
+/** What was to be linked has a user: the answer does not tell which. */
+export const accountTaken = () => {
+  const message = 'this account is that of another user here, so that it cannot be linked';
+  return unauthorized({ tokenGiven: false, message, causes: [{ ...subjectDiffers, message }] });
+};

@@ -22,7 +22,7 @@ import { UserRecords } from '../users/record/records.ts';
 import { userResource } from '../users/record/resource.ts';
 import { readUser } from '../users/record/schema.ts';
 import type { Callback, Proof } from './callback.ts';
-import { otherSubject, phaseRefused } from './callback-errors.ts';
+import { accountTaken, phaseRefused } from './callback-errors.ts';
 import type { FlowLink } from './flow.ts';
 import { requireLinkable, sessionOfLink } from './linking.ts';
 import { requireNewLogin } from './step-up.ts';
@@ -102,7 +102,7 @@ async function linkHeld(
   if (isOfAnother) await endAccess(target, (object) => withoutSubject(object, subject));
   else await notices.add(target, 'AccountLinked');
   const kept = await keepSession(ctx, { session: session.row.name }, signal);
-  if (isOfAnother) throw otherSubject();
+  if (isOfAnother) throw accountTaken();
   if (kept === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the session could not be kept') });
   const person = await personOf(context, kept, signal);
   const actor = { name: person.identity.name, uid: person.identity.uid };
@@ -133,11 +133,11 @@ async function requireNoRecord(
 ): Promise<void> {
   requireAccounts(accounts);
   const known = [...accounts.ofIssuerSubject({ issuer: claims.iss, sub: claims.sub }), accounts.ofSubject(identity.name)];
-  if (known.some((account) => account !== undefined && account.name !== user)) throw otherSubject();
+  if (known.some((account) => account !== undefined && account.name !== user)) throw accountTaken();
   const login = loginOf(claims, settings);
   const name = accounts.find(login)?.name ?? recordName(login);
   if (name === undefined || name === user) return;
-  if ((await new UserRecords(client).readInstalled(name, signal)) !== undefined) throw otherSubject();
+  if ((await new UserRecords(client).readInstalled(name, signal)) !== undefined) throw accountTaken();
 }
 
 function requireNormal({ config, now }: SessionContext, account: Account): void {

@@ -8,12 +8,14 @@ import { barriers } from './axe.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn, submitPassword } from './demo.ts';
 
+const ada = 'ada@example.com';
+
 describe('the accounts of a person in the console', () => {
   const browser = forSuite(
     () => startChromium(),
     (it) => it.close(),
   );
-  const two = forSuite(() => TwoIssuers.start({}, { files: theConsole }));
+  const two = forSuite(() => TwoIssuers.start({}, { files: theConsole, emails: [jane, ada] }));
 
   it('are linked at the page of another issuer, listed, and taken away', async () => {
     const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
@@ -39,5 +41,38 @@ describe('the accounts of a person in the console', () => {
     await page.getByRole('button', { name: 'Link Corp', exact: true }).waitFor();
     await row.waitFor({ state: 'detached' });
     expect(visitor.complaints).to.deep.equal([]);
+  });
+
+  it('are as they were, and the user is told why, where one is not linked', async () => {
+    const other = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    two.corp.person = atCorp('kim');
+    const theirs = await other.openTab();
+    await theirs.goto(two.service.url);
+    await theirs.getByRole('button', { name: 'Log in with Corp' }).click();
+    await isLoggedIn(theirs, 'corp:kim@corp.example');
+    await other.leave();
+
+    const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    const page = await visitor.openTab();
+    const accounts = `${two.service.url}/users/${nameOf(ada)}/accounts`;
+    await page.goto(two.service.url);
+    await page.getByRole('button', { name: 'Log in with Local users' }).click();
+    await submitPassword(page, { email: ada, password: 'correct horse battery staple' });
+    await isLoggedIn(page, ada);
+    await page.goto(accounts);
+    const link = page.getByRole('button', { name: 'Link Corp', exact: true });
+    await link.click();
+    await page.getByText('this account is that of another user here').waitFor();
+    await link.waitFor();
+    expect(page.url()).to.equal(accounts);
+    await isLoggedIn(page, ada);
+    await visitor.complainsOf('status of 401');
+
+    two.behave({ response: { error: 'access_denied', iss: two.corp.issuer } });
+    await link.click();
+    await page.getByText('You cancelled the login.').waitFor();
+    await link.waitFor();
+    expect(page.url()).to.equal(accounts);
+    await isLoggedIn(page, ada);
   });
 });

@@ -20,6 +20,8 @@ const againKey = 'atrium-again';
 
 /** The id of the issuer that the last login of this browser was at, where there are several: the next one after the end is there, too. */
 const issuerKey = 'atrium-issuer';
+/** Where this tab was when its user, who was logged in, left for an issuer: the way back of a refusal does not say. */
+const leftKey = 'atrium-left';
 /** Tells this tab, which has left for a fresher login, that something was left undone. */
 const undoneKey = 'atrium-undone';
 
@@ -33,6 +35,8 @@ export const hasEnded = signal(false);
 /** What went wrong with a login, for the start page. */
 export const loginProblem = signal<Problem>();
 export const wasCancelled = signal(false);
+/** The same of a login, or of an account to be linked, that a user left for who is logged in still. */
+export const problemAside = signal<Problem | 'cancelled'>();
 /** A password is due, and nothing else is allowed until it is changed. */
 export const isPasswordDue = signal(false);
 
@@ -53,6 +57,9 @@ export function goTo(address: string): void {
   const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? location.href);
   // The cookie of the flow is this host's: at another one it would be missing.
   if (back.origin !== location.origin) throw new Problem(0, { reason: 'WrongAddress', message: `${back.origin}${back.pathname}` });
+  const { pathname, search, hash } = location;
+  const isAgain = new URLSearchParams(search).has(againKey);
+  if (person.value !== undefined && !isAgain) sessionStorage.setItem(leftKey, pathname + search + hash);
   location.assign(address);
 }
 
@@ -94,13 +101,27 @@ export async function startSession(): Promise<void> {
   refusals.addEventListener('refusal', (event) => {
     if (event instanceof Refusal) void onRefusal(event.problem);
   });
+  const left = sessionStorage.getItem(leftKey);
+  sessionStorage.removeItem(leftKey);
+  const problem = await finishVisit().then(() => undefined, asProblem);
   try {
-    await finishVisit();
     if (person.value === undefined) await readPerson();
-    await goOnToLogin();
+    if (problem === undefined && !wasCancelled.value) return await goOnToLogin();
   } catch (error) {
     loginProblem.value = asProblem(error);
   }
+  stayAt(left, problem);
+}
+
+/** After a login that was none: who is logged in is where they were, and all others are on the start page. */
+function stayAt(left: string | null, problem: Problem | undefined): void {
+  if (person.value === undefined) {
+    loginProblem.value ??= problem;
+    return;
+  }
+  if (problem !== undefined || wasCancelled.value) problemAside.value = problem ?? 'cancelled';
+  wasCancelled.value = false;
+  if (left !== null) history.replaceState(null, '', left);
 }
 
 async function finishVisit(): Promise<void> {

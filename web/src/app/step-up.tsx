@@ -7,7 +7,7 @@ import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Dialog } from '../ui/dialog';
 import { toast } from '../ui/toast';
-import { logInAgain, takeUndone } from './session';
+import { logInAgain, problemAside, takeUndone } from './session';
 import { onTabMessage } from './tabs';
 
 const wanted = signal<StepUp>();
@@ -29,6 +29,8 @@ export function startStepUp(): void {
     if (wanted.value !== undefined) settle(kind === 'login');
   });
   if (takeUndone()) toast('bad', t('stepUp.undone'));
+  const problem = problemAside.value;
+  if (problem !== undefined) toast('bad', problem === 'cancelled' ? t('start.cancelled') : `${t('start.failed')} ${problem.message}`);
 }
 
 export function StepUpAsked() {
