@@ -1,12 +1,15 @@
+import { z } from 'zod';
 import { partsOf } from '../api/reader.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
-import { type Account, accountOf } from './record/account.ts';
+import { type Account, accountOf, forgottenSub } from './record/account.ts';
 import { UserRecords } from './record/records.ts';
 import { userResource } from './record/resource.ts';
+import { readUser } from './record/schema.ts';
 import { subjectNamesOf } from './record/subject-name.ts';
 
 /** Ends the access tokens of a record. */
@@ -36,13 +39,24 @@ export async function forgetSubjects(
   await requireRights(context, account, caller, signal);
   // Of a record that is not canonical, too: there they count for nothing.
   const held = partsOf(object).status?.subjects;
-  if (!Array.isArray(held) || held.length === 0) throw belongsToNone(name);
+  if (!Array.isArray(held) || held.every(isForgotten)) throw belongsToNone(name);
   if (isDryRun) return account;
   await endAccessTokens?.(account, signal);
   await endLinked(context, account, signal);
-  const { metadata } = await passwordChange.endAccess(account, { subjects: null });
+  const { metadata } = await passwordChange.endAccess(account, forgotten);
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   return account;
+}
+
+const isForgotten = (subject: unknown) => z.object({ sub: z.literal(forgottenSub) }).safeParse(subject).success;
+
+/**
+ * Of which issuer the user is stays: a record of none would be one of the embedded issuer, or of whichever issuer claims its address first.
+ * Linked accounts name no one, and go.
+ */
+function forgotten(object: KubernetesObject): { subjects: object[] | null } {
+  const naming = (readUser(object).status?.subjects ?? []).filter(({ linkedTime }) => linkedTime === undefined);
+  return { subjects: naming.length > 0 ? naming.map(({ issuer }) => ({ issuer, sub: forgottenSub })) : null };
 }
 
 /** What the next login links acts as the user. An administrator's record is as protected as by a change of the password. */

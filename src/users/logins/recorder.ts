@@ -7,6 +7,7 @@ import type { Services } from '../../services.ts';
 import {
   type Account,
   accountOf,
+  forgottenSub,
   type IssuersInUse,
   isLinked,
   isLinkedTo,
@@ -168,8 +169,9 @@ export class LoginRecorder {
 
 /** With a new one among them; the oldest gives way where there are too many. */
 function linkedSubjects(old: UserStatus['subjects'] = [], { issuer, sub }: Subject): object[] {
-  if (old.some((known) => known.issuer === issuer)) return old;
-  return [...old.slice(1 - maxSubjects), { issuer, sub }];
+  const others = old.filter((known) => known.issuer !== issuer || known.sub !== forgottenSub);
+  if (others.some((known) => known.issuer === issuer)) return old;
+  return [...others.slice(1 - maxSubjects), { issuer, sub }];
 }
 
 function newUser(name: string, login: Login) {

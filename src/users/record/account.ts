@@ -12,6 +12,9 @@ export interface Subject {
   readonly sub: string;
 }
 
+/** `sub` where an administrator had a record forget whom it belongs to: of the issuer still, and of whom it says next. */
+export const forgottenSub = '';
+
 /** A further account of the user, which the user has proved and linked. It does not name the user. */
 export interface LinkedSubject extends Subject {
   /** The user name that Kubernetes sees after a login there. */
@@ -147,7 +150,7 @@ export interface IssuersInUse {
 export function belongsToAnother(account: Owned, { issuer, sub }: Subject, inUse: IssuersInUse): boolean {
   const { subjects = [], isLocal } = account;
   const known = subjects.find((one) => one.issuer === issuer);
-  if (known !== undefined) return known.sub !== sub;
+  if (known !== undefined) return known.sub !== forgottenSub && known.sub !== sub;
   return (inUse.hasEmbedded && isLocal) || subjects.some((one) => inUse.external.has(one.issuer));
 }
 

@@ -196,4 +196,23 @@ describe('an account of another issuer that a user links', () => {
     const { status } = await recordOf(two, nameOf(emailOf('kora')));
     expect(status.subjects).to.have.nested.property('[0].groups').that.deep.equals(['ops']);
   });
+
+  it('stays one of its issuer when an administrator has the record forget it, and is linked again by the next login', async () => {
+    two.corp.person = atCorp('lena');
+    expect((await two.logInAtCorp()).status).to.equal(200);
+    const name = nameOf('lena@corp.example');
+    const headers = { authorization: `Bearer ${await two.service.cluster.token('admin')}` };
+    const forgotten = await two.service.request(`/auth/v1/users/${name}/subjects`, { method: 'DELETE', headers });
+    expect(forgotten.status, await forgotten.text()).to.equal(204);
+    const again = await two.service.request(`/auth/v1/users/${name}/subjects`, { method: 'DELETE', headers });
+    expect(again.status).to.equal(404);
+    two.corp.person = { ...atCorp('lena'), sub: 'lena-2' };
+    const there = await two.logInAtCorp();
+    expect(there.status, there.text).to.equal(200);
+    expect(there.body).to.deep.include({ name: 'corp:lena@corp.example', groups: ['corp:dev'] });
+    const { subjects } = (await recordOf(two, name)).status;
+    expect(subjects).to.deep.equal([{ issuer: two.corp.issuer, sub: 'lena-2' }]);
+    two.corp.person = atCorp('lena');
+    expect(reasonOf(await two.logInAtCorp())).to.equal('SubjectDiffers');
+  });
 });

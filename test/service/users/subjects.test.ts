@@ -94,7 +94,7 @@ describe('DELETE /auth/v1/users/{name}/subjects', () => {
 
     answers(reply, 204);
     expect(reply.text).to.equal('');
-    expect(await subjectsStored(email)).to.equal(undefined);
+    expect(await subjectsStored(email)).to.deep.equal([{ issuer: party().provider.issuer, sub: '' }]);
     expect(await storedToken(id)).to.equal(undefined);
     for (const bearer of [token, kept.bearer]) expectStatus(await me(bearer), 401);
     expectStatus(await browser.info('v2'), 401);
