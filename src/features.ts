@@ -4,7 +4,7 @@ import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
-import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuersOf } from './config/issuers.ts';
+import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuersOf, namingIssuerOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
 import type { Brand } from './console/brand.ts';
 import { createConsole } from './console/console.ts';
@@ -132,7 +132,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
     accessTokens ?? {},
-    createKubeconfig({ config, connection }),
+    createKubeconfig({ config, connection, namingIssuer: (user) => namingIssuerOf(config, accounts.get(user)) }),
     createAccess(services),
     namespaces ?? {},
     lists,

@@ -65,17 +65,22 @@ export function usernamePrefixOf({ issuer, claims: { username, usernamePrefix } 
   return username === 'email' ? '' : `${issuer}#`;
 }
 
-/** Put before the groups that a record got from an issuer. */
-export function groupsPrefixOf(config: Config, { subjects = [], linked = [], isLocal }: Member): string {
+/** Where the account that names the user is; undefined without a record or issuers. */
+export function namingIssuerOf(config: Config, member: Member | undefined): IssuerConfig | undefined {
+  if (member === undefined) return undefined;
+  const { subjects = [], linked = [], isLocal } = member;
   const issuers = issuersOf(config);
-  const [first = config.login] = issuers;
-  if (issuers.length < 2) return first.claims.groupsPrefix;
+  if (issuers.length < 2) return issuers[0];
   const embedded = issuers.find(({ isEmbedded }) => isEmbedded);
   // A linked account names no one, and no group of the record is from there.
   const naming = subjects.filter(({ issuer }) => !linked.some((one) => one.issuer === issuer));
   const named = naming.flatMap(({ issuer }) => issuers.find((one) => one.issuer === issuer) ?? []);
-  return ((isLocal ? embedded : named[0]) ?? named[0] ?? embedded ?? first).claims.groupsPrefix;
+  return (isLocal ? embedded : named[0]) ?? named[0] ?? embedded ?? issuers[0];
 }
+
+/** Put before the groups that a record got from an issuer. */
+export const groupsPrefixOf = (config: Config, member: Member): string =>
+  (namingIssuerOf(config, member) ?? config.login).claims.groupsPrefix;
 
 /** The groups that a record got from all of its issuers, as Kubernetes sees them. */
 export function groupNamesOf(config: Config, member: Member & { readonly groups: readonly string[] }): string[] {

@@ -11,6 +11,8 @@ import type { KubeconfigQuery } from './kubeconfig-schema.ts';
 export interface KubeconfigFacts {
   config: Config;
   connection: Connection;
+  /** Where the account is that names the user of that record. */
+  namingIssuer(user: string): IssuerConfig | undefined;
 }
 
 const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a client certificate, which it takes';
@@ -21,7 +23,7 @@ const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a 
  * @throws StatusError 400 where such a file would be of no use; 503 if the authority of the issuer cannot be read
  */
 export async function kubeconfigFor(
-  { config, connection }: KubeconfigFacts,
+  { config, connection, namingIssuer }: KubeconfigFacts,
   { mode, namespace, issuer: id }: KubeconfigQuery,
   caller: Caller,
 ): Promise<string> {
@@ -31,7 +33,7 @@ export async function kubeconfigFor(
     if (id !== undefined) throw badParameter('issuer', 'is for mode=exec: the token of this request is of the issuer that gave it');
     return kubeconfigText({ ...cluster, user: name, credential: { token: tokenOf(caller) }, namespace });
   }
-  const own = issuerOfCaller(config, caller);
+  const own = issuerOfCaller(config, namingIssuer, caller);
   const issuer = id === undefined ? (own ?? issuersOf(config)[0]) : issuerNamed(config, id);
   const credential: Credential = { plugin: await pluginOf(config, issuer) };
   // At another issuer than theirs people have another name, which is not known here.
@@ -39,10 +41,19 @@ export async function kubeconfigFor(
   return kubeconfigText({ ...cluster, user, credential, namespace });
 }
 
-/** Where the caller has logged in, by verified claims alone; undefined for a caller by another credential. */
-function issuerOfCaller(config: Config, { subject, isVerified, accessToken }: Caller): IssuerConfig | undefined {
-  if (isVerified === undefined || accessToken !== undefined) return undefined;
-  return issuersOf(config).find(({ issuer, isEmbedded }) => (subject === undefined ? isEmbedded : issuer === subject.issuer));
+/**
+ * Where the caller has logged in, by verified claims alone; of an access token, where the account is whose name it has. Undefined for a
+ * caller by another credential.
+ */
+function issuerOfCaller(
+  config: Config,
+  namingIssuer: KubeconfigFacts['namingIssuer'],
+  { subject, isVerified, accessToken, user }: Caller,
+): IssuerConfig | undefined {
+  if (isVerified === undefined) return undefined;
+  if (accessToken === undefined)
+    return issuersOf(config).find(({ issuer, isEmbedded }) => (subject ? issuer === subject.issuer : isEmbedded));
+  return user === undefined ? undefined : namingIssuer(user);
 }
 
 /** @throws StatusError 400 */

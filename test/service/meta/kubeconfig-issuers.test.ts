@@ -73,19 +73,29 @@ describe('GET /auth/v1/kubeconfig where there are several issuers', () => {
     expect(userIn((await two.get(browser, `${path}?issuer=local`)).text)).to.deep.include({ name: jane });
   });
 
-  it('logs in at the first for callers of no issuer, and by access tokens', async () => {
-    const { body } = await two.logInAtCorp({ storage: 'local' });
-    const headers = { authorization: `Bearer ${bearerIn(body)}`, 'content-type': 'application/json' };
-    const wanted = JSON.stringify({ description: 'a script' });
-    const made = await (await two.service.request('/auth/v1/accesstoken', { method: 'POST', headers, body: wanted })).text();
-    const { token: accessToken = '' } = JSON.parse(made) as { token?: string };
-    expect(accessToken, made).to.match(/^cat_/);
-    for (const token of [accessToken, await two.service.cluster.token('admin')]) {
-      const answer = await two.service.request(path, { headers: { authorization: `Bearer ${token}` } });
+  it('logs in where the account is that an access token acts as', async () => {
+    for (const [{ body }, expected] of [
+      [await two.logInAtCorp({ storage: 'local' }), { name: 'corp:kim@corp.example', args: atCorp().slice(0, 2) }],
+      [await two.logInHere('local'), { name: jane, args: atFirst() }],
+    ] as const) {
+      const headers = { authorization: `Bearer ${bearerIn(body)}`, 'content-type': 'application/json' };
+      const wanted = JSON.stringify({ description: 'a script' });
+      const made = await (await two.service.request('/auth/v1/accesstoken', { method: 'POST', headers, body: wanted })).text();
+      const { token: accessToken = '' } = JSON.parse(made) as { token?: string };
+      expect(accessToken, made).to.match(/^cat_/);
+      const answer = await two.service.request(path, { headers: { authorization: `Bearer ${accessToken}` } });
       const text = await answer.text();
       expect(answer.status, text).to.equal(200);
-      expect(userIn(text).args.slice(0, 2)).to.deep.equal(atFirst());
+      const { name, args } = userIn(text);
+      expect({ name, args: args.slice(0, 2) }).to.deep.equal(expected);
     }
+  });
+
+  it('logs in at the first for callers of no issuer', async () => {
+    const answer = await two.service.request(path, { headers: { authorization: `Bearer ${await two.service.cluster.token('admin')}` } });
+    const text = await answer.text();
+    expect(answer.status, text).to.equal(200);
+    expect(userIn(text).args.slice(0, 2)).to.deep.equal(atFirst());
   });
 
   it('refuses the id of no issuer, and an issuer for the token of the request', async () => {

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { Download } from 'lucide';
 import { api, base, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
@@ -12,8 +12,11 @@ import { Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
 import { Notice } from '../../ui/state';
 
-async function kubeconfig(signal: AbortSignal): Promise<string> {
-  const response = await fetch(new URL('auth/v1/kubeconfig', base), { signal });
+/** @param issuer id of one of the person's issuers; '' for that of this login */
+async function kubeconfig(issuer: string, signal: AbortSignal): Promise<string> {
+  const address = new URL('auth/v1/kubeconfig', base);
+  if (issuer !== '') address.searchParams.set('issuer', issuer);
+  const response = await fetch(address, { signal });
   if (!response.ok) throw await problemOf(response);
   return response.text();
 }
@@ -26,28 +29,57 @@ function download(text: string, name: string): void {
 }
 
 export function Page() {
-  const load = useLoad('kubeconfig', kubeconfig);
+  const issuer = useSignal('');
   return (
     <section class="page">
       <header class="page-head">
         <h1 tabIndex={-1}>{t('kubeconfig.title')}</h1>
       </header>
       <p class="muted measure">{t('kubeconfig.what')}</p>
-      <Loaded load={load}>
-        {(text) => (
-          <>
-            <Copy text={'kubectl --kubeconfig kubeconfig.yaml get pods'} label="kubectl" />
-            <Copy text={text} label={t('kubeconfig.title')} />
-            <div class="buttons">
-              <Button kind="main" icon={Download} onClick={() => download(text, 'kubeconfig.yaml')}>
-                {t('kubeconfig.download')}
-              </Button>
-            </div>
-          </>
-        )}
-      </Loaded>
+      <IssuerChoice chosen={issuer} />
+      <File issuer={issuer.value} />
       <Certificate />
     </section>
+  );
+}
+
+/** For a person with accounts at several issuers: kubectl has another name, and other rights, at each. */
+function IssuerChoice({ chosen }: { chosen: Signal<string> }) {
+  const load = useLoad('linked-accounts', (signal) => bodyOf(api.GET('/auth/v1/links', { signal })));
+  const { items = [] } = load.data.value ?? {};
+  if (items.length < 2) return null;
+  const isOwn = ({ subjectName }: Schemas['LinkedAccount']) => subjectName === person.value?.name;
+  return (
+    <Field label={t('kubeconfig.issuer')} name="issuer" value={chosen}>
+      {items
+        .toSorted((one, other) => Number(isOwn(other)) - Number(isOwn(one)))
+        .map((account) => (
+          <option key={account.id} value={isOwn(account) ? '' : account.issuer}>
+            {`${account.name} (${account.subjectName})`}
+          </option>
+        ))}
+    </Field>
+  );
+}
+
+function File({ issuer }: { issuer: string }) {
+  const load = useLoad(`kubeconfig/${issuer}`, (signal) => kubeconfig(issuer, signal));
+  // The cluster takes no tokens of that issuer.
+  if (load.error.value?.causes.some(({ field }) => field === 'mode')) return <Notice kind="info">{t('kubeconfig.noTokens')}</Notice>;
+  return (
+    <Loaded load={load}>
+      {(text) => (
+        <>
+          <Copy text={'kubectl --kubeconfig kubeconfig.yaml get pods'} label="kubectl" />
+          <Copy text={text} label={t('kubeconfig.title')} />
+          <div class="buttons">
+            <Button kind="main" icon={Download} onClick={() => download(text, 'kubeconfig.yaml')}>
+              {t('kubeconfig.download')}
+            </Button>
+          </div>
+        </>
+      )}
+    </Loaded>
   );
 }
 

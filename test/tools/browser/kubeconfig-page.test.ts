@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { atCorp, linkedUser } from '../../service/login/linking.ts';
+import { jane, TwoIssuers } from '../../service/login/two-issuers.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { theConsole } from '../../support/static-directory.ts';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { isLoggedIn } from './demo.ts';
+
+/** The cluster takes the tokens of `corp` alone: those of the embedded issuer are not forwarded. */
+describe('the page Kubeconfig of a person with two accounts', () => {
+  const browser = forSuite(
+    () => startChromium(),
+    (it) => it.close(),
+  );
+  const two = forSuite(() => TwoIssuers.start({}, { files: theConsole }));
+
+  it('offers the issuer of each, and says in words where the cluster takes no tokens of one', async () => {
+    two.corp.person = atCorp('jane');
+    await linkedUser(two, jane);
+    const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    const page = await visitor.openTab();
+    await page.goto(`${two.service.url}/kubeconfig`);
+    await page.getByRole('button', { name: 'Log in with Corp' }).click();
+    await isLoggedIn(page, 'corp:jane@corp.example');
+    const choice = page.getByLabel('Log in at');
+    await choice.waitFor();
+    expect(await choice.getByRole('option').allInnerTexts()).to.deep.equal(['Corp (corp:jane@corp.example)', `Local users (${jane})`]);
+    await page.getByText('The cluster takes no tokens of this login').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    const asked = page.waitForResponse((response) => response.url().endsWith('/auth/v1/kubeconfig?issuer=local'));
+    await choice.selectOption({ label: `Local users (${jane})` });
+    expect((await asked).status()).to.equal(400);
+  });
+});
