@@ -155,7 +155,7 @@ export class App {
 
 /** What the service tells of itself, but for its health and the description that is made of all operations. */
 const aboutOperations = ({ config: { features }, basePath, metrics, access }: Services): Operation[] => [
-  ...(features.version ? [versionOperation(version)] : []),
+  ...(features.version ? [versionOperation(version, features)] : []),
   ...(features.discovery ? discoveryOperations() : []),
   ...(features.docs && features.openapi ? docsPageOperations(basePath) : []),
   ...(features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),

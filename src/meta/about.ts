@@ -14,27 +14,37 @@ const versionInfo = z
     major: z.string(),
     minor: z.string(),
     gitVersion: z.string().describe('The version as `kubectl version` reads it.'),
+    features: z.record(z.string(), z.boolean()).describe('Which extensions are on, by the names of their settings.'),
   })
   .meta({
     id: 'Version',
-    examples: [{ version: '1.2.0', nodeVersion: 'v26.10.0', major: '1', minor: '2', gitVersion: 'v1.2.0' }],
+    examples: [
+      {
+        version: '1.2.0',
+        nodeVersion: 'v26.10.0',
+        major: '1',
+        minor: '2',
+        gitVersion: 'v1.2.0',
+        features: { groups: true, sessions: false },
+      },
+    ],
   });
 
 const documentSchema = z
   .looseObject({ openapi: z.string() })
   .meta({ examples: [{ openapi: '3.1.1', info: { title: 'Atrium', version: '1.2.0' }, paths: {} }] });
 
-/** What runs here. */
-export function versionOperation(version: string): Operation {
+/** What runs here. @param features whether each of the extensions is on, by the name of its setting */
+export function versionOperation(version: string, features: Readonly<Record<string, boolean>>): Operation {
   const [major = '0', minor = '0'] = version.split('.');
-  const info: z.input<typeof versionInfo> = { version, nodeVersion: process.version, major, minor, gitVersion: `v${version}` };
+  const info: z.input<typeof versionInfo> = { version, nodeVersion: process.version, major, minor, gitVersion: `v${version}`, features };
   const answer = jsonText(info);
   return operation({
     id: 'Version',
     method: 'GET',
     paths: ['/version'],
     tag: 'operations',
-    summary: 'The version of the service',
+    summary: 'The version of the service, and which extensions are on',
     credential: 'none',
     answers: { 200: { description: 'the version', content: { 'application/json': versionInfo } } },
     handle: ({ ctx }) => sendJsonText(ctx, answer),

@@ -121,10 +121,10 @@ describe('what the service tells about itself', () => {
     expect((await server.request('/openapi/v3', { headers: { 'If-None-Match': etag } })).status).to.equal(304);
   });
 
-  it('tells its version', async () => {
-    expect(await (await server.request('/version')).json())
-      .to.have.property('version')
-      .that.matches(/^\d+\.\d+\.\d+/);
+  it('tells its version, and which extensions are on', async () => {
+    const version = (await (await server.request('/version')).json()) as { version: string; features: Record<string, boolean> };
+    expect(version.version).to.match(/^\d+\.\d+\.\d+/);
+    expect(version.features).to.include({ version: true, groups: true, sessions: true });
   });
 
   it('is alive and ready, and names every check when asked', async () => {
