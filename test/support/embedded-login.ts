@@ -53,6 +53,8 @@ export interface EmbeddedLoginOptions {
   login?: Record<string, unknown>;
   /** Issuers beside the embedded one, which comes first and has the id `local`; as in the YAML file. */
   issuers?: readonly Record<string, unknown>[];
+  /** Switches of the extensions, as in the YAML file. */
+  features?: Record<string, boolean>;
   /** Settings of lists, as in the YAML file. */
   lists?: Record<string, unknown>;
   /** Settings of the mail server, as in the YAML file; its certificate is the cluster's. */
@@ -95,6 +97,7 @@ async function startAll(
     identity = {},
     login = {},
     issuers,
+    features = {},
     lists = {},
     smtp,
     trustedProxies = [],
@@ -150,6 +153,7 @@ async function startAll(
           console: { static: { directory: files } },
           users,
           identity,
+          features,
           lists,
           ...(smtp && { smtp: { caFile, ...smtp } }),
         }),

@@ -4,6 +4,7 @@ import { api, bodyOf } from '../api/client';
 import { fetchKinds, isListable, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';
+import { useFeatures } from '../api/version';
 import { language, languages, setLanguage, t } from '../text/text';
 import { toast } from '../ui/toast';
 import { overlay } from './keys';
@@ -35,7 +36,8 @@ const createBindings = { verb: 'create', resource: 'userbindings' };
  */
 export function useCommands(words: string, search: string): readonly Command[] {
   useRights([listUsers, createUsers, createBindings]);
-  const known = [...usePages(), ...useKinds(), ...actions()];
+  const isOn = useFeatures();
+  const known = [...usePages(), ...useKinds(), ...actions(isOn)];
   const people = usePeople(search);
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const found = known
@@ -88,7 +90,7 @@ function usePeople(typed: string): Command[] {
   }));
 }
 
-function actions(): Command[] {
+function actions(isOn: (feature: string) => boolean): Command[] {
   const group = t('palette.actions');
   const command = (id: string, label: string, act: () => void, icon?: IconNode): Command => ({
     id,
@@ -99,7 +101,9 @@ function actions(): Command[] {
   });
   return [
     ...(may(createUsers) ? [command('new user', t('users.new'), () => navigate('/users/new'), UserPlus)] : []),
-    ...(may(createBindings) ? [command('new binding', t('bindings.new'), () => navigate('/bindings/new'), Link2)] : []),
+    ...(isOn('userBindings') && may(createBindings)
+      ? [command('new binding', t('bindings.new'), () => navigate('/bindings/new'), Link2)]
+      : []),
     ...(['light', 'dark'] as const).map((choice) =>
       command(
         choice,

@@ -1,4 +1,5 @@
 import { Boxes, type IconNode, Puzzle } from 'lucide';
+import { useFeatures } from '../api/version';
 import { t } from '../text/text';
 import { useClusterMenu } from './cluster-menu';
 import { entriesUnder, pluginEntries } from './extensions';
@@ -15,17 +16,20 @@ export interface ShownEntry {
 
 export type Sections = ReturnType<typeof useMenu>;
 
-/** Sections of the menu with what plugins add to them; without those that have nothing. */
+/** Sections of the menu with what plugins add to them; without pages of features that are off, and sections that have nothing. */
 export function useMenu() {
   useRights(pluginEntries.value.flatMap(({ rights }) => rights));
   const kinds = useClusterMenu();
+  const isOn = useFeatures();
   const ofCluster: readonly ShownEntry[] = kinds ? [...kinds, { to: '/kinds', text: t('cluster.kinds'), icon: Boxes }] : [];
   return menu
     .map(({ place, label, entries }) => ({
       label: label && t(label),
       entries: [
         ...(place === 'cluster' ? ofCluster : []),
-        ...entries.map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key) })),
+        ...entries
+          .filter(({ feature }) => feature === undefined || isOn(feature))
+          .map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key) })),
         ...(place === undefined ? [] : entriesUnder(place)).map(
           (entry): ShownEntry => ({ to: entry.to, icon: Puzzle, text: entry.label() }),
         ),

@@ -67,6 +67,8 @@ export function routeOf(path: string): { route: Route; params: Record<string, st
 
 interface MenuEntry {
   to: string;
+  /** The setting `features.NAME` that must be on. */
+  feature?: string;
   label: Key;
   icon: IconNode;
 }
@@ -85,8 +87,8 @@ export const menu: readonly MenuSection[] = [
     label: 'menu.people',
     entries: [
       { to: '/users', label: 'users.title', icon: UserRound },
-      { to: '/groups', label: 'groups.title', icon: UsersRound },
-      { to: '/bindings', label: 'bindings.title', icon: Link2 },
+      { to: '/groups', feature: 'groups', label: 'groups.title', icon: UsersRound },
+      { to: '/bindings', feature: 'userBindings', label: 'bindings.title', icon: Link2 },
     ],
   },
   {
@@ -94,9 +96,9 @@ export const menu: readonly MenuSection[] = [
     label: 'menu.access',
     entries: [
       { to: '/access', label: 'access.title', icon: ShieldQuestionMark },
-      { to: '/sessions', label: 'sessions.title', icon: MonitorSmartphone },
-      { to: '/tokens', label: 'tokens.title', icon: KeyRound },
-      { to: '/kubeconfig', label: 'kubeconfig.title', icon: SquareTerminal },
+      { to: '/sessions', feature: 'sessions', label: 'sessions.title', icon: MonitorSmartphone },
+      { to: '/tokens', feature: 'accessTokens', label: 'tokens.title', icon: KeyRound },
+      { to: '/kubeconfig', feature: 'kubeconfig', label: 'kubeconfig.title', icon: SquareTerminal },
     ],
   },
   { place: 'cluster', label: 'menu.cluster', entries: [] },

@@ -6,6 +6,7 @@ import { useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
 import { sealed } from '../../api/password';
 import { asProblem } from '../../api/problem';
+import { useFeatures } from '../../api/version';
 import { Guarded } from '../../app/guarded';
 import { may, useRights } from '../../app/rights';
 import { href, navigate, setGuard } from '../../app/router';
@@ -45,13 +46,15 @@ function NewUser() {
   const done = useSignal<readonly Done[]>([]);
   const left = useSignal<readonly Step[] | undefined>(undefined);
   const made = useSignal<Schemas['User'] | undefined>(undefined);
-  const known = useLoad(may(groupRight) ? 'groups/local' : undefined, (signal) =>
+  const isOn = useFeatures();
+  const mayBind = isOn('userBindings') && may(bindingRight);
+  const known = useLoad(isOn('groups') && may(groupRight) ? 'groups/local' : undefined, (signal) =>
     bodyOf(api.GET('/auth/v1/groups', { params: { query: { limit: 200 } }, signal })),
   );
   const local = known.data.value?.items.filter(({ spec }) => !spec.refConnector) ?? [];
   useRights(local.map(({ metadata }) => memberRight(metadata.name)));
   const open = local.filter(({ metadata }) => may(memberRight(metadata.name)));
-  const roles = useLoad(may(bindingRight) ? 'roles' : undefined, roleNames);
+  const roles = useLoad(mayBind ? 'roles' : undefined, roleNames);
   const isTouched = email.value !== '' && left.value === undefined;
   useEffect(() => {
     setGuard(isTouched ? () => confirm(t('form.leave')) : undefined);
@@ -126,7 +129,7 @@ function NewUser() {
               ))}
             </fieldset>
           )}
-          {may(bindingRight) && (
+          {mayBind && (
             <>
               <Field
                 label={t('users.role')}

@@ -5,6 +5,7 @@ import { refetch } from '../../api/load';
 import { makePassword } from '../../api/new-password';
 import { sealed } from '../../api/password';
 import { asProblem } from '../../api/problem';
+import { useFeatures } from '../../api/version';
 import { OwnPassword } from '../../app/own-password';
 import { usePluginActions } from '../../app/plugin-actions';
 import { may } from '../../app/rights';
@@ -48,6 +49,7 @@ export function UserActions({ user }: { user: User }) {
       toast('bad', asProblem(error).message);
     }
   }
+  const mayHaveLink = useFeatures()('links') && !isSelf;
   const offered = usePluginActions('auth.platform.io', 'users');
   const isActive = user.status?.phase === 'Normal';
   // One's own name needs no right.
@@ -71,7 +73,7 @@ export function UserActions({ user }: { user: User }) {
           }),
         ]
       : []),
-    ...(!isSelf && linkKindsFor(user).length > 0
+    ...(mayHaveLink && linkKindsFor(user).length > 0
       ? [
           guarded(linkRights(name).make, { label: t('links.makeOne'), icon: Link2, act: show('link') }),
           guarded(linkRights(name).end, { label: t('links.end'), icon: Link2Off, act: show('endLinks') }),

@@ -1,5 +1,6 @@
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
+import { useFeatures } from '../../api/version';
 import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
@@ -54,9 +55,26 @@ const isLocal = ({ spec }: Schemas['User']) => ['', 'local'].includes(spec.conne
 
 const isSelf = (name: string) => person.value?.ext.user === name;
 
+function useTabs(user: Schemas['User'] | undefined) {
+  const issuers = useLoad('issuers', (signal) => bodyOf(api.GET('/api/v2/token/issuers', { signal })));
+  const isOn = useFeatures();
+  const hasSeveral = (issuers.data.value?.items.length ?? 0) > 1;
+  const isOwn = user !== undefined && isSelf(user.metadata.name);
+  return [
+    { id: 'profile', label: t('user.profile') },
+    { id: 'roles', label: t('user.roles') },
+    ...(isOn('sessions') ? [{ id: 'sessions', label: t('sessions.title') }] : []),
+    ...(isOn('accessTokens') ? [{ id: 'tokens', label: t('tokens.title') }] : []),
+    ...(isOn('factors') && user !== undefined && isLocal(user) ? [{ id: 'factors', label: t('factors.title') }] : []),
+    ...(isOn('linkedAccounts') && isOwn && hasSeveral ? [{ id: 'accounts', label: t('accounts.title') }] : []),
+    { id: 'history', label: t('user.history') },
+    ...pluginTabs('auth.platform.io', 'users').map(({ id, label }) => ({ id, label: label() })),
+  ];
+}
+
 function OneUser({ name, tab }: { name: string; tab: string }) {
   const load = useLoad(`user/${name}`, (signal) => bodyOf(api.GET('/auth/v1/users/{name}', { params: { path: { name } }, signal })));
-  const issuers = useLoad('issuers', (signal) => bodyOf(api.GET('/api/v2/token/issuers', { signal })));
+  const tabs = useTabs(load.data.value);
   const user = load.data.value;
   const problem = load.error.value;
   if (user === undefined)
@@ -68,17 +86,6 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
         {problem ? <Failure problem={problem} onRetry={() => void load.reload()} /> : <Skeleton />}
       </section>
     );
-  const hasSeveral = (issuers.data.value?.items.length ?? 0) > 1;
-  const tabs = [
-    { id: 'profile', label: t('user.profile') },
-    { id: 'roles', label: t('user.roles') },
-    { id: 'sessions', label: t('sessions.title') },
-    { id: 'tokens', label: t('tokens.title') },
-    ...(isLocal(user) ? [{ id: 'factors', label: t('factors.title') }] : []),
-    ...(isSelf(name) && hasSeveral ? [{ id: 'accounts', label: t('accounts.title') }] : []),
-    { id: 'history', label: t('user.history') },
-    ...pluginTabs('auth.platform.io', 'users').map(({ id, label }) => ({ id, label: label() })),
-  ];
   return (
     <section class="page">
       <p class="crumb">

@@ -1,0 +1,59 @@
+/** Extensions that are switched off: the console does not lead to what is not there. */
+import { expect } from 'chai';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { theConsole } from '../../support/static-directory.ts';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { isLoggedIn, press, submitPassword } from './demo.ts';
+
+const password = 'a long enough passphrase';
+const admin = 'admin@example.com';
+const features = {
+  groups: false,
+  userBindings: false,
+  sessions: false,
+  accessTokens: false,
+  kubeconfig: false,
+  factors: false,
+  kubernetesProxy: false,
+};
+
+describe('a console whose extensions are switched off', () => {
+  const service = forSuite(() => startEmbeddedLogin({ emails: [admin], password, features, files: theConsole }));
+  const browser = forSuite(startChromium, (it) => it.close());
+  const visitor = forSuite(async () => new Visitor(await browser.newContext({ ignoreHTTPSErrors: true })), needsNoStop);
+  const page = forSuite(() => visitor.openTab(), needsNoStop);
+  const menu = () => page.getByRole('navigation').getByRole('link');
+
+  before(async () => {
+    await service.admin.apply(clusterRoleBinding('console-admin', 'cluster-admin', { kind: 'User', name: admin }));
+    await page.goto(`${service.url}/about`);
+    await press(page, 'Log in');
+    await submitPassword(page, { email: admin, password });
+    await isLoggedIn(page, admin);
+  });
+
+  it('tells which they are', async () => {
+    const value = (name: string) => page.locator('dt', { hasText: name }).locator('+ dd');
+    await value('Switched off').waitFor();
+    expect((await value('Switched off').innerText()).split(', ')).to.deep.equal(Object.keys(features).toSorted());
+    expect((await value('Features').innerText()).split(', ')).to.include.members(['openapi', 'version', 'watch']);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('has no such pages in its menu', async () => {
+    await menu().filter({ hasText: 'Sessions' }).waitFor({ state: 'detached' });
+    expect((await menu().allInnerTexts()).map((text) => text.trim())).to.deep.equal(['Overview', 'Users', 'My access', 'Plugins', 'About']);
+  });
+
+  it('has no such tabs on the page of a user', async () => {
+    await page.goto(`${service.url}/users`);
+    await page.getByRole('link', { name: admin }).first().click();
+    const tabs = page.getByRole('navigation', { name: admin }).getByRole('link');
+    await tabs.filter({ hasText: 'History' }).waitFor();
+    await tabs.filter({ hasText: 'Sessions' }).waitFor({ state: 'detached' });
+    expect(await tabs.allInnerTexts()).to.deep.equal(['Profile', 'Roles', 'History']);
+  });
+});
