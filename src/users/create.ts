@@ -13,7 +13,7 @@ import { PasswordSecrets } from './passwords/secret.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { createdByAnnotation, userLabels } from './record/labels.ts';
 import { recordName } from './record/name.ts';
-import { UserRecords } from './record/records.ts';
+import { UserRecords, untilUncontested } from './record/records.ts';
 import { userApiVersion, userKind, userResource } from './record/resource.ts';
 import { localSubjectName } from './record/subject-name.ts';
 import { type NewUser, newUserBody } from './user-body.ts';
@@ -117,12 +117,15 @@ export class UserCreator {
 
   /** Unless another request has given it a password meanwhile, or the user has logged in. */
   async #takeBack({ metadata: { name, uid } }: KubernetesObject, hash: string, signal: AbortSignal): Promise<void> {
-    const found = await this.#records.read(name, signal);
-    if (found === undefined || found === 'notInstalled' || found.metadata.uid !== uid) return;
-    const stored = await this.#secrets.read({ name, uid }, signal);
-    if (stored !== undefined && stored.hash !== hash) return;
-    if (partsOf(found).status?.lastLoginTime !== undefined) return;
-    await this.#records.remove(found.metadata, signal);
+    await untilUncontested(async () => {
+      const found = await this.#records.read(name, signal);
+      if (found === undefined || found === 'notInstalled' || found.metadata.uid !== uid) return false;
+      const stored = await this.#secrets.read({ name, uid }, signal);
+      if (stored !== undefined && stored.hash !== hash) return false;
+      if (partsOf(found).status?.lastLoginTime !== undefined) return false;
+      // The controller that keeps the states of users may write it at that moment.
+      return (await this.#records.remove(found.metadata, signal)) || undefined;
+    }, signal);
   }
 }
 

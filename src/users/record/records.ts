@@ -52,9 +52,9 @@ export class UserRecords {
     return written === 'conflict' || written === 'gone' ? undefined : written;
   }
 
-  /** Deletes that very version of the record; one that is gone already, or was written meanwhile, is left. @throws StatusError 503, 504 */
-  async remove({ name, uid, resourceVersion }: KubernetesObject['metadata'], signal: AbortSignal): Promise<void> {
-    await this.#users.remove(name, { preconditions: { uid, resourceVersion }, signal });
+  /** Deletes that very version of the record. @returns false if it is gone already, or was written meanwhile; @throws StatusError 503, 504 */
+  remove({ name, uid, resourceVersion }: KubernetesObject['metadata'], signal: AbortSignal): Promise<boolean> {
+    return this.#users.remove(name, { preconditions: { uid, resourceVersion }, signal });
   }
 }
 

@@ -195,6 +195,27 @@ describe('a request whose API server goes away', () => {
     }
   });
 
+  it('takes back what it began also where the record is written at that moment', async () => {
+    const email = 'back-written@make.example.com';
+    const path = `${group}/users/${nameOf(email)}`;
+    const type = { 'content-type': 'application/merge-patch+json' };
+    let deletions = 0;
+    server.faults.inject(loseAnswer, ({ method, path: asked }) => method === 'POST' && asked.includes('/secrets'));
+    server.faults.inject(
+      ({ pass }) => void server.kubernetes.call('PATCH', path, { metadata: { labels: { written: 'meanwhile' } } }, type).then(() => pass()),
+      (request) => {
+        if (request.method !== 'DELETE' || request.path !== path) return false;
+        deletions += 1;
+        return deletions === 1;
+      },
+    );
+    const answer = await send({ about: email, method: 'POST', path: '', body: { spec: { email, password: fresh } } });
+    server.faults.mend();
+    expect(answer.status, answer.text).to.equal(503);
+    expect(await read(email)).to.equal(undefined);
+    expect(deletions).to.be.at.least(2);
+  });
+
   it('USR-07 never has a new password count beside what the old one has opened', async () => {
     const asked = (email: string, as: Person) => ({
       about: email,
