@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useLoad } from '../api/load';
 import { t } from '../text/text';
 import { Failure, RefusedState, Skeleton } from '../ui/state';
-import { askRights, explain, inWords, may, type Right, rightsProblem } from './rights';
+import { askRights, explain, may, type Right, rightsProblem } from './rights';
+import { Needed } from './why';
 
 interface GuardedProps {
   /** One of those that the page asks about. */
@@ -45,8 +46,7 @@ function Denied({ right }: { right: Right }) {
   return (
     <RefusedState>
       <p class="muted measure">
-        {t('rights.needed')}
-        <code>{inWords(right)}</code>
+        <Needed right={right} />
       </p>
       {roles.length > 0 && <p class="muted measure">{t('rights.roles', { roles: roles.join(', ') })}</p>}
     </RefusedState>

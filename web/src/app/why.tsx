@@ -21,6 +21,13 @@ export const guarded = (rights: readonly Right[], item: MenuItem): MenuItem => {
   return { ...item, isRefused: true, isDanger: false, act: () => askWhy(missing) };
 };
 
+/** The right that is missing, as RBAC names it. */
+export const Needed = ({ right }: { right: Right }) => (
+  <>
+    {t('rights.needed')} <code>{inWords(right)}</code>
+  </>
+);
+
 /** Why something is greyed. */
 export function Why() {
   const right = asked.value;
@@ -34,7 +41,7 @@ export function Why() {
   return (
     <Dialog title={t('why.title')} onClose={close}>
       <p>
-        {t('rights.needed')} <code>{inWords(right)}</code>
+        <Needed right={right} />
       </p>
       {status === undefined ? (
         <Skeleton rows={1} />

@@ -1,7 +1,8 @@
 import { type Kind, pageOf } from '../../api/kinds';
 import { useNamespaces } from '../../app/namespace';
-import { inWords, type Right } from '../../app/rights';
+import type { Right } from '../../app/rights';
 import { href } from '../../app/router';
+import { Needed } from '../../app/why';
 import { t } from '../../text/text';
 import { Loaded } from '../../ui/loaded';
 import { RefusedState } from '../../ui/state';
@@ -17,8 +18,7 @@ export function MyNamespaces({ kind, right, namespace }: MyNamespacesProps) {
   const refusal = (
     <RefusedState>
       <p class="muted measure">
-        {t('rights.needed')}
-        <code>{inWords(right)}</code>
+        <Needed right={right} />
       </p>
     </RefusedState>
   );
