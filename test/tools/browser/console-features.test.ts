@@ -48,6 +48,12 @@ describe('a console whose extensions are switched off', () => {
     expect((await menu().allInnerTexts()).map((text) => text.trim())).to.deep.equal(['Overview', 'Users', 'My access', 'Plugins', 'About']);
   });
 
+  it('leads to none from its first page', async () => {
+    await menu().filter({ hasText: 'Overview' }).click();
+    await page.getByRole('button', { name: 'Change password' }).waitFor();
+    await page.getByRole('link', { name: 'Second factors' }).waitFor({ state: 'detached' });
+  });
+
   it('has no such tabs on the page of a user', async () => {
     await page.goto(`${service.url}/users`);
     await page.getByRole('link', { name: admin }).first().click();

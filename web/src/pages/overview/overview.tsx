@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { KeyRound, ShieldCheck } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
+import { useFeatures } from '../../api/version';
 import { OwnPassword } from '../../app/own-password';
 import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
@@ -20,6 +21,7 @@ const listRight = { verb: 'list', resource: 'users' };
 export function Page() {
   useRights([listRight]);
   const isOpen = useSignal(false);
+  const isOn = useFeatures();
   const who = person.value;
   if (!who) return null;
   const { ext } = who;
@@ -54,9 +56,11 @@ export function Page() {
               >
                 {t('password.change')}
               </Button>
-              <LinkButton to={`/users/${ext.user}/factors`} icon={ShieldCheck}>
-                {t('factors.title')}
-              </LinkButton>
+              {isOn('factors') && (
+                <LinkButton to={`/users/${ext.user}/factors`} icon={ShieldCheck}>
+                  {t('factors.title')}
+                </LinkButton>
+              )}
             </div>
           )}
         </section>
