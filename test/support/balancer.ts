@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { request as ask } from 'undici';
+import { OpenSockets } from './open-sockets.ts';
 
 const pollMs = 1_000;
 /** What is known for longer is asked again before it is heeded: a machine may stop this process for so long that a backend is gone meanwhile. */
@@ -36,7 +37,7 @@ export class Balancer {
   readonly #silences = new Map<Backend, number>();
   readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true, timeout: idleMs });
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new OpenSockets();
   #polling: NodeJS.Timeout | undefined;
   #polledAt = 0;
   #poll: Promise<void> | undefined;
@@ -48,7 +49,7 @@ export class Balancer {
       of === 'requests'
         ? createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => void this.#pass(incoming, outgoing))
         : createTcpServer((client) => void this.#join(client));
-    this.#server.on('connection', (socket: Socket) => this.#track(socket));
+    this.#server.on('connection', (socket: Socket) => this.#sockets.track(socket));
   }
 
   async start(): Promise<void> {
@@ -62,7 +63,7 @@ export class Balancer {
     this.#agent.destroy();
     const closed = once(this.#server, 'close');
     this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.destroy();
     await closed;
   }
 
@@ -123,12 +124,6 @@ export class Balancer {
     return ready[this.#turn % ready.length];
   }
 
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#sockets.delete(socket));
-  }
-
   async #join(client: Socket): Promise<void> {
     const backend = await this.#next();
     if (client.destroyed) return;
@@ -137,7 +132,7 @@ export class Balancer {
       return;
     }
     const upstream = connect(backend.port, '127.0.0.1');
-    this.#track(upstream);
+    this.#sockets.track(upstream);
     client.pipe(upstream).pipe(client);
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { freePort } from './free-port.ts';
+import { OpenSockets } from './open-sockets.ts';
 
 /** A plain TCP relay before an upstream, which a test can cut and mend: the upstream's certificate and bytes stay real. */
 export class TcpProxy {
   readonly #target: URL;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new OpenSockets();
   readonly #upstreams = new Set<Socket>();
   #server: Server;
   #port = 0;
@@ -31,7 +32,7 @@ export class TcpProxy {
   /** From here on every connection is refused and the open ones are dead. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.destroy();
     await closed;
   }
 
@@ -60,10 +61,10 @@ export class TcpProxy {
 
   #create(): Server {
     return createServer((client) => {
-      this.#track(client);
+      this.#sockets.track(client);
       if (this.#isSilent) return;
       const upstream = connect(Number(this.#target.port), this.#target.hostname);
-      this.#track(upstream);
+      this.#sockets.track(upstream);
       this.#upstreams.add(upstream);
       client.pipe(upstream).pipe(client);
       if (this.#isHeld) upstream.pause();
@@ -73,11 +74,5 @@ export class TcpProxy {
         client.destroy();
       });
     });
-  }
-
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#sockets.delete(socket));
   }
 }

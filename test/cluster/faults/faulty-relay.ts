@@ -1,10 +1,11 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { OpenSockets } from '../../support/open-sockets.ts';
 
 /** Bytes between clients and one local port; below TLS, where a connection can be reset and can vanish. */
 export class FaultyRelay {
   readonly #targetPort: number;
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new OpenSockets();
   /** The client's end, by the port that the target sees. */
   readonly #clients = new Map<number, Socket>();
   /** The target's end, by the client's. */
@@ -23,7 +24,7 @@ export class FaultyRelay {
 
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.destroy();
     await closed;
   }
 
@@ -52,10 +53,10 @@ export class FaultyRelay {
   }
 
   #accept(client: Socket): void {
-    this.#track(client);
+    this.#sockets.track(client);
     if (this.#isBlackHole) return;
     const inner = connect(this.#targetPort, '127.0.0.1', () => this.#clients.set(inner.localPort ?? 0, client));
-    this.#track(inner);
+    this.#sockets.track(inner);
     this.#inner.set(client, inner);
     client.pipe(inner).pipe(client);
     client.on('close', () => inner.destroy());
@@ -63,11 +64,5 @@ export class FaultyRelay {
       // Otherwise it was swallowed.
       if (this.#inner.delete(client)) client.destroy();
     });
-  }
-
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#sockets.delete(socket));
   }
 }

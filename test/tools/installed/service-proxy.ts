@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { CoreV1Api, KubeConfig, type V1Pod, type V1ServicePort } from '@kubernetes/client-node';
+import { OpenSockets } from '../../support/open-sockets.ts';
 import type { LoopbackNetwork } from './loopback-network.ts';
 
 /** How long after a change it may still send connections to where they went before, as each kube-proxy does. */
@@ -27,7 +28,7 @@ export class ServiceProxy {
   readonly #core: CoreV1Api;
   readonly #ending = new AbortController();
   readonly #servers = new Map<number, Server>();
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new OpenSockets();
   #pods: V1Pod[] = [];
   #ports: V1ServicePort[] = [];
   #turn = 0;
@@ -51,7 +52,7 @@ export class ServiceProxy {
     this.#ending.abort();
     await this.#loop;
     const closed = [...this.#servers.values()].map((server) => once(server.close(), 'close'));
-    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.destroy();
     await Promise.all(closed);
   }
 
@@ -96,7 +97,7 @@ export class ServiceProxy {
   }
 
   #forward(client: Socket, port: number): void {
-    this.#track(client);
+    this.#sockets.track(client);
     this.#turn += 1;
     const pod = this.#pods[this.#turn % this.#pods.length];
     const target = pod && targetPort(pod, this.#ports, port);
@@ -105,16 +106,10 @@ export class ServiceProxy {
       return;
     }
     const upstream = connect({ host: pod?.status?.podIP ?? '', port: target, allowHalfOpen: true });
-    this.#track(upstream);
+    this.#sockets.track(upstream);
     client.pipe(upstream).pipe(client);
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
-  }
-
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#sockets.delete(socket));
   }
 }
 
