@@ -81,6 +81,9 @@ export function loggedIn(role: string, path: string, ...args: string[]): { brows
 
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
+/** An entry of a menu that the person may not choose, once the answer about that is there. */
+export const greyed = (page: Page, name: string) => page.getByRole('menuitem', { name, exact: true, disabled: true });
+
 /** The name that Kubernetes knows is beside the shown one. */
 export const isLoggedIn = (page: Page, name: string) => page.locator(`.who[title="${name}"]`).waitFor();
 
