@@ -1,11 +1,29 @@
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { api, bodyOf } from './client';
 import { useLoad } from './load';
+import { asProblem } from './problem';
 
 /** What the service is, and which of its extensions are on. 404 where the service does not tell. */
-export const useVersion = () => useLoad('version', (signal) => bodyOf(api.GET('/version', { signal })));
+const fetchVersion = (signal?: AbortSignal) => bodyOf(api.GET('/version', signal ? { signal } : {}));
+
+export const useVersion = () => useLoad('version', fetchVersion);
+
+const features = signal<Readonly<Record<string, boolean>>>({});
+let isAsked = false;
+
+async function askOnce(): Promise<void> {
+  if (isAsked) return;
+  isAsked = true;
+  try {
+    features.value = (await fetchVersion()).features;
+  } catch (error) {
+    isAsked = asProblem(error).status === 404;
+  }
+}
 
 /** Whether an extension is on, by the name of its setting. Each is, as long as the service does not say otherwise. */
 export function useFeatures(): (name: string) => boolean {
-  const features = useVersion().data.value?.features;
-  return (name) => features?.[name] !== false;
+  useEffect(() => void askOnce(), []);
+  return (name) => features.value[name] !== false;
 }
