@@ -5,7 +5,7 @@ import type { Account } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { phaseOf } from '../users/record/phase.ts';
-import { subjectOf } from '../users/record/subject-name.ts';
+import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import { unavailable } from './adapter.ts';
 import { requestScope } from './request-scope.ts';
 
@@ -31,7 +31,7 @@ export function accountFinder({ accounts, localGroups, idleDays, directories, co
     requireKnown(accounts, localGroups);
     const version = versionIn(ctx.oidc.result);
     if (version !== undefined) await accounts.waitFor(version, seenWithinMs, requestScope().signal);
-    const account = accounts.get(subject.slice(subject.indexOf('.') + 1));
+    const account = accounts.get(recordOf(subject).name);
     if (account === undefined || subjectOf(account) !== subject || !isOurs(account)) return undefined;
     // Locked stops the next login only, or a stranger could end a user's session.
     const { phase } = phaseOf(account, now(), idleDays);

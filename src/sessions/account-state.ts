@@ -8,7 +8,7 @@ import { type Account, belongsToAnother } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
-import { subjectOf } from '../users/record/subject-name.ts';
+import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import type { Session } from './browser-sessions.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { SessionRow } from './record.ts';
@@ -147,7 +147,7 @@ export class AccountState {
   async whenTokenCaughtUp({ issuedAt, login, claims }: TokenOwner, signal: AbortSignal): Promise<void> {
     const isYoung = this.#now().getTime() - issuedAt * 1000 < youngMs;
     if (this.#isEmbedded(claims) && isYoung && this.#accounts.isSynced)
-      await this.#whenHeardOf(recordOf(claims), signal, () => isSubjectOf(this.find(login, claims), claims));
+      await this.#whenHeardOf(recordOf(claims.sub), signal, () => isSubjectOf(this.find(login, claims), claims));
   }
 
   /** What the embedded issuer gives is of one record, by its `sub`. */
@@ -198,9 +198,6 @@ export class AccountState {
 
 /** Where a resource is not installed there is nothing to hear. */
 const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && watch.state !== 'notInstalled';
-
-/** What a token of the embedded issuer is of. */
-const recordOf = ({ sub }: VerifiedClaims) => ({ uid: sub.slice(0, sub.indexOf('.')), name: sub.slice(sub.indexOf('.') + 1) });
 
 const isSubjectOf = (account: Account | undefined, { sub }: VerifiedClaims) => account !== undefined && subjectOf(account) === sub;
 

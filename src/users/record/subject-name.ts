@@ -12,6 +12,12 @@ export interface SubjectNaming {
 /** `sub` at the embedded issuer: the uid, which is never given to another record (OpenID Connect Core 2), and the record's name. */
 export const subjectOf = ({ uid, name }: Pick<Account, 'uid' | 'name'>): string => `${uid}.${name}`;
 
+/** Whose such a `sub` is. */
+export const recordOf = (sub: string): Pick<Account, 'uid' | 'name'> => ({
+  uid: sub.slice(0, sub.indexOf('.')),
+  name: sub.slice(sub.indexOf('.') + 1),
+});
+
 /**
  * The user name that Kubernetes will see of a local user, as a login at the embedded issuer tells it.
  *
