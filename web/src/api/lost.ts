@@ -11,15 +11,22 @@ export const retryMs = ({ retryAfter = 0 }: Problem): number => Math.max(5000, r
 /** Refused, or switched off: asking again would not help. */
 export const isFinal = ({ status }: Problem): boolean => status >= 400 && status < 500 && ![410, 429].includes(status);
 
+/** A stream with such a problem is lost, and tried again. */
+export const isTransient = (problem: Problem | undefined): boolean => problem !== undefined && !isFinal(problem);
+
 /** A stream that can be lost, and comes back by itself. */
 export class Lost {
-  /** Undefined while it is there. */
-  readonly since: ReadonlySignal<Date | undefined>;
   readonly #since = signal<Date>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor() {
-    this.since = this.#since;
+  /** Undefined while it is there. */
+  get since(): ReadonlySignal<Date | undefined> {
+    return this.#since;
+  }
+
+  set(isLost: boolean): void {
+    if (isLost) this.begin();
+    else this.end();
   }
 
   begin(): void {

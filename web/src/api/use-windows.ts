@@ -2,7 +2,7 @@ import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { resumed } from './client';
 import { onRefetch } from './load';
-import { isFinal, Lost, retryMs } from './lost';
+import { isFinal, isTransient, Lost, retryMs } from './lost';
 import { watchObjects } from './watch-objects';
 import { type FetchSlice, Windows } from './windows';
 
@@ -26,7 +26,7 @@ interface WindowsOptions<T> {
 export const followObjects =
   <T extends { metadata: { resourceVersion?: string } }>(path: string) =>
   ({ onLost, ...following }: Following<T>): (() => void) =>
-    watchObjects<T>({ path, ...following, onProblem: (problem) => onLost(problem !== undefined && !isFinal(problem)) });
+    watchObjects<T>({ path, ...following, onProblem: (problem) => onLost(isTransient(problem)) });
 
 export interface LiveWindows<T extends { metadata: { uid: string } }> {
   list: Windows<T>;
@@ -71,7 +71,7 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
         else waiting.value += 1;
       },
       onEnd: () => void refresh(),
-      onLost: (isLost) => (isLost ? lost.begin() : lost.end()),
+      onLost: (isLost) => lost.set(isLost),
     });
   }, [list, isLive, generation.value]);
   const problem = list.total.value === undefined ? undefined : list.error.value;

@@ -1,7 +1,7 @@
 /** What is loaded by itself, and asked again when it has changed in the cluster. */
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { isFinal, Lost } from './lost';
+import { isTransient, Lost } from './lost';
 import { watchObjects } from './watch-objects';
 
 const pauseMs = 300;
@@ -46,10 +46,7 @@ export function useWatch(
           latest = object.metadata.resourceVersion ?? '';
           tell();
         },
-        onProblem(problem) {
-          if (problem === undefined || isFinal(problem)) lost.end();
-          else lost.begin();
-        },
+        onProblem: (problem) => lost.set(isTransient(problem)),
         onEnd() {
           stop();
           tell();

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Load } from '../api/load';
-import { Failure, Old, Skeleton } from './state';
+import { Failure, Held, Old, Skeleton } from './state';
 
 interface LoadedProps<T> {
   load: Load<T>;
@@ -16,7 +16,9 @@ export function Loaded<T>({ load, lost, children }: LoadedProps<T>) {
   return (
     <>
       <Old problem={problem} lost={lost} onRetry={() => void load.reload()} />
-      <div class={problem || lost ? 'held old' : 'held'}>{children(data)}</div>
+      <Held problem={problem} lost={lost}>
+        {children(data)}
+      </Held>
     </>
   );
 }

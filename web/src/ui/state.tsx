@@ -133,6 +133,11 @@ export const Old = ({ lost, problem, onRetry }: OldProps) =>
     </Notice>
   );
 
+/** What was read before; greyed while it is not told of changes, or could not be read again. */
+export const Held = ({ lost, problem, children }: Pick<OldProps, 'lost' | 'problem'> & { children: ComponentChildren }) => (
+  <div class={problem || lost ? 'held old' : 'held'}>{children}</div>
+);
+
 /** What exactly was wrong, where it stands at no field. */
 export function Causes({ of: { causes, message } }: { of: Problem }) {
   const lines = causes

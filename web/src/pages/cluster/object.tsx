@@ -11,7 +11,7 @@ import { PluginTab } from '../../app/plugin-tab';
 import { may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { t } from '../../text/text';
-import { Failure, Notice, Old, Skeleton } from '../../ui/state';
+import { Failure, Held, Notice, Old, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { ObjectActions } from './actions';
 import { Events } from './events';
@@ -104,9 +104,9 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
           <Tabs label={name} tabs={tabs} current={tab} to={(id) => pageOf(kind, { namespace, name }, id === 'summary' ? undefined : id)} />
           <PluginTab id={tab} of={{ group: kind.group, version: kind.version, resource: kind.resource, ...refOf(object) }} />
           {tab === 'summary' && (
-            <div class={problem || lost.value ? 'held old' : 'held'}>
+            <Held problem={problem} lost={lost.value}>
               <Summary kinds={kinds} object={object} />
-            </div>
+            </Held>
           )}
           {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
           {tab === 'events' && <Events object={object} />}
