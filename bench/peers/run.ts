@@ -12,6 +12,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { startControlPlane } from '../../test/cluster/control-plane.ts';
@@ -19,7 +20,7 @@ import { ClusterAdmin, eventually } from '../../test/support/cluster-admin.ts';
 import type { Request } from './load.ts';
 import { residentMiB } from './process.ts';
 import { type Contender, measureRows, type Row } from './rows.ts';
-import { atrium, bareServer, kubectlProxy, nginx, type Surroundings, type Target } from './servers.ts';
+import { atrium, bareProxy, bareServer, kubectlProxy, nginx, type Surroundings, type Target } from './servers.ts';
 import { type Aim, aimTable, holds, table } from './table.ts';
 import { fillUsers } from './users.ts';
 
@@ -64,12 +65,15 @@ try {
   const before = given.before === undefined ? undefined : await add(atrium('before', given.before, surroundings));
   const authorization = { Authorization: `Bearer ${adminToken}` };
   for (const { url } of before ? [ours, before] : [ours]) await untilFollowed(url);
-  const rest = await residentMiB(ours.pid);
+  await untilQuiet();
+  const replicas = before ? { Atrium: ours, 'Atrium before': before } : { Atrium: ours };
+  const rest = await Promise.all(Object.values(replicas).map(({ pid }) => residentMiB(pid)));
 
   const modules = await fetch(`${ours.url}/api/v1/modules`);
   await writeFile(join(files, 'modules.json'), await modules.text());
   const node = await add(bareServer('node', surroundings));
   const koa = await add(bareServer('koa', surroundings));
+  const undici = await add(bareProxy(surroundings));
   const web = await add(nginx(surroundings));
   const kubectl = await add(kubectlProxy(surroundings));
   const kubernetes: Target = { url: plane.url, pid: plane.apiServer.pid ?? 0, async end() {} };
@@ -131,6 +135,7 @@ try {
       work: 'native list of 20',
       contenders: [
         ...atriumDoes(native),
+        { name: 'bare Koa with undici', target: undici, request: { paths: native.paths } },
         { name: 'kubectl proxy (Go)', target: kubectl, request: { paths: native.paths } },
         { name: 'nginx', target: web, request: { paths: native.paths } },
         { name: 'kube-apiserver, direct', target: kubernetes, request: native },
@@ -141,6 +146,7 @@ try {
       work: 'the same through `/api/kubernetes`',
       contenders: [
         ...atriumDoes({ paths: [`/api/kubernetes${users}?limit=20`], headers: authorization }),
+        { name: 'bare Koa with undici', target: undici, request: { paths: native.paths } },
         { name: 'kubectl proxy (Go)', target: kubectl, request: { paths: native.paths } },
       ],
     },
@@ -152,21 +158,35 @@ try {
     directory,
   });
   const aims = aimsOf(rows);
-  const loaded = await residentMiB(ours.pid);
   console.log(`${versions().join('\n')}\n`);
   console.log(`${table(rows, results)}\n`);
   console.log(`${aimTable(aims, results)}\n`);
   console.log(`${holds(rows, results)}\n`);
   const mib = (value: number) => `${Math.round(value)} MiB`;
-  console.log(
-    `resident with ${userCount} users: ${mib(rest.now)} before the load, ${mib(loaded.now)} after it, ${mib(loaded.most)} at most`,
-  );
+  for (const [index, [name, { pid }]] of Object.entries(replicas).entries()) {
+    const { now, most } = await residentMiB(pid);
+    console.log(
+      `${name}: resident with ${userCount} users: ${mib(rest[index]?.now ?? Number.NaN)} before the load, ${mib(now)} after it, ${mib(most)} at most`,
+    );
+  }
 
   async function untilFollowed(url: string): Promise<void> {
     await eventually(
       async () => (await (await fetch(`${url}/auth/v2/users?limit=1`, { headers: authorization })).json()) as { total?: number },
       ({ total }) => total === userCount,
     );
+  }
+
+  /** The work of a controller would be counted as that of requests. */
+  async function untilQuiet(): Promise<void> {
+    const read = async () => {
+      const { body } = (await admin?.call('GET', `${users}?limit=${userCount}`)) ?? {};
+      return (body as { items: { metadata: { resourceVersion: string } }[] }).items.map(({ metadata }) => metadata.resourceVersion).join();
+    };
+    for (let seen = await read(), last = ''; seen !== last; seen = await read()) {
+      last = seen;
+      await sleep(3_000);
+    }
   }
 } finally {
   for (const target of started) await target.end();

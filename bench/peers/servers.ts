@@ -26,10 +26,23 @@ export interface Surroundings {
 }
 
 const bare = new URL('bare.ts', import.meta.url).pathname;
+const bareProxyProgram = new URL('bare-proxy.ts', import.meta.url).pathname;
 
 export async function bareServer(kind: 'node' | 'koa', { directory, files }: Surroundings): Promise<Target> {
   const port = await freePort();
   const program = await Measured.start([process.execPath, bare, kind, `${port}`, files], { logFile: join(directory, `${kind}.log`) });
+  return targetOf(program, port);
+}
+
+/** Koa with undici, and none of what a service has to ask before it passes a request on. */
+export async function bareProxy({ directory, plane, adminToken }: Surroundings): Promise<Target> {
+  const port = await freePort();
+  const authority = join(directory, 'authority.crt');
+  await writeFile(authority, plane.certificateAuthority);
+  const program = await Measured.start([process.execPath, bareProxyProgram, `${port}`], {
+    logFile: join(directory, 'proxy.log'),
+    environment: { API_SERVER: plane.url, API_TOKEN: adminToken, API_AUTHORITY: authority },
+  });
   return targetOf(program, port);
 }
 

@@ -10,7 +10,8 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 const atOnce = 100;
 
 /**
- * Puts that many users into the cluster, with statuses as the service writes them. One is made through the API server; the others are
+ * Puts that many users into the cluster, with all that the service writes to them: otherwise its controller would be at work while it is
+ * measured. One is made through the API server; the others are
  * copies of what etcd keeps of it, managed fields and all: through the API server 100,000 would take a quarter of an hour.
  */
 export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: number, to: number): Promise<void> {
@@ -23,7 +24,22 @@ export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: numb
     message: '',
     lastTransitionTime: since,
   }));
-  const pattern = aUser(email, { username: 'Pattern', groups: ['team', 'team-1'], lastLoginTime: since });
+  const labels = {
+    email: nameOf(email),
+    username: 'Pattern',
+    connector_id: 'local',
+    connector_type: 'local',
+    state: 'active',
+    valid: 'true',
+  };
+  const pattern = aUser(email, {
+    username: 'Pattern',
+    groups: ['team', 'team-1'],
+    lastLoginTime: since,
+    is_disabled: false,
+    labels: Object.fromEntries(Object.entries(labels).map(([name, value]) => [`auth.platform.io/user.${name}`, value])),
+  });
+  pattern.spec = { ...(pattern.spec as object), state: 'active', valid: true };
   pattern.status = { ...(pattern.status as object), observedGeneration: 1, activatedTime: since, passwordChangedTime: since, conditions };
   await admin.apply(pattern);
   const { kvs } = z
@@ -36,7 +52,7 @@ export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: numb
     const value = kept
       .replaceAll(nameOf(email), nameOf(theirs))
       .replaceAll(email, theirs)
-      .replaceAll('"Pattern"', `"Person ${index}"`)
+      .replaceAll('"Pattern"', `"Person-${index}"`)
       .replaceAll('"team-1"', `"team-${index % 100}"`)
       .replaceAll(uid, randomUUID());
     return { requestPut: { key: base64(`${path}${nameOf(theirs)}`), value: base64(value) } };
