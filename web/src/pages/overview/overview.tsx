@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { KeyRound, ShieldCheck } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
-import { useFeatures } from '../../api/version';
+import { useFeatures, useVersion } from '../../api/version';
 import { OwnPassword } from '../../app/own-password';
 import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
@@ -15,6 +15,7 @@ import { Loaded } from '../../ui/loaded';
 import { phaseName } from '../../ui/phase';
 import { toast } from '../../ui/toast';
 import { phases } from '../users/query';
+import { Due } from './due';
 
 const listRight = { verb: 'list', resource: 'users' };
 
@@ -64,9 +65,11 @@ export function Page() {
             </div>
           )}
         </section>
+        <Due user={isLocal ? (ext.user ?? '') : ''} />
         {ext.user && <OwnRoles />}
         {may(listRight) && <Counts />}
       </div>
+      <Versions />
       {isOpen.value && (
         <Dialog title={t('password.change')} onClose={close}>
           <OwnPassword
@@ -139,5 +142,17 @@ function Counts() {
         )}
       </Loaded>
     </section>
+  );
+}
+
+/** Which build answers; what it can do stands on the page About. */
+function Versions() {
+  const { version } = useVersion().data.value ?? {};
+  return (
+    version !== undefined && (
+      <p class="muted">
+        <a href={href('/about')}>{t('overview.version', { version })}</a>
+      </p>
+    )
   );
 }
