@@ -1,8 +1,9 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { Download } from 'lucide';
+import { Download, FileBadge } from 'lucide';
 import { api, base, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { problemOf } from '../../api/problem';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { person } from '../../app/session';
 import { dateTime, t } from '../../text/text';
@@ -30,15 +31,19 @@ function download(text: string, name: string): void {
 
 export function Page() {
   const issuer = useSignal('');
+  const name = person.value?.ext.user ?? '';
+  const right = { verb: 'create', resource: 'users', subresource: 'authorize', name };
+  useRights(name ? [right] : []);
   return (
     <section class="page">
       <header class="page-head">
         <h1 tabIndex={-1}>{t('kubeconfig.title')}</h1>
+        {name && <RefusedMenu of={[{ rights: [right], label: t('certificate.create'), icon: FileBadge }]} />}
       </header>
       <p class="muted measure">{t('kubeconfig.what')}</p>
       <IssuerChoice chosen={issuer} />
       <File issuer={issuer.value} />
-      <Certificate />
+      {name && may(right) === true && <Certificate />}
     </section>
   );
 }
@@ -87,12 +92,8 @@ const hours = [1, 4, 8, 24];
 
 /** For programs that cannot log in. It cannot be taken back, so it is short. */
 function Certificate() {
-  const name = person.value?.ext.user ?? '';
-  const right = { verb: 'create', resource: 'users', subresource: 'authorize', name };
-  useRights(name ? [right] : []);
   const length = useSignal('1');
   const made = useSignal<Schemas['UserCertificate'] | undefined>(undefined);
-  if (!name || may(right) !== true) return null;
   async function create(): Promise<void> {
     const spec = { expirationSeconds: Number(length.value) * 3600 };
     made.value = (await bodyOf(api.POST('/auth/v1/authorize', { body: { spec } }))) as Schemas['UserCertificate'];

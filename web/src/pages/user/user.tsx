@@ -1,3 +1,4 @@
+import { KeyRound, LogOut } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { useFeatures } from '../../api/version';
@@ -5,6 +6,7 @@ import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
 import { PluginTab } from '../../app/plugin-tab';
+import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { person } from '../../app/session';
@@ -107,11 +109,13 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
       {tab === 'sessions' && (
         <Guarded right={sessionRights.list} isSelf={isSelf(name)}>
           <SessionList user={name} mayEnd={isSelf(name) || may(sessionRights.remove) === true} />
+          {!isSelf(name) && <RefusedMenu of={[{ rights: [sessionRights.remove], label: t('sessions.end'), icon: LogOut }]} />}
         </Guarded>
       )}
       {tab === 'tokens' && (
         <Guarded right={tokenRights.list} isSelf={isSelf(name)}>
           <TokenList user={name} mayRevoke={isSelf(name) || may(tokenRights.remove) === true} />
+          {!isSelf(name) && <RefusedMenu of={[{ rights: [tokenRights.remove], label: t('tokens.revoke'), icon: KeyRound }]} />}
         </Guarded>
       )}
       <PluginTab id={tab} of={refOfUser(user)} />
