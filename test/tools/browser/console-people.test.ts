@@ -60,12 +60,40 @@ describe('the people pages of the console', () => {
     }
   }
 
+  it('the first page tells what is due, and leads there', async () => {
+    const { page, visitor } = await as('manager');
+    const due = page.getByRole('region', { name: 'What is due' });
+    await page.goto(`${demo.url}/`);
+    await page.getByRole('link', { name: /^Atrium \d/ }).waitFor();
+    expect(await due.count()).to.equal(0);
+    const made = await fetch(`${demo.url}/auth/v1/accesstoken`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${demo.person('manager').token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ description: 'Short job', expiration: Math.floor(Date.now() / 1000) + 7 * 86_400 }),
+    });
+    expect(made.status).to.equal(201);
+    const codes = { id: 'codes', type: 'RecoveryCodes', name: '', created: '2026-11-01T08:00:00Z', left: 1 };
+    await page.route('**/factors', (route) =>
+      route.fulfill({ json: { rule: 'optional', kinds: ['totp'], isTOTPSuspended: true, items: [codes] } }),
+    );
+    await page.reload();
+    await due.getByText('One recovery code is left. Make new ones.').waitFor();
+    await due.getByText('Too many codes were wrong.').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    await due.getByRole('link', { name: /^The access token “Short job” expires in [67] days\.$/ }).click();
+    await page.getByRole('cell', { name: 'Short job' }).waitFor();
+
+    expect(new URL(page.url()).pathname).to.equal('/tokens');
+    await page.unrouteAll();
+    expect(visitor.complaints.splice(0)).to.deep.equal([]);
+  });
+
   it('a list of groups tells of one that comes, and shows it when it is asked to', async () => {
     const { page } = await as('admin');
     await page.goto(`${demo.url}/groups`);
     await page.getByRole('link', { name: 'Developers' }).waitFor();
     const change = { spec: { displayName: 'Developers and friends' } };
-    expect((await send('PATCH', '/auth/v1/groups/dev', change, 'application/merge-patch+json')).status).to.equal(200);
+    expect((await send('PATCH', '/auth/v1/groups/dev', change, 'application/merge-patch+json')).status).to.equal(201);
     await page.getByRole('link', { name: 'Developers and friends' }).waitFor();
     expect((await send('POST', '/auth/v1/groups', { metadata: { name: 'night' } })).status).to.equal(201);
     await page.getByText('One change.').waitFor();
@@ -118,7 +146,7 @@ describe('the people pages of the console', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name', { exact: true }).fill('Priya of mine');
     const change = { spec: { username: 'Priya of theirs', mobile: '+49 1' } };
-    expect((await send('PATCH', `/auth/v1/users/${name}`, change, 'application/merge-patch+json')).status).to.equal(200);
+    expect((await send('PATCH', `/auth/v1/users/${name}`, change, 'application/merge-patch+json')).status).to.equal(201);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('This has been changed meanwhile.').waitFor();
 
@@ -239,10 +267,11 @@ describe('the people pages of the console', () => {
       { path: '/groups/dev', entry: 'Add a member', right: 'patch groups.auth.platform.io dev' },
       { path: '/groups/dev', entry: 'Delete', right: 'delete groups.auth.platform.io dev' },
       { path: '/bindings', entry: 'New binding', right: 'create userbindings.auth.platform.io' },
+      { path: '/kubeconfig', entry: 'Make a certificate', right: 'create users/authorize.auth.platform.io' },
       { path: '/r/core/v1/configmaps/ns/atrium-system', entry: 'New ConfigMap', right: 'create configmaps -n atrium-system' },
     ];
     const rules = [
-      { apiGroups: ['auth.platform.io'], resources: ['groups', 'userbindings'], verbs: ['get', 'list'] },
+      { apiGroups: ['auth.platform.io'], resources: ['groups', 'userbindings', 'sessions'], verbs: ['get', 'list'] },
       { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] },
     ];
 
@@ -279,5 +308,17 @@ describe('the people pages of the console', () => {
         expect(visitor.complaints.splice(0)).to.deep.equal([]);
       });
     }
+
+    it('what rows of sessions do not offer is greyed below them, and says why', async () => {
+      const { page, visitor } = await as('viewer');
+      await page.goto(`${demo.url}/users/${await recordName('jane@example.com')}/sessions`);
+      const menus = page.getByRole('button', { name: 'More actions', exact: true });
+      await menus.nth(1).click();
+      await greyed(page, 'End').press('Enter');
+      await page.getByRole('dialog').getByText('delete sessions.auth.platform.io').waitFor();
+
+      expect(await barriers(page)).to.deep.equal([]);
+      expect(visitor.complaints.splice(0)).to.deep.equal([]);
+    });
   });
 });
