@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';
+import { picture } from './picture.ts';
 
 describe('a language that is added to the console', () => {
   const { demo, page } = loggedIn('admin', '/', '--users', '2');
@@ -60,6 +61,9 @@ describe('a language that is added to the console', () => {
 
     expect(await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')).to.deep.equal(['ar', 'rtl']);
     expect(await barriers(page)).to.deep.equal([]);
+    await page.goto(`${demo.url}/users`);
+    await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
+    await picture(page, 'users right to left');
   });
 
   it('replaces no words of a language that the console has', async () => {
@@ -68,5 +72,16 @@ describe('a language that is added to the console', () => {
     await page.getByRole('link', { name: 'Benutzer', exact: true }).waitFor();
 
     expect(await page.getByText('المستخدمون').count()).to.equal(0);
+  });
+
+  it('gives way to Chinese at once', async () => {
+    await menu('Sprache').click();
+    await page.getByRole('menuitemradio', { name: '中文' }).click();
+    await page.getByRole('heading', { name: '用户' }).waitFor();
+    await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
+
+    expect(await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')).to.deep.equal(['zh', 'ltr']);
+    expect(await barriers(page)).to.deep.equal([]);
+    await picture(page, 'users in chinese');
   });
 });

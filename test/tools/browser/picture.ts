@@ -9,7 +9,8 @@ export const pictures = fileURLToPath(new URL('../../../docs/screenshots/', impo
 /** With UPDATE_SCREENSHOT=1 the picture of that name becomes what the page shows. */
 export async function picture(page: Page, name: string): Promise<void> {
   if (process.env.UPDATE_SCREENSHOT !== '1') return;
-  const debug = await page.context().newCDPSession(page);
+  // What a suite keeps stands for the page; the session wants the page itself.
+  const debug = await page.context().newCDPSession(page.mainFrame().page());
   const { data } = await debug.send('Page.captureScreenshot', { format: 'webp', quality: 60 });
   await debug.detach();
   await mkdir(pictures, { recursive: true });
