@@ -63,6 +63,9 @@ describe('a language that is added to the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
     await page.goto(`${demo.url}/users`);
     await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
+    // What is cut short keeps its beginning, also where it is written from the left.
+    await page.getByRole('cell', { name: 'Corporate directory' }).first().waitFor();
+    expect(await page.evaluate("getComputedStyle(document.querySelector('td.c-source')).direction")).to.equal('ltr');
     await picture(page, 'users right to left');
   });
 

@@ -110,11 +110,16 @@ export function Table<T>(props: TableProps<T>) {
                     )}
                   </td>
                 )}
-                {columns.map(({ id, isMinor, cell, title }) => (
-                  <td key={id} class={`c-${id} ${isMinor ? 'minor' : ''}`} data-title={title}>
-                    {found ? cell(found) : <span class="waiting" />}
-                  </td>
-                ))}
+                {columns.map(({ id, isMinor, cell, title }) => {
+                  const content = found ? cell(found) : <span class="waiting" />;
+                  // What is cut short keeps its beginning, whichever way it is written.
+                  const direction = typeof content === 'string' ? 'auto' : undefined;
+                  return (
+                    <td key={id} class={`c-${id} ${isMinor ? 'minor' : ''}`} data-title={title} dir={direction}>
+                      {content}
+                    </td>
+                  );
+                })}
               </tr>
             );
           })}

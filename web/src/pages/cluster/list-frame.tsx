@@ -68,7 +68,7 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
     <>
       <header class="page-head">
         <h1 tabIndex={-1}>{kind.title}</h1>
-        <p class="muted" role="status">
+        <p class="muted" role="status" dir="auto">
           {total !== undefined && t('cluster.count', { count: total, shown: count(total) })}
         </p>
         <div class="buttons">

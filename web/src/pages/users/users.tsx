@@ -62,7 +62,7 @@ function Users() {
     <section class="page fill">
       <header class="page-head">
         <h1 tabIndex={-1}>{t('users.title')}</h1>
-        <p class="muted" role="status">
+        <p class="muted" role="status" dir="auto">
           {total !== undefined && t('users.count', { count: total, shown: count(total) })}
         </p>
         <div class="buttons">
