@@ -1,5 +1,6 @@
 /**
- * What Node.js and Koa cost by themselves: the bytes of the files in a folder, by their names, with a type and a length.
+ * What Node.js and Koa cost by themselves: the bytes of the files in a folder, by their names, with a type and a length. Koa
+ * reads the body of a POST before it answers, as text.
  *
  * node bench/peers/bare.ts node|koa PORT FOLDER
  */
@@ -7,6 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import Koa from 'koa';
+import bodyParser from 'koa-bodyparser';
 
 const [, , kind, port, folder = '.'] = process.argv;
 const files = new Map(readdirSync(folder).map((name) => [`/${name}`, readFileSync(join(folder, name))]));
@@ -20,6 +22,8 @@ const node: RequestListener = (request, response) => {
 
 function koa(): RequestListener {
   const app = new Koa();
+  const parse = bodyParser({ enableTypes: ['text'], extendTypes: { text: ['application/json'] } });
+  app.use((ctx, next) => (ctx.method === 'POST' ? parse(ctx, next) : next()));
   app.use((ctx) => {
     const bytes = files.get(ctx.path);
     if (bytes === undefined) return;

@@ -13,6 +13,13 @@ export interface Request {
   body?: string;
 }
 
+export interface LoadOptions {
+  seconds: number;
+  connections: number;
+  /** For the script that wrk reads. */
+  directory: string;
+}
+
 export interface Loaded {
   requests: number;
   perSecond: number;
@@ -51,11 +58,7 @@ end
 const quoted = (text: string) => JSON.stringify(text);
 
 /** @throws Error if any other answer came than a success */
-export async function load(
-  base: string,
-  request: Request,
-  { seconds, connections, directory }: { seconds: number; connections: number; directory: string },
-): Promise<Loaded> {
+export async function load(base: string, request: Request, { seconds, connections, directory }: LoadOptions): Promise<Loaded> {
   const file = join(directory, 'wrk.lua');
   await writeFile(file, script(request));
   const { stdout } = await run('wrk', [

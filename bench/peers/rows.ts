@@ -1,4 +1,4 @@
-import { type Loaded, load, type Request } from './load.ts';
+import { type Loaded, type LoadOptions, load, type Request } from './load.ts';
 import { cpuSeconds, longestHoldMs } from './process.ts';
 import type { Target } from './servers.ts';
 
@@ -25,12 +25,6 @@ interface Measure extends Loaded {
 
 /** The measures of each contender of each row, round by round. */
 export type Results = Map<Contender, Measure[]>;
-
-interface LoadOptions {
-  seconds: number;
-  connections: number;
-  directory: string;
-}
 
 async function measure({ target, request }: Contender, options: LoadOptions): Promise<Measure> {
   const { pid, url, metricsURL } = target;
@@ -59,7 +53,7 @@ export async function measureRows(rows: readonly Row[], rounds: number, options:
 }
 
 /** What runs for the first time is compiled first. On a machine that others use, seconds say nothing about how far that has come. */
-async function warmUp(contender: Contender, options: LoadOptions): Promise<void> {
+export async function warmUp(contender: Contender, options: LoadOptions): Promise<void> {
   let requests = 0;
   for (let turn = 0; turn < warmUpTurns && requests < warmUpRequests; turn += 1)
     requests += (await measure(contender, { ...options, seconds: 2 })).requests;

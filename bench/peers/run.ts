@@ -3,9 +3,11 @@
  * the load comes from wrk, CPU is what the kernel has counted for the process that was asked.
  *
  * npm run bench:peers -- [--seconds 4] [--rounds 5] [--connections 32] [--users 10000] [--rows modules,static] [--before DIST]
+ *   [--flames FOLDER]
  *
  * Needs wrk, nginx and bubblewrap (`apt-get install wrk nginx-light bubblewrap`), kubectl, and Go for the control plane. `--before`
- * names a folder with another build of the service (`npm run build -- --outfile DIST/atrium.js`), which is measured in the same run.
+ * names a folder with another build of the service (`npm run build -- --outfile DIST/atrium.js`), which is measured in the same run. `--flames`
+ * draws a flame graph of each row into that folder instead of measuring: perf costs time itself.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,7 +19,8 @@ import { parseArgs } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { startControlPlane } from '../../test/cluster/control-plane.ts';
 import { ClusterAdmin, eventually } from '../../test/support/cluster-admin.ts';
-import type { Request } from './load.ts';
+import { drawFlames } from './flames.ts';
+import type { LoadOptions, Request } from './load.ts';
 import { residentMiB } from './process.ts';
 import { type Contender, measureRows, type Row } from './rows.ts';
 import { atrium, bareProxy, bareServer, kubectlProxy, nginx, type Surroundings, type Target } from './servers.ts';
@@ -32,6 +35,7 @@ const { values: given } = parseArgs({
     users: { type: 'string', default: '10000' },
     rows: { type: 'string' },
     before: { type: 'string' },
+    flames: { type: 'string' },
   },
 });
 const userCount = Number(given.users);
@@ -55,7 +59,14 @@ try {
   admin = new ClusterAdmin(plane, adminToken);
   await admin.install();
   await fillUsers(admin, plane.etcdURL, 0, userCount - 1);
-  const surroundings: Surroundings = { directory, files, plane, adminToken, serviceToken: await admin.serviceToken() };
+  const surroundings: Surroundings = {
+    directory,
+    files,
+    plane,
+    adminToken,
+    serviceToken: await admin.serviceToken(),
+    isDrawn: given.flames !== undefined,
+  };
   const add = async <T extends Target>(starting: Promise<T>): Promise<T> => {
     const target = await starting;
     started.push(target);
@@ -69,8 +80,27 @@ try {
   const replicas = before ? { Atrium: ours, 'Atrium before': before } : { Atrium: ours };
   const rest = await Promise.all(Object.values(replicas).map(({ pid }) => residentMiB(pid)));
 
-  const modules = await fetch(`${ours.url}/api/v1/modules`);
-  await writeFile(join(files, 'modules.json'), await modules.text());
+  const review = (prefix: string): Request => ({
+    method: 'POST',
+    paths: [`${prefix}/v1/selfsubjectaccessreviews`],
+    headers: { ...authorization, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } },
+    }),
+  });
+  const page = (number: number) => `/auth/v2/users?limit=20&page=${number}&filterBy=connector_id,local,username,person&sortBy=d,username`;
+  const answers = {
+    'modules.json': { path: '/api/v1/modules' },
+    'page.json': { path: page(1), headers: authorization },
+    'review.json': { path: review('/auth').paths[0], ...review('/auth') },
+  };
+  for (const [name, { path, ...init }] of Object.entries(answers)) {
+    const answer = await fetch(`${ours.url}${path}`, init);
+    if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+    await writeFile(join(files, name), await answer.text());
+  }
   const node = await add(bareServer('node', surroundings));
   const koa = await add(bareServer('koa', surroundings));
   const undici = await add(bareProxy(surroundings));
@@ -90,17 +120,6 @@ try {
     { name: 'nginx', target: web, request: { paths: [`/${name}`] } },
     { name: 'kubectl proxy (Go)', target: kubectl, request: { paths: [`/static/${name}`] } },
   ];
-  const review = (prefix: string): Request => ({
-    method: 'POST',
-    paths: [`${prefix}/v1/selfsubjectaccessreviews`],
-    headers: { ...authorization, 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } },
-    }),
-  });
-  const page = (number: number) => `/auth/v2/users?limit=20&page=${number}&filterBy=connector_id,local,username,person&sortBy=d,username`;
   const native: Request = { paths: [`${users}?limit=20`], headers: authorization };
   const all: Row[] = [
     { name: 'modules', work: '`/api/v1/modules`', contenders: [...atriumDoes({ paths: ['/api/v1/modules'] }), ...file('modules.json')] },
@@ -119,6 +138,7 @@ try {
       work: `page of 20 of ${userCount} users`,
       contenders: [
         ...atriumDoes({ paths: [page(1), page(2), page(3)], headers: authorization }),
+        { name: 'bare Koa', target: koa, request: { paths: ['/page.json'] } },
         { name: 'kube-apiserver, unsorted', target: kubernetes, request: native },
       ],
     },
@@ -127,6 +147,7 @@ try {
       work: 'repeated access review',
       contenders: [
         ...atriumDoes(review('/auth')),
+        { name: 'bare Koa', target: koa, request: { ...review(''), paths: ['/review.json'] } },
         { name: 'kube-apiserver', target: kubernetes, request: review('/apis/authorization.k8s.io') },
       ],
     },
@@ -152,22 +173,23 @@ try {
     },
   ];
   const rows = all.filter(({ name }) => given.rows?.split(',').includes(name) ?? true);
-  const results = await measureRows(rows, Number(given.rounds), {
-    seconds: Number(given.seconds),
-    connections: Number(given.connections),
-    directory,
-  });
-  const aims = aimsOf(rows);
-  console.log(`${versions().join('\n')}\n`);
-  console.log(`${table(rows, results)}\n`);
-  console.log(`${aimTable(aims, results)}\n`);
-  console.log(`${holds(rows, results)}\n`);
-  const mib = (value: number) => `${Math.round(value)} MiB`;
-  for (const [index, [name, { pid }]] of Object.entries(replicas).entries()) {
-    const { now, most } = await residentMiB(pid);
-    console.log(
-      `${name}: resident with ${userCount} users: ${mib(rest[index]?.now ?? Number.NaN)} before the load, ${mib(now)} after it, ${mib(most)} at most`,
-    );
+  const options: LoadOptions = { seconds: Number(given.seconds), connections: Number(given.connections), directory };
+  if (given.flames === undefined) await compare();
+  else await drawFlames(rows, given.flames, options);
+
+  async function compare(): Promise<void> {
+    const results = await measureRows(rows, Number(given.rounds), options);
+    console.log(`${versions().join('\n')}\n`);
+    console.log(`${table(rows, results)}\n`);
+    console.log(`${aimTable(aimsOf(rows), results)}\n`);
+    console.log(`${holds(rows, results)}\n`);
+    const mib = (value: number) => `${Math.round(value)} MiB`;
+    for (const [index, [name, { pid }]] of Object.entries(replicas).entries()) {
+      const { now, most } = await residentMiB(pid);
+      console.log(
+        `${name}: resident with ${userCount} users: ${mib(rest[index]?.now ?? Number.NaN)} before the load, ${mib(now)} after it, ${mib(most)} at most`,
+      );
+    }
   }
 
   async function untilFollowed(url: string): Promise<void> {

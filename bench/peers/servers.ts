@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import type { ControlPlane } from '../../test/cluster/control-plane.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { writeServiceAccount } from '../../test/tools/image/service-account.ts';
+import { namesForPerf } from './flames.ts';
 import { Measured } from './process.ts';
 
 /** A server that is asked, and the process of which the CPU is counted. */
@@ -23,6 +24,8 @@ export interface Surroundings {
   plane: ControlPlane;
   adminToken: string;
   serviceToken: string;
+  /** Whether perf is to know the names of the service's functions. */
+  isDrawn: boolean;
 }
 
 const bare = new URL('bare.ts', import.meta.url).pathname;
@@ -87,7 +90,7 @@ export async function kubectlProxy({ directory, files, plane }: Surroundings): P
 
 /** `atrium serve` as its image runs it: the built program, its environment, an account that a kubelet mounts. */
 export async function atrium(name: string, dist: string, surroundings: Surroundings): Promise<Target & { metricsURL: string }> {
-  const { directory, files, plane, serviceToken } = surroundings;
+  const { directory, files, plane, serviceToken, isDrawn } = surroundings;
   const [port, metricsPort] = [await freePort(), await freePort()];
   const home = join(directory, name);
   await mkdir(home);
@@ -123,7 +126,7 @@ export async function atrium(name: string, dist: string, surroundings: Surroundi
       isContained: true,
       environment: {
         NODE_ENV: 'production',
-        NODE_OPTIONS: '--max-semi-space-size=4',
+        NODE_OPTIONS: `--max-semi-space-size=4${isDrawn ? ` ${namesForPerf}` : ''}`,
         MALLOC_ARENA_MAX: '2',
         MALLOC_TRIM_THRESHOLD_: '131072',
         KUBERNETES_SERVICE_HOST: hostname,
