@@ -16,6 +16,20 @@ export interface CacheReport {
   entries: number;
 }
 
+/**
+ * What Node.js tells of its process. The observers behind it never end, so that there is one set of them however many services the
+ * process has had.
+ */
+let ofProcess: Registry | undefined;
+
+function processRegistry(): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}
+
 /** All instruments of one service. Labels are from closed sets: operation ids, status codes, names of caches. */
 export class Metrics {
   readonly registry = new Registry();
@@ -62,7 +76,7 @@ export class Metrics {
   });
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry });
+    processRegistry();
     this.#collect('atrium_watch_age_seconds', 'Seconds since the API server was last heard of on a watch.', 'watch', () =>
       Array.from(this.#watches, (read) => read()).map(({ name, ageSeconds }) => [name, ageSeconds]),
     );
@@ -89,6 +103,12 @@ export class Metrics {
         for (const [key, value] of read()) gauge.inc({ [label]: key }, value);
       },
     });
+  }
+
+  /** In the text format of Prometheus: of this service, and of the process. */
+  async text(): Promise<string> {
+    const texts = await Promise.all([this.registry, processRegistry()].map((registry) => registry.metrics()));
+    return texts.join('\n');
   }
 
   /** By kind, of one port. */

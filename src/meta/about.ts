@@ -113,9 +113,9 @@ const metricsText = {
   },
 };
 
-async function sendMetrics(ctx: { type: string; body: unknown }, { registry }: Metrics): Promise<void> {
-  ctx.type = registry.contentType;
-  ctx.body = await registry.metrics();
+async function sendMetrics(ctx: { type: string; body: unknown }, metrics: Metrics): Promise<void> {
+  ctx.type = metrics.registry.contentType;
+  ctx.body = await metrics.text();
 }
 
 /** `GET /metrics` for the port that only the cluster reaches. */
