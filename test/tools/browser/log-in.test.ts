@@ -26,7 +26,9 @@ describe('the demo in a browser', () => {
   it('offers a visitor to log in, and asks for nothing that would be refused', async () => {
     await isLoggedOut(page);
 
-    await page.getByRole('button', { name: 'Log in', exact: true }).waitFor();
+    const button = page.getByRole('button', { name: 'Log in', exact: true });
+    await button.waitFor();
+    expect(await button.isVisible()).to.equal(true);
     expect(await kept(page)).to.deep.equal({});
     expect(visitor.complaints).to.deep.equal([]);
   });
