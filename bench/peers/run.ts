@@ -6,8 +6,8 @@
  *   [--flames FOLDER]
  *
  * Needs wrk, nginx and bubblewrap (`apt-get install wrk nginx-light bubblewrap`), kubectl, and Go for the control plane. `--before`
- * names a folder with another build of the service (`npm run build -- --outfile DIST/atrium.js`), which is measured in the same run. `--flames`
- * draws a flame graph of each row into that folder instead of measuring: perf costs time itself.
+ * names a folder with another build of the service (`npm run build -- --outfile DIST/atrium.js`), which is measured in the same run.
+ * `--flames` draws a flame graph of each row into that folder instead of measuring: perf costs time itself.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -76,6 +76,7 @@ export class Metrics {
   });
 
   constructor() {
+    // What it observes counts from the start on, not from the first scrape.
     processRegistry();
     this.#collect('atrium_watch_age_seconds', 'Seconds since the API server was last heard of on a watch.', 'watch', () =>
       Array.from(this.#watches, (read) => read()).map(({ name, ageSeconds }) => [name, ageSeconds]),
