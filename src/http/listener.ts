@@ -118,7 +118,9 @@ function watchCertificate(server: Server, files: { certFile: string; keyFile: st
 
 /** What never became a request still gets a Status, and the connection ends (RFC 9112 section 11.2: no guessing where a message ends). */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // A browser connects ahead of its next request. An answer to no request would be taken as the answer to that one, if both cross.
+  const isUnused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
+  if (error.code === 'ECONNRESET' || !socket.writable || isUnused) {
     socket.destroy();
     return;
   }

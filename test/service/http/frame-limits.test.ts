@@ -165,6 +165,19 @@ describe('the limits of the frame around every request', () => {
     }
   });
 
+  it('LIM-04 ends an unused connection without an answer, which a browser could take for that to its next request', async () => {
+    const hurried = await startBareService(operations, { requestTimeoutMs: 300 });
+    try {
+      const [unused, begun] = await Promise.all([sendRaw(hurried.port), sendRaw(hurried.port, 'GET /api/tagged HTTP/1.1\r\nX: ')]);
+
+      expect(unused).to.deep.equal({ status: Number.NaN, headers: {}, body: '' });
+      expect(begun.status).to.equal(504);
+      expect(JSON.parse(begun.body)).to.include({ kind: 'Status', reason: 'Timeout' });
+    } finally {
+      await hurried.stop();
+    }
+  });
+
   it('LIM-06 asks about no more than 600 refused tokens a minute from one address, and goes on serving accepted ones', async () => {
     // The minute never ends.
     const guarded = await startBareService(operations, { clock: () => 0 });
