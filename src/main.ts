@@ -14,7 +14,6 @@ import type { Config } from './config/schema.ts';
 import { GatheredLines } from './http/gathered-lines.ts';
 import { createLog } from './http/log.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
-import { kubeconfigConnection } from './kubernetes/kubeconfig-connection.ts';
 import { stopOnSignals } from './signals.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';
@@ -40,11 +39,13 @@ function readNamedFile(option: string, file: string): string {
   }
 }
 
-function connect({ kubernetes }: Config): Promise<Connection> {
-  if (kubernetes.kubeconfig !== undefined) return kubeconfigConnection(kubernetes.kubeconfig);
-  if (process.env.KUBERNETES_SERVICE_HOST) return inClusterConnection({ environment: process.env });
-  if (process.env.KUBECONFIG) return kubeconfigConnection(process.env.KUBECONFIG);
-  throw new ConfigError([{ path: 'kubernetes.kubeconfig', message: 'name a kubeconfig file, set KUBECONFIG, or run in a cluster' }]);
+async function connect({ kubernetes }: Config): Promise<Connection> {
+  if (kubernetes.kubeconfig === undefined && process.env.KUBERNETES_SERVICE_HOST) return inClusterConnection({ environment: process.env });
+  const kubeconfig = kubernetes.kubeconfig ?? process.env.KUBECONFIG;
+  if (!kubeconfig)
+    throw new ConfigError([{ path: 'kubernetes.kubeconfig', message: 'name a kubeconfig file, set KUBECONFIG, or run in a cluster' }]);
+  const { kubeconfigConnection } = await import('./kubernetes/kubeconfig-connection.ts');
+  return kubeconfigConnection(kubeconfig);
 }
 
 async function serve({ config: file }: { config?: string }): Promise<void> {
