@@ -3,11 +3,13 @@
  * the load comes from wrk, CPU is what the kernel has counted for the process that was asked.
  *
  * npm run bench:peers -- [--seconds 4] [--rounds 5] [--connections 32] [--users 10000] [--rows modules,static] [--before DIST]
- *   [--flames FOLDER]
+ *   [--flames FOLDER] [--mixed 2000000] [--holds]
  *
  * Needs wrk, nginx and bubblewrap (`apt-get install wrk nginx-light bubblewrap`), kubectl, and Go for the control plane. `--before`
  * names a folder with another build of the service (`npm run build -- --outfile DIST/atrium.js`), which is measured in the same run.
- * `--flames` draws a flame graph of each row into that folder instead of measuring: perf costs time itself.
+ * `--flames` draws a flame graph of each row into that folder instead of measuring: perf costs time itself. `--mixed` sends so many
+ * requests of all rows at the same time, and tells what the service holds meanwhile. `--holds` tells how long heavy requests hold its
+ * event loop by themselves.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +22,9 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { startControlPlane } from '../../test/cluster/control-plane.ts';
 import { ClusterAdmin, eventually } from '../../test/support/cluster-admin.ts';
 import { drawFlames } from './flames.ts';
+import { heavyHolds } from './holds.ts';
 import type { LoadOptions, Request } from './load.ts';
+import { mixedLoad } from './mixed.ts';
 import { residentMiB } from './process.ts';
 import { type Contender, measureRows, type Row } from './rows.ts';
 import { atrium, bareProxy, bareServer, kubectlProxy, nginx, type Surroundings, type Target } from './servers.ts';
@@ -36,6 +40,8 @@ const { values: given } = parseArgs({
     rows: { type: 'string' },
     before: { type: 'string' },
     flames: { type: 'string' },
+    mixed: { type: 'string' },
+    holds: { type: 'boolean' },
   },
 });
 const userCount = Number(given.users);
@@ -174,8 +180,33 @@ try {
   ];
   const rows = all.filter(({ name }) => given.rows?.split(',').includes(name) ?? true);
   const options: LoadOptions = { seconds: Number(given.seconds), connections: Number(given.connections), directory };
-  if (given.flames === undefined) await compare();
-  else await drawFlames(rows, given.flames, options);
+  if (given.flames !== undefined) await drawFlames(rows, given.flames, options);
+  else if (given.mixed !== undefined) await mixedLoad(rows, Number(given.mixed), options);
+  else if (given.holds) await heavyHolds(heavy());
+  else await compare();
+
+  function heavy(): Contender[] {
+    const sorted = (order: string) => `/auth/v2/users?limit=20&sortBy=${order}` as const;
+    const get = (...paths: Request['paths']): Request => ({ paths, headers: { ...authorization, 'Accept-Encoding': 'gzip' } });
+    const made = {
+      apiVersion: 'auth.platform.io/v1',
+      kind: 'User',
+      spec: { email: 'made-TURN@example.com', password: `${randomBytes(12).toString('hex')}-Aa1` },
+    };
+    const requests: Record<string, Request> = {
+      'a page in an order that was not asked for before': get(sorted('a,person'), sorted('d,person'), sorted('a,username')),
+      'a page of what a text is found in': get('/auth/v2/users?search=son-1&limit=20', '/auth/v2/users?search=n-2&limit=20'),
+      'a page of 1,000, compressed': get('/auth/v2/users?limit=1000'),
+      'a native list of all, passed on': get(users),
+      'a new user, whose password is hashed': {
+        method: 'POST',
+        paths: ['/auth/v1/users'],
+        headers: { ...authorization, 'Content-Type': 'application/json' },
+        body: JSON.stringify(made),
+      },
+    };
+    return Object.entries(requests).map(([name, request]) => ({ name, target: ours, request }));
+  }
 
   async function compare(): Promise<void> {
     const results = await measureRows(rows, Number(given.rounds), options);
