@@ -1,8 +1,22 @@
+import { Slices } from '../../kubernetes/slices.ts';
+
 /** Passwords that attackers try first, as the zxcvbn project collects them; read when the first password is set. */
 let known: Promise<ReadonlySet<string>> | undefined;
 
 /** Whether it is one of the 49,000 most common ones, in any case. */
 export async function isCommonPassword(password: string): Promise<boolean> {
-  known ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']));
+  known ??= readAll();
   return (await known).has(password.toLowerCase());
+}
+
+async function readAll(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  const slices = new Slices();
+  const all = new Set<string>();
+  for (const password of dictionary['passwords-common']) {
+    const turn = slices.end();
+    if (turn) await turn;
+    all.add(password);
+  }
+  return all;
 }
