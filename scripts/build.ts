@@ -90,7 +90,7 @@ const service = await build({
   chunkNames: '[name]-[hash]',
   splitting: true,
   plugins: [withReflectMetadata, withClassNames, withoutTypes, withoutDemo],
-  // Beside the parts: a name in a licence is not always ASCII.
+  // For LICENSES.txt: a name in a licence is not always ASCII.
   legalComments: 'external',
   // What a test runner happens to bring.
   external: ['supports-color'],
@@ -99,9 +99,16 @@ const service = await build({
 const cluster = Object.keys(service.metafile.inputs).filter((path) => path.startsWith('packages/embedded-cluster/'));
 if (cluster.length > 0) throw new Error(`the embedded cluster is in the service: ${cluster.join(', ')}`);
 
+const legalComments: string[] = [];
 for (const path of Object.keys(service.metafile.outputs)) {
+  const text = await readFile(path, 'utf8');
+  if (path.endsWith('.LEGAL.txt')) {
+    legalComments.push(text);
+    await rm(path);
+    continue;
+  }
   // Node.js keeps two bytes a character of a whole large part for a single one of them. In a string, not a template, esbuild escapes it.
-  const [wide] = path.endsWith('.js') ? (/[\u0080-\uffff]/.exec(await readFile(path, 'utf8')) ?? []) : [];
+  const [wide] = /[\u0080-\uffff]/.exec(text) ?? [];
   if (wide !== undefined) throw new Error(`${path} holds ${wide}, a character beyond ASCII`);
 }
 
@@ -151,7 +158,7 @@ const packages = new Set(
 );
 packages.add(servedPackage);
 const notices = await Promise.all([...packages].sort().map(noticeOf));
-await writeFile(join(outdir, 'LICENSES.txt'), [...new Set(notices)].join('\n'));
+await writeFile(join(outdir, 'LICENSES.txt'), [...new Set([...notices, ...legalComments])].join('\n'));
 
 const bytes = Object.entries({ ...service.metafile.outputs, ...plugin.metafile.outputs }).map(
   ([path, output]) => `${(output.bytes / 1024).toFixed(0).padStart(6)} kB  ${path}`,
