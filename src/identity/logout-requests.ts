@@ -1,6 +1,6 @@
 import type { Configuration } from 'oidc-provider';
 import { Agent, fetch } from 'undici';
-import { certificateAuthorities } from '../issuer/fetch.ts';
+import { trustIn } from '../issuer/fetch.ts';
 
 /** The user who logs out waits for all of them, which run at a time. */
 const timeoutMs = 2_500;
@@ -40,8 +40,8 @@ export class LogoutRequests {
 
   /** @throws Error if the file with the certificate authority cannot be read; the next call tries again */
   #connections(): Promise<Agent> {
-    this.#agent ??= certificateAuthorities(this.#caFile).then(
-      (ca) => new Agent({ connect: { ca, timeout: timeoutMs }, connections: maxConnections }),
+    this.#agent ??= trustIn(this.#caFile).then(
+      (trust) => new Agent({ connect: { ...trust, timeout: timeoutMs }, connections: maxConnections }),
       (error: unknown) => {
         this.#agent = undefined;
         throw error;

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { getCACertificates } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { CustomFetch } from 'openid-client';
 import { Agent, fetch } from 'undici';
 import { IssuerFault } from './errors.ts';
@@ -56,8 +56,8 @@ export class IssuerFetch {
   /** @throws Error if the file with the certificate authority cannot be read; the next call tries again */
   #connections(): Promise<Agent> {
     if (this.#agent !== undefined) return this.#agent;
-    const agent = certificateAuthorities(this.#caFile).then(
-      (ca) => new Agent({ connect: { ca }, connections: maxConnections, keepAliveMaxTimeout: maxIdleMs }),
+    const agent = trustIn(this.#caFile).then(
+      (trust) => new Agent({ connect: trust, connections: maxConnections, keepAliveMaxTimeout: maxIdleMs }),
     );
     this.#agent = agent;
     agent.catch(() => {
@@ -83,4 +83,13 @@ export const isInsecure = (url: string): boolean => url.startsWith('http:');
 /** PEM of the system's authorities and of those in the file; undefined for those of the system alone. @throws Error if it cannot be read */
 export async function certificateAuthorities(caFile: string | undefined): Promise<string[] | undefined> {
   return caFile === undefined ? undefined : [...getCACertificates('default'), await readFile(caFile, 'utf8')];
+}
+
+/**
+ * As `certificateAuthorities`, for the connections of an `Agent`. They are parsed here once: with each connection that would hold the
+ * event loop for 11 ms, as a system has hundreds of authorities.
+ */
+export async function trustIn(caFile: string | undefined): Promise<{ secureContext?: SecureContext }> {
+  const ca = await certificateAuthorities(caFile);
+  return ca === undefined ? {} : { secureContext: createSecureContext({ ca }) };
 }
