@@ -10,6 +10,15 @@ const run = promisify(execFile);
 /** What the service is started with besides, so that perf knows the names of compiled functions. */
 export const namesForPerf = '--perf-basic-prof --interpreted-frames-native-stack';
 
+/** However V8 has compiled a function, and wherever the build lies, it is the same one. */
+const asOneFunction = "s/JS:[*+^~]'?//g; s#file://[^;]*/([^/;]+/[^/;]+[.]js)#\\1#g";
+
+/** The same colours at each run; what takes less than half a percent is left out. */
+const look = '--no-javascript --deterministic --minwidth 0.5';
+
+/** A picture, without the rest of a script that it leaves. */
+const still = 's#<script.*</script>##; s# onload=.init.evt..##';
+
 /**
  * A flame graph of each build of the service in each row, as `FOLDER/ROW-NAME.svg`, and the stacks beside it, as `.folded`. Needs perf
  * (`apt-get install linux-perf`) and inferno (`cargo install inferno`).
@@ -38,7 +47,7 @@ export async function drawFlames(rows: readonly Row[], folder: string, options: 
         `${options.seconds}`,
       ];
       await Promise.all([load(target.url, request, { ...options, seconds: options.seconds + 1 }), run('perf', record)]);
-      const draw = `perf script -i "$0" | inferno-collapse-perf > "$1.folded" && inferno-flamegraph --title "$2" "$1.folded" > "$1.svg"`;
+      const draw = `perf script -i "$0" | inferno-collapse-perf | sed -E "${asOneFunction}" > "$1.folded" && inferno-flamegraph ${look} --title "$2" "$1.folded" | sed -zE "${still}" > "$1.svg"`;
       await run('bash', ['-o', 'pipefail', '-c', draw, recorded, file, `${build}: ${work}`]);
       console.log(`${file}.svg`);
     }
