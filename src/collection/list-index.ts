@@ -9,6 +9,14 @@ const maxResults = 128;
 /** References to rows in all results together: 16 MiB. */
 const maxReferences = 2_000_000;
 
+/** What fits a query. */
+export interface Selected<Row> {
+  readonly query: ListQuery<Row>;
+  readonly rows: readonly Row[];
+  /** Of the rows, at least: each change up to that one is in them. */
+  readonly resourceVersion: string;
+}
+
 interface Kept<Row extends ListRow> {
   readonly result: ResultSet<Row>;
   /** How many changes it knows of. */
@@ -23,6 +31,7 @@ interface Kept<Row extends ListRow> {
 export class ListIndex<Row extends ListRow> {
   readonly #properties: ListProperties<Row>;
   readonly #rows: () => Iterable<Row>;
+  readonly #resourceVersion: () => string;
   readonly #results = new LRUCache<string, Kept<Row>>({
     max: maxResults,
     maxSize: maxReferences,
@@ -33,10 +42,11 @@ export class ListIndex<Row extends ListRow> {
   /** How many changes came before `#changes`. */
   #forgotten = 0;
 
-  /** `rows`: all of them as they are at that moment. */
-  constructor(properties: ListProperties<Row>, rows: () => Iterable<Row>) {
+  /** `all`: all rows as they are at that moment, and the version up to which changes were recorded. */
+  constructor(properties: ListProperties<Row>, all: { rows: () => Iterable<Row>; resourceVersion: () => string }) {
     this.#properties = properties;
-    this.#rows = rows;
+    this.#rows = all.rows;
+    this.#resourceVersion = all.resourceVersion;
   }
 
   /** How many results are kept. */
@@ -53,16 +63,16 @@ export class ListIndex<Row extends ListRow> {
   }
 
   /**
-   * The rows that fit, as they are when it resolves.
+   * The rows that fit, as they are when it resolves. The caller hears of that a moment later: a version that it read by itself could be newer.
    *
    * @throws StatusError 400 for a query that is not understood
    */
-  async select(parameters: QueryParameters, scope?: Scope<Row>): Promise<ResultSet<Row>> {
+  async select(parameters: QueryParameters, scope?: Scope<Row>): Promise<Selected<Row>> {
     const key = queryKey(this.#properties, parameters, scope);
-    return (
+    const result =
       this.#current(key) ??
-      this.#caughtUp(await (this.#making.get(key) ?? this.#make(key, parseQuery(this.#properties, parameters, scope))))
-    );
+      this.#caughtUp(await (this.#making.get(key) ?? this.#make(key, parseQuery(this.#properties, parameters, scope))));
+    return { query: result.query, rows: result.rows, resourceVersion: this.#resourceVersion() };
   }
 
   #make(key: string, query: ListQuery<Row>): Promise<Kept<Row>> {

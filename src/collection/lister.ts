@@ -67,7 +67,7 @@ export class Lister<Row extends ListRow> {
   constructor(options: ListerOptions<Row>) {
     const { cache, properties, seal, metrics, name, now = () => new Date() } = options;
     this.#options = options;
-    this.#index = new ListIndex(properties, () => cache.values());
+    this.#index = new ListIndex(properties, { rows: () => cache.values(), resourceVersion: () => cache.resourceVersion });
     this.#continueTokens = new ContinueTokens({ seal, now });
     cache.onChange((change) => this.#index.record(change));
     metrics.cache(() => ({ name: `${name}_lists`, entries: this.#index.size }));
@@ -124,8 +124,8 @@ export class Lister<Row extends ListRow> {
     scope?: Scope<Row>,
   ): Promise<{ rows: readonly Row[]; resourceVersion: string }> {
     await this.whenFresh(parameters, signal, scope);
-    const { rows } = await this.#index.select(parameters, scope);
-    return { rows, resourceVersion: this.#options.cache.resourceVersion };
+    const { rows, resourceVersion } = await this.#index.select(parameters, scope);
+    return { rows, resourceVersion };
   }
 
   get #isUsable(): boolean {
@@ -144,13 +144,12 @@ export class Lister<Row extends ListRow> {
   }
 
   async #page(parameters: ListParameters, scope: Scope<Row> | undefined): Promise<Page> {
-    const { cache, apiVersion, listKind, extra } = this.#options;
+    const { apiVersion, listKind, extra } = this.#options;
     const { query } = await this.#index.select(parameters, scope);
     const bound = this.#bound(query.fingerprint, scope);
     const after = await this.#positionAfter(parameters, bound);
     // Again, since objects may have changed while the token was read. From here on nothing is awaited: the page is of one moment.
-    const { rows } = await this.#index.select(parameters, scope);
-    const { resourceVersion } = cache;
+    const { rows, resourceVersion } = await this.#index.select(parameters, scope);
     const { items, remaining } = slice(rows, parameters, after && indexAfter(rows, after, query.sortKeys));
     const last = items.at(-1);
     const next = remaining > 0 && last !== undefined ? this.#continueTokens.issue(positionOf(last, query.sortKeys), bound) : '';

@@ -8,24 +8,31 @@ import { aStoredUser, type UserParts } from '../users/a-user.ts';
 /** An index over users that a test changes one by one. */
 class Users {
   readonly rows = new Map<string, UserRow>();
-  readonly index = new ListIndex(userProperties, () => this.rows.values());
+  #changes = 0;
+  readonly index = new ListIndex(userProperties, { rows: () => this.rows.values(), resourceVersion: () => `${this.#changes}` });
 
   set(name: string, parts: UserParts = {}): void {
     const old = this.rows.get(name);
     const row = userRow(aStoredUser(name, { name, ...parts }));
     this.rows.set(name, row);
+    this.#changes += 1;
     this.index.record({ ...(old && { old }), new: row });
   }
 
   remove(name: string): void {
     const old = this.rows.get(name);
     this.rows.delete(name);
+    this.#changes += 1;
     if (old) this.index.record({ old });
   }
 
-  async names(parameters: Partial<QueryParameters> = {}): Promise<string[]> {
+  select(parameters: Partial<QueryParameters> = {}) {
     const all: QueryParameters = { labelSelector: '', fieldSelector: '', filterBy: [], search: '', sortBy: '', order: 'asc' };
-    const { rows } = await this.index.select({ ...all, ...parameters });
+    return this.index.select({ ...all, ...parameters });
+  }
+
+  async names(parameters: Partial<QueryParameters> = {}): Promise<string[]> {
+    const { rows } = await this.select(parameters);
     return rows.map(({ name }) => name);
   }
 }
@@ -48,6 +55,20 @@ describe('the user index', () => {
     users.remove('c');
 
     expect(await users.names()).to.deep.equal(['a', 'd', 'b']);
+  });
+
+  it('tells the version of the rows that it gives, also where another change comes before the caller hears of them', async () => {
+    const users = new Users();
+    users.set('a');
+    await users.names();
+
+    const selecting = users.select();
+    users.set('b');
+    const { rows, resourceVersion } = await selecting;
+
+    expect({ names: rows.map(({ name }) => name), resourceVersion }).to.deep.equal({ names: ['a'], resourceVersion: '1' });
+    expect(await users.select()).to.deep.include({ resourceVersion: '2' });
+    expect(await users.names()).to.deep.equal(['a', 'b']);
   });
 
   it('puts names in the order people expect: either case, accents beside their letters, missing ones last, ties by name', async () => {
