@@ -11,12 +11,11 @@ import type { RightCheck } from '../collection/while-allowed.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
-import { Slices } from '../kubernetes/slices.ts';
 import type { Services } from '../services.ts';
 import type { Column } from './columns.ts';
 import type { ListedResource } from './listed-resource.ts';
 import { defaultSort, type ResourceRow } from './row.ts';
-import { type Summary, summarize } from './summary.ts';
+import { Summaries, type Summary } from './summary.ts';
 
 /** Which list is asked for. */
 export interface Target {
@@ -39,6 +38,7 @@ export class ListsService {
   readonly #access: AccessReviews;
   readonly #resources: ReadonlyMap<string, ListedResource>;
   readonly #allowed: Namespaces['allowed'] | undefined;
+  readonly #summaries = new Summaries();
 
   /** @param resources by group, version and resource with slashes between */
   constructor({ access }: Services, resources: ReadonlyMap<string, ListedResource>, allowed: Namespaces['allowed'] | undefined) {
@@ -66,7 +66,7 @@ export class ListsService {
       if (parameters[name]) throw badParameter(name, 'cannot be used together with summary', 'FieldValueForbidden');
     const { rows: found, scope } = await this.#seen(target, 'list', caller, signal);
     const { rows, resourceVersion } = await found.collection.lister.rows(ordered({ ...parameters, sortBy: '' }), signal, scope);
-    return summarize({ rows, resourceVersion, columns: found.columns, property, slices: new Slices() });
+    return this.#summaries.of({ rows, resourceVersion, columns: found.columns, property });
   }
 
   /** Answers with events until the right or the credential is gone. @throws StatusError 400, 403, 404, 429, 503, 504 */

@@ -1,5 +1,5 @@
 import { badParameter } from '../api/status.ts';
-import type { Slices } from '../kubernetes/slices.ts';
+import { Slices } from '../kubernetes/slices.ts';
 import type { Column, Value } from './columns.ts';
 import { rowsApiVersion } from './listed-resource.ts';
 import type { ResourceRow } from './row.ts';
@@ -19,21 +19,43 @@ export interface Summary {
 }
 
 interface Summarized {
+  /** Of a list: other rows than these only under another `resourceVersion`. */
   rows: readonly ResourceRow[];
   resourceVersion: string;
   columns: readonly Column[];
   /** A column, `namespace` or `owner`. */
   property: string;
-  slices: Slices;
 }
 
-/** Counts rows by a value: the most frequent first, and of equal ones in the order of their texts. @throws StatusError 400 */
-export async function summarize({ rows, resourceVersion, columns, property, slices }: Summarized): Promise<Summary> {
-  const read = readerOf(columns, property);
+interface Kept {
+  readonly resourceVersion: string;
+  readonly summary: Promise<Summary>;
+}
+
+/** Counts rows by a value: the most frequent first, and of equal ones in the order of their texts. Once for all who ask while nothing changes. */
+export class Summaries {
+  /** By list, and by property. */
+  readonly #kept = new WeakMap<readonly ResourceRow[], Map<string, Kept>>();
+
+  /** @throws StatusError 400 */
+  of({ rows, resourceVersion, columns, property }: Summarized): Promise<Summary> {
+    const read = readerOf(columns, property);
+    const ofList = this.#kept.get(rows) ?? new Map<string, Kept>();
+    const kept = ofList.get(property);
+    if (kept?.resourceVersion === resourceVersion) return kept.summary;
+    // A copy, since the rows of a list follow the changes.
+    const summary = count(rows.slice(), resourceVersion, read);
+    this.#kept.set(rows, ofList.set(property, { resourceVersion, summary }));
+    return summary;
+  }
+}
+
+type Reader = (row: ResourceRow) => Value;
+
+async function count(rows: readonly ResourceRow[], resourceVersion: string, read: Reader): Promise<Summary> {
+  const slices = new Slices();
   const counts = new Map<Value, number>();
-  // A copy, since the rows of a list follow the changes.
-  const all = rows.slice();
-  for (const [index, row] of all.entries()) {
+  for (const [index, row] of rows.entries()) {
     const value = read(row);
     counts.set(value, (counts.get(value) ?? 0) + 1);
     if (index % chunk === 0) await slices.end();
@@ -43,10 +65,11 @@ export async function summarize({ rows, resourceVersion, columns, property, slic
     .sort((left, right) => right.count - left.count || (String(left.value) < String(right.value) ? -1 : 1));
   const values = sorted.slice(0, maxValues);
   const other = sorted.slice(maxValues).reduce((sum, { count }) => sum + count, 0);
-  return { apiVersion: rowsApiVersion, kind: 'ResourceSummary', metadata: { resourceVersion }, total: all.length, values, other };
+  return { apiVersion: rowsApiVersion, kind: 'ResourceSummary', metadata: { resourceVersion }, total: rows.length, values, other };
 }
 
-function readerOf(columns: readonly Column[], property: string): (row: ResourceRow) => Value {
+/** @throws StatusError 400 */
+function readerOf(columns: readonly Column[], property: string): Reader {
   if (property === 'namespace') return ({ namespace }) => namespace || null;
   if (property === 'owner') return ({ owner }) => owner || null;
   const index = columns.findIndex(({ name }) => name === property);

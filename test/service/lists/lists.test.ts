@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { z } from 'zod';
 import type { Person } from '../../support/api-server.ts';
-import { eventually } from '../../support/cluster-admin.ts';
+import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { aBinding, bindingPath } from '../access/objects.ts';
 import { aConfigMap, aWidget, objects, ofAlice, perShop, resources, shops } from './support.ts';
@@ -143,6 +144,26 @@ describe('lists of any resource', () => {
         ],
         other: 0,
       });
+    });
+
+    it('are counted again when an object comes, changes and goes', async () => {
+      const told = async () => {
+        const { total, values } = await counts(`${configMaps}?labelSelector=suite%3Dcounted&summary=tier`);
+        return { total, values };
+      };
+      const one = (tier: string): Manifest => {
+        const { metadata, ...rest } = aConfigMap('shop-04', 'counted', tier);
+        return { ...rest, metadata: { ...metadata, labels: { suite: 'counted' } } };
+      };
+      const become = (wanted: Awaited<ReturnType<typeof told>>) => eventually(told, (found) => isDeepStrictEqual(found, wanted));
+
+      await become({ total: 0, values: [] });
+      for (const tier of ['tier-8', 'tier-9']) {
+        await server.kubernetes.apply(one(tier));
+        await become({ total: 1, values: [{ value: tier, count: 1 }] });
+      }
+      await server.kubernetes.call('DELETE', '/api/v1/namespaces/shop-04/configmaps/counted');
+      await become({ total: 0, values: [] });
     });
 
     it('find nothing by a value, a name or a namespace of others', async () => {
