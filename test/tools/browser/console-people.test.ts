@@ -167,6 +167,35 @@ describe('the people pages of the console', () => {
     expect(stored).to.have.nested.property('spec.mobile', '+49 1');
   });
 
+  it('a user of whom something else was noted meanwhile is saved without a question', async () => {
+    const { page, visitor } = await as('admin');
+    const name = await recordName('priya@example.com');
+    await page.goto(`${demo.url}/users/${name}`);
+    await press(page, 'Edit');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Priya Anew');
+    const path = `/auth/v1/users/${name}`;
+    let noted = 0;
+    // After the console has looked at the user, and before its change arrives.
+    await page.route(`**${path}`, async (route) => {
+      if (route.request().method() === 'PATCH' && noted === 0) {
+        noted = (
+          await send(
+            'PATCH',
+            `/api/kubernetes/apis/auth.platform.io/v1/users/${name}`,
+            { metadata: { annotations: { 'example.com/noted': 'meanwhile' } } },
+            'application/merge-patch+json',
+          )
+        ).status;
+      }
+      await route.continue();
+    });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Priya Anew' }).waitFor();
+    expect(noted).to.equal(200);
+    await visitor.complainsOf('status of 409');
+  });
+
   it('the history of a user tells what happened, by whom and from where', async () => {
     const { page } = await as('admin');
     const name = await recordName('tomas@example.com');

@@ -11,6 +11,8 @@ type UserPatch = operations['PatchUser']['requestBody']['content']['application/
 const patch = (name: string, body: UserPatch) => api.PATCH('/auth/v1/users/{name}', { params: { path: { name } }, body });
 
 const tries = 3;
+/** Until the replica that is asked has heard of a change of a moment ago. */
+const pauseMs = 300;
 
 /**
  * Changes the spec of a user as it was read. What the service has noted in the status since is no conflict; a change of the spec is, and
@@ -20,12 +22,14 @@ export async function patchSpec({ metadata }: Schemas['User'], spec: NonNullable
   const { name, generation } = metadata;
   for (let left = tries; ; left -= 1) {
     const now = (await bodyOf(api.GET('/auth/v1/users/{name}', { params: { path: { name } } }))).metadata;
-    const { resourceVersion = '' } = now.uid === metadata.uid && now.generation === generation ? now : metadata;
+    const isAsRead = now.uid === metadata.uid && now.generation === generation;
+    const { resourceVersion = '' } = isAsRead ? now : metadata;
     try {
       await patch(name, { metadata: { resourceVersion }, spec });
       return;
     } catch (error) {
-      if (left === 1 || resourceVersion === metadata.resourceVersion || asProblem(error).status !== 409) throw error;
+      if (left === 1 || !isAsRead || asProblem(error).status !== 409) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }
