@@ -1,8 +1,9 @@
 /**
- * How long a replica takes from its start until it lists many users, beside what the API server needs to give them: in pages, as the replica asks
- * for them, and as a stream (`sendInitialEvents`). Bodies are read, and not parsed. All in one run, in turn, on a real control plane.
+ * What more users cost, all in one run on a real control plane: how long a replica takes from its start until it lists them, beside what
+ * the API server needs to give them in pages and as a stream (`sendInitialEvents`), both read and not parsed; and pages a second, while
+ * nothing changes and while users are renamed.
  *
- * node bench/first-list.ts [users] (after `npm run build`; needs bubblewrap)
+ * node bench/many-users.ts (after `npm run build`; needs wrk and bubblewrap)
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -12,12 +13,15 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { Agent, request } from 'undici';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { ClusterAdmin, eventually } from '../test/support/cluster-admin.ts';
-import { cpuSeconds } from './peers/process.ts';
-import { atrium } from './peers/servers.ts';
+import { load } from './peers/load.ts';
+import { cpuSeconds, residentMiB } from './peers/process.ts';
+import { atrium, type Target } from './peers/servers.ts';
 import { fillUsers } from './peers/users.ts';
 
-const userCount = Number(process.argv[2] ?? 100_000);
+const counts = [10_000, 100_000];
 const rounds = 3;
+/** Every 100 ms: 1,000 a second. */
+const changedAtOnce = 100;
 const users = '/apis/auth.platform.io/v1/users';
 
 const directory = await mkdtemp(join(tmpdir(), 'atrium-bench-'));
@@ -25,16 +29,17 @@ const plane = await startControlPlane({ people: ['admin'] });
 const config = new KubeConfig();
 config.loadFromFile(plane.kubeconfig);
 const adminToken = config.getCurrentUser()?.token ?? '';
+const headers = { Authorization: `Bearer ${adminToken}` };
 const admin = new ClusterAdmin(plane, adminToken);
 const agent = new Agent({ connect: { ca: plane.certificateAuthority } });
 const get = async (query: Record<string, string>) => {
   const url = `${plane.url}${users}?${new URLSearchParams(query)}`;
-  const answer = await request(url, { dispatcher: agent, headers: { Authorization: `Bearer ${adminToken}` } });
+  const answer = await request(url, { dispatcher: agent, headers });
   if (answer.statusCode !== 200) throw new Error(`${answer.statusCode} ${await answer.body.text()}`);
   return answer.body;
 };
 
-async function pages(): Promise<undefined> {
+async function readPages(): Promise<undefined> {
   for (let next = ''; ; ) {
     const text = await (await get({ limit: '500', ...(next && { continue: next }) })).text();
     // The metadata of a list of custom resources stands at its end.
@@ -43,9 +48,8 @@ async function pages(): Promise<undefined> {
   }
 }
 
-async function stream(): Promise<undefined> {
-  const query = { watch: 'true', allowWatchBookmarks: 'true', sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
-  const body = await get(query);
+async function readStream(): Promise<undefined> {
+  const body = await get({ watch: 'true', allowWatchBookmarks: 'true', sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' });
   let end = '';
   for await (const chunk of body) {
     end = (end + String(chunk)).slice(-2_000);
@@ -54,50 +58,86 @@ async function stream(): Promise<undefined> {
   body.destroy();
 }
 
-const surroundings = { directory, files: directory, plane, adminToken, isDrawn: false };
 let replicas = 0;
-async function replica(): Promise<() => Promise<void>> {
+/** Resolves when it lists the users: it is ready after 15 s also without them. */
+async function startReplica(): Promise<Target> {
   replicas += 1;
-  const serviceToken = await admin.serviceToken();
-  const { url, end } = await atrium(`replica-${replicas}`, 'dist', { ...surroundings, serviceToken });
-  // It is ready after 15 s also without the list.
-  const list = () => fetch(`${url}/auth/v2/users?limit=1`, { headers: { Authorization: `Bearer ${adminToken}` } });
-  while ((await list()).status !== 200) await sleep(20);
-  return end;
+  const surroundings = { directory, files: directory, plane, adminToken, serviceToken: await admin.serviceToken(), isDrawn: false };
+  const target = await atrium(`replica-${replicas}`, 'dist', surroundings);
+  while ((await fetch(`${target.url}/auth/v2/users?limit=1`, { headers })).status !== 200) await sleep(20);
+  return target;
 }
 
 const median = (values: readonly number[]) => values.toSorted((left, right) => left - right)[values.length >> 1] ?? Number.NaN;
 
-try {
-  await admin.install();
-  await fillUsers(admin, plane.etcdURL, 0, userCount - 1);
-  // The cache of the API server follows etcd.
-  await eventually(
-    () =>
-      pages().then(
-        () => true,
-        () => false,
-      ),
-    Boolean,
-    120_000,
-  );
-  const work = { 'the API server in pages of 500': pages, 'the API server as a stream': stream, 'a replica until it lists them': replica };
+async function measureFirstList(): Promise<void> {
+  const work = { 'in pages of 500': readPages, 'as a stream': readStream, 'a replica': startReplica };
   const seconds = new Map<string, number[]>();
   for (let round = 0; round < rounds; round += 1)
     for (const [name, run] of Object.entries(work)) {
       const apiServer = await cpuSeconds(plane.apiServer.pid ?? 0);
       const begun = performance.now();
-      const end = await run();
+      const started = await run();
       const took = (performance.now() - begun) / 1000;
       const its = (await cpuSeconds(plane.apiServer.pid ?? 0)) - apiServer;
-      await end?.();
+      await started?.end();
       seconds.set(name, [...(seconds.get(name) ?? []), took]);
-      console.log(`${name}: ${took.toFixed(1)} s, CPU of the API server ${its.toFixed(1)} s`);
+      console.log(`  ${name}: ${took.toFixed(1)} s, CPU of the API server ${its.toFixed(1)} s`);
     }
-  const [inPages = 1, asStream = 1, ready = 1] = Object.keys(work).map((name) => median(seconds.get(name) ?? []));
-  console.log(
-    `${userCount} users: listed in ${(ready / inPages).toFixed(2)}x of the pages, ${(ready / asStream).toFixed(2)}x of the stream`,
-  );
+  const [inPages = 1, asStream = 1, listed = 1] = Object.keys(work).map((name) => median(seconds.get(name) ?? []));
+  console.log(`  a replica lists them in ${(listed / inPages).toFixed(2)}x of the pages, ${(listed / asStream).toFixed(2)}x of the stream`);
+}
+
+/** Runs until it is ended; tells how many were renamed. */
+function renaming(rename: (from: number, to: number, suffix: string) => Promise<void>): { end(): Promise<number> } {
+  let isOver = false;
+  const run = async () => {
+    let turn = 0;
+    for (const begun = performance.now(); !isOver; turn += 1) {
+      const first = (turn * changedAtOnce) % (Math.min(...counts) - changedAtOnce);
+      await rename(first, first + changedAtOnce, `-${turn}`);
+      await sleep(Math.max(0, begun + (turn + 1) * 100 - performance.now()));
+    }
+    return turn * changedAtOnce;
+  };
+  const running = run();
+  return {
+    async end() {
+      isOver = true;
+      return running;
+    },
+  };
+}
+
+try {
+  await admin.install();
+  let made = 0;
+  for (const count of counts) {
+    const rename = await fillUsers(admin, plane.etcdURL, made, count - 1);
+    made = count - 1;
+    console.log(`${count} users`);
+    // The cache of the API server follows etcd.
+    const isRead = () =>
+      readPages().then(
+        () => true,
+        () => false,
+      );
+    await eventually(isRead, Boolean, 120_000);
+    await measureFirstList();
+    const replica = await startReplica();
+    const path = '/auth/v2/users?limit=20&page=1&filterBy=connector_id,local,username,person&sortBy=d,username';
+    const options = { seconds: 10, connections: 32, directory };
+    await load(replica.url, { paths: [path], headers }, options);
+    const quiet = await load(replica.url, { paths: [path], headers }, options);
+    const changes = renaming(rename);
+    const busy = await load(replica.url, { paths: [path], headers }, options);
+    const changed = await changes.end();
+    const { now, most } = await residentMiB(replica.pid);
+    console.log(`  pages: ${quiet.perSecond.toFixed(0)}/s, p99 ${quiet.p99.toFixed(1)} ms`);
+    console.log(`  pages while ${changed} users were renamed in 10 s: ${busy.perSecond.toFixed(0)}/s, p99 ${busy.p99.toFixed(1)} ms`);
+    console.log(`  resident ${now.toFixed(0)} MiB, ${most.toFixed(0)} MiB at most`);
+    await replica.end();
+  }
   console.log(`${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}, Node ${process.version}`);
 } finally {
   await agent.destroy();
