@@ -6,6 +6,7 @@
 import { Browser } from '../test/service/identity/browser.ts';
 import { startEmbeddedLogin } from '../test/support/embedded-login.ts';
 import { freePort } from '../test/support/free-port.ts';
+import { median } from './peers/rows.ts';
 
 const rounds = 4;
 const people = 125;
@@ -46,8 +47,6 @@ async function refused(email: string): Promise<number> {
   const page = await browser.get(auth_url);
   return timed(async () => (await browser.submit(page, { email, password: 'a wrong and long password' })).response.status, 403);
 }
-
-const median = (times: number[]) => times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
 
 async function compare(what: string, ask: (email: string) => Promise<number>): Promise<void> {
   const times = { known: [] as number[], unknown: [] as number[] };

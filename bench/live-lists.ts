@@ -10,6 +10,7 @@ import { aUser, nameOf } from '../test/service/users/a-user.ts';
 import { eventually } from '../test/support/cluster-admin.ts';
 import { grant } from '../test/support/grants.ts';
 import { startServer } from '../test/support/server.ts';
+import { median } from './peers/rows.ts';
 
 const streamCount = 1_000;
 const userCount = 10_000;
@@ -17,8 +18,6 @@ const changeCount = 100;
 const [role, url = '', token = ''] = process.argv.slice(2);
 
 const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
-const median = (numbers: readonly number[]) => numbers.toSorted((left, right) => left - right)[numbers.length >> 1] ?? Number.NaN;
-
 function memory(): number {
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

@@ -15,6 +15,7 @@ import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { ClusterAdmin, eventually } from '../test/support/cluster-admin.ts';
 import { load } from './peers/load.ts';
 import { cpuSeconds, residentMiB } from './peers/process.ts';
+import { median } from './peers/rows.ts';
 import { atrium, type Target } from './peers/servers.ts';
 import { fillUsers } from './peers/users.ts';
 
@@ -64,11 +65,13 @@ async function startReplica(): Promise<Target> {
   replicas += 1;
   const surroundings = { directory, files: directory, plane, adminToken, serviceToken: await admin.serviceToken(), isDrawn: false };
   const target = await atrium(`replica-${replicas}`, 'dist', surroundings);
-  while ((await fetch(`${target.url}/auth/v2/users?limit=1`, { headers })).status !== 200) await sleep(20);
+  await eventually(
+    async () => (await fetch(`${target.url}/auth/v2/users?limit=1`, { headers })).status,
+    (status) => status === 200,
+    120_000,
+  );
   return target;
 }
-
-const median = (values: readonly number[]) => values.toSorted((left, right) => left - right)[values.length >> 1] ?? Number.NaN;
 
 async function measureFirstList(): Promise<void> {
   const work = { 'in pages of 500': readPages, 'as a stream': readStream, 'a replica': startReplica };

@@ -10,6 +10,7 @@ import { aBinding, aNamespace, aRole, podRule } from '../test/service/access/obj
 import type { Person } from '../test/support/api-server.ts';
 import { eventually, type Manifest } from '../test/support/cluster-admin.ts';
 import { startServer } from '../test/support/server.ts';
+import { median } from './peers/rows.ts';
 
 const namespaceCount = 10_000;
 const bindingCount = 2_000;
@@ -18,7 +19,6 @@ const verbs = Array.from({ length: 60 }, (_, index) => `ask-${index}`);
 const warmUps = 20;
 
 const nameOf = (index: number) => `team-${String(index).padStart(5, '0')}`;
-const median = (numbers: readonly number[]) => numbers.toSorted((left, right) => left - right)[numbers.length >> 1] ?? Number.NaN;
 const milliseconds = (numbers: readonly number[]) => `${median(numbers).toFixed(1)} ms, at least ${Math.min(...numbers).toFixed(1)} ms`;
 
 function memory(): number {

@@ -8,15 +8,15 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 /** etcd takes no more than 128 operations in one transaction. */
 const atOnce = 100;
 
-/** Gives the users from one number up to another a new name, in one transaction. */
-type RenameUsers = (from: number, to: number, suffix: string) => Promise<void>;
+/** Puts the users from one number up to another in one transaction, with this at the end of their names. */
+type PutUsers = (from: number, to: number, suffix?: string) => Promise<void>;
 
 /**
  * Puts that many users into the cluster, with all that the service writes to them: otherwise its controller would be at work while it is
  * measured. One is made through the API server; the others are
  * copies of what etcd keeps of it, managed fields and all: through the API server 100,000 would take a quarter of an hour.
  */
-export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: number, to: number): Promise<RenameUsers> {
+export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: number, to: number): Promise<PutUsers> {
   const email = 'pattern@example.com';
   const since = new Date().toISOString().replace(/\.\d+/, '');
   const conditions = ['Ready', 'Enabled', 'Unlocked', 'SourceFound', 'PasswordSet', 'Canonical'].map((type) => ({
@@ -49,7 +49,7 @@ export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: numb
     .parse(await etcd(etcdURL, 'range', { key: base64(`${path}${nameOf(email)}`) }));
   const kept = Buffer.from(kvs[0]?.value ?? '', 'base64').toString();
   const uid = z.object({ metadata: z.object({ uid: z.string() }) }).parse(JSON.parse(kept)).metadata.uid;
-  const copy = (index: number, suffix = '') => {
+  const copy = (index: number, suffix: string) => {
     const theirs = `person-${index}@example.com`;
     const value = kept
       .replaceAll(nameOf(email), nameOf(theirs))
@@ -59,15 +59,15 @@ export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: numb
       .replaceAll(uid, uid.slice(0, -12) + String(index).padStart(12, '0'));
     return { requestPut: { key: base64(`${path}${nameOf(theirs)}`), value: base64(value) } };
   };
-  const last = to - 1;
-  for (let index = from; index < last; index += atOnce)
-    await etcd(etcdURL, 'txn', { success: Array.from({ length: Math.min(atOnce, last - index) }, (_, step) => copy(index + step)) });
-  // All puts of a transaction share one revision, and the API server answers a list as soon as its cache has seen the first of them.
-  // Behind a revision of a single object nothing is missing.
-  await etcd(etcdURL, 'txn', { success: [copy(last)] });
-  return async (first, end, suffix) => {
+  const put: PutUsers = async (first, end, suffix = '') => {
     await etcd(etcdURL, 'txn', { success: Array.from({ length: end - first }, (_, step) => copy(first + step, suffix)) });
   };
+  const last = to - 1;
+  for (let index = from; index < last; index += atOnce) await put(index, Math.min(index + atOnce, last));
+  // All puts of a transaction share one revision, and the API server answers a list as soon as its cache has seen the first of them.
+  // Behind a revision of a single object nothing is missing.
+  await put(last, to);
+  return put;
 }
 
 async function etcd(url: string, method: 'range' | 'txn', body: unknown): Promise<unknown> {

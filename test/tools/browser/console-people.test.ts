@@ -141,13 +141,19 @@ describe('the people pages of the console', () => {
     expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
-  it('a user who was changed meanwhile is compared, and nothing that was typed is lost', async () => {
+  /** The dialog in which an administrator has typed another name of a user, and not saved it. */
+  async function renaming(email: string, newName: string) {
     const { page, visitor } = await as('admin');
-    const name = await recordName('priya@example.com');
+    const name = await recordName(email);
     await page.goto(`${demo.url}/users/${name}`);
     await press(page, 'Edit');
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Name', { exact: true }).fill('Priya of mine');
+    await dialog.getByLabel('Name', { exact: true }).fill(newName);
+    return { page, visitor, name, dialog };
+  }
+
+  it('a user who was changed meanwhile is compared, and nothing that was typed is lost', async () => {
+    const { page, visitor, name, dialog } = await renaming('priya@example.com', 'Priya of mine');
     const change = { spec: { username: 'Priya of theirs', mobile: '+49 1' } };
     expect((await send('PATCH', `/auth/v1/users/${name}`, change, 'application/merge-patch+json')).status).to.equal(200);
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -168,12 +174,7 @@ describe('the people pages of the console', () => {
   });
 
   it('a user of whom something else was noted meanwhile is saved without a question', async () => {
-    const { page, visitor } = await as('admin');
-    const name = await recordName('priya@example.com');
-    await page.goto(`${demo.url}/users/${name}`);
-    await press(page, 'Edit');
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Name', { exact: true }).fill('Priya Anew');
+    const { page, visitor, name, dialog } = await renaming('priya@example.com', 'Priya Anew');
     const path = `/auth/v1/users/${name}`;
     let noted = 0;
     // After the console has looked at the user, and before its change arrives.
