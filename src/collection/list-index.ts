@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ListProperties, ListRow } from './properties.ts';
 import { type ListQuery, parseQuery, type QueryParameters, queryKey, type Scope } from './query.ts';
 import { ResultSet, type RowChange } from './result-set.ts';
+import type { ReadonlyRows } from './sorted-rows.ts';
 
 /** A result that has missed more than these is rebuilt. */
 const maxChanges = 8192;
@@ -12,7 +13,7 @@ const maxReferences = 2_000_000;
 /** What fits a query. */
 export interface Selected<Row> {
   readonly query: ListQuery<Row>;
-  readonly rows: readonly Row[];
+  readonly rows: ReadonlyRows<Row>;
   /** Of the rows, at least: each change up to that one is in them. */
   readonly resourceVersion: string;
 }

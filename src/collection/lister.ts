@@ -4,12 +4,13 @@ import type { Metrics } from '../http/metrics.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import { ContinueTokens } from './continue-token.ts';
-import { ListIndex } from './list-index.ts';
+import { ListIndex, type Selected } from './list-index.ts';
 import { Page } from './page.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { parseQuery, queryKey, type Scope } from './query.ts';
 import { defaultLimit, type ListParameters, maxItems } from './schema.ts';
-import { indexAfter, type Position, positionOf } from './sort.ts';
+import { isAfter, type Position, positionOf } from './sort.ts';
+import type { ReadonlyRows } from './sorted-rows.ts';
 
 /** How long a request waits for the `resourceVersion` that it names: another replica may have told of it. */
 export const freshnessTimeoutMs = 3_000;
@@ -122,10 +123,9 @@ export class Lister<Row extends ListRow> {
     parameters: ListParameters,
     signal: AbortSignal,
     scope?: Scope<Row>,
-  ): Promise<{ rows: readonly Row[]; resourceVersion: string }> {
+  ): Promise<Pick<Selected<Row>, 'rows' | 'resourceVersion'>> {
     await this.whenFresh(parameters, signal, scope);
-    const { rows, resourceVersion } = await this.#index.select(parameters, scope);
-    return { rows, resourceVersion };
+    return this.#index.select(parameters, scope);
   }
 
   get #isUsable(): boolean {
@@ -150,7 +150,7 @@ export class Lister<Row extends ListRow> {
     const after = await this.#positionAfter(parameters, bound);
     // Again, since objects may have changed while the token was read. From here on nothing is awaited: the page is of one moment.
     const { rows, resourceVersion } = await this.#index.select(parameters, scope);
-    const { items, remaining } = slice(rows, parameters, after && indexAfter(rows, after, query.sortKeys));
+    const { items, remaining } = slice(rows, parameters, after && rows.firstIndex((row) => isAfter(row, after, query.sortKeys)));
     const last = items.at(-1);
     const next = remaining > 0 && last !== undefined ? this.#continueTokens.issue(positionOf(last, query.sortKeys), bound) : '';
     const metadata = { resourceVersion, continue: next, remainingItemCount: remaining };
@@ -190,7 +190,7 @@ const isUnlimited = ({ limit, page }: ListParameters): boolean => limit === unde
 
 const cutWarning = `the list ends after ${maxItems} items; go on with continue, or ask for pages with limit`;
 
-function slice<Row>(rows: readonly Row[], parameters: ListParameters, indexAfterToken: number | undefined): Slice<Row> {
+function slice<Row>(rows: ReadonlyRows<Row>, parameters: ListParameters, indexAfterToken: number | undefined): Slice<Row> {
   const { page = 1, limit = isUnlimited(parameters) ? maxItems : defaultLimit } = parameters;
   const start = indexAfterToken ?? (page - 1) * limit;
   const end = start + limit;

@@ -90,9 +90,9 @@ export function firstIndex<T>(elements: readonly T[], isBehind: (element: T) => 
   return low;
 }
 
-/** How many of the sorted rows stand at or before a position. */
-export const indexAfter = <Row extends ListRow>(rows: readonly Row[], position: Position, keys: readonly SortKey<Row>[]): number =>
-  firstIndex(rows, (row) => compareToPosition(row, position, keys) > 0);
+/** Whether a row stands after a position. */
+export const isAfter = <Row extends ListRow>(row: Row, position: Position, keys: readonly SortKey<Row>[]): boolean =>
+  compareToPosition(row, position, keys) > 0;
 
 /** So many take a few milliseconds. */
 const sliceLength = 4096;

@@ -1,4 +1,5 @@
 import { badParameter } from '../api/status.ts';
+import type { ReadonlyRows } from '../collection/sorted-rows.ts';
 import { Slices } from '../kubernetes/slices.ts';
 import type { Column, Value } from './columns.ts';
 import { rowsApiVersion } from './listed-resource.ts';
@@ -20,7 +21,7 @@ export interface Summary {
 
 interface Summarized {
   /** Of a list: other rows than these only under another `resourceVersion`. */
-  rows: readonly ResourceRow[];
+  rows: ReadonlyRows<ResourceRow>;
   resourceVersion: string;
   columns: readonly Column[];
   /** A column, `namespace` or `owner`. */
@@ -35,7 +36,7 @@ interface Kept {
 /** Counts rows by a value: the most frequent first, and of equal ones in the order of their texts. Once for all who ask while nothing changes. */
 export class Summaries {
   /** By list, and by property. */
-  readonly #kept = new WeakMap<readonly ResourceRow[], Map<string, Kept>>();
+  readonly #kept = new WeakMap<ReadonlyRows<ResourceRow>, Map<string, Kept>>();
 
   /** @throws StatusError 400 */
   of({ rows, resourceVersion, columns, property }: Summarized): Promise<Summary> {
@@ -43,7 +44,6 @@ export class Summaries {
     const ofList = this.#kept.get(rows) ?? new Map<string, Kept>();
     const kept = ofList.get(property);
     if (kept?.resourceVersion === resourceVersion) return kept.summary;
-    // A copy, since the rows of a list follow the changes.
     const summary = count(rows.slice(), resourceVersion, read);
     this.#kept.set(rows, ofList.set(property, { resourceVersion, summary }));
     return summary;

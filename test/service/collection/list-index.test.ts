@@ -33,7 +33,7 @@ class Users {
 
   async names(parameters: Partial<QueryParameters> = {}): Promise<string[]> {
     const { rows } = await this.select(parameters);
-    return rows.map(({ name }) => name);
+    return rows.slice().map(({ name }) => name);
   }
 }
 
@@ -66,7 +66,7 @@ describe('the user index', () => {
     users.set('b');
     const { rows, resourceVersion } = await selecting;
 
-    expect({ names: rows.map(({ name }) => name), resourceVersion }).to.deep.equal({ names: ['a'], resourceVersion: '1' });
+    expect({ names: rows.slice().map(({ name }) => name), resourceVersion }).to.deep.equal({ names: ['a'], resourceVersion: '1' });
     expect(await users.select()).to.deep.include({ resourceVersion: '2' });
     expect(await users.names()).to.deep.equal(['a', 'b']);
   });
@@ -104,7 +104,7 @@ describe('the user index', () => {
         return seed % below;
       };
       const change = () => {
-        const name = `user-${random(300)}`;
+        const name = `user-${random(3_000)}`;
         if (random(4) === 0) users.remove(name);
         else users.set(name, { username: `U${random(50)}`, is_disabled: random(2) === 0, phase: random(3) === 0 ? '' : 'Normal' });
       };
@@ -115,7 +115,7 @@ describe('the user index', () => {
         { filterBy: ['username,u1', 'is_disabled,false'] },
         { fieldSelector: 'status.phase!=Normal', sortBy: 'd,phase,username' },
       ];
-      for (let count = 0; count < 300; count += 1) change();
+      for (let count = 0; count < 3_000; count += 1) change();
       for (const query of queries) await users.names(query);
 
       for (let count = 0; count < changes; count += 1) change();
