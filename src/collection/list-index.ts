@@ -4,8 +4,8 @@ import { type ListQuery, parseQuery, type QueryParameters, queryKey, type Scope 
 import { ResultSet, type RowChange } from './result-set.ts';
 import type { ReadonlyRows } from './sorted-rows.ts';
 
-/** A result that has missed more than these is rebuilt. */
-const maxChanges = 8192;
+/** Beyond them the older half is forgotten, and a result that has missed one of those is rebuilt. */
+const maxChanges = 4096;
 const maxResults = 128;
 /** References to rows in all results together: 16 MiB. */
 const maxReferences = 2_000_000;
@@ -59,8 +59,9 @@ export class ListIndex<Row extends ListRow> {
   record(change: RowChange<Row>): void {
     this.#changes.push(change);
     if (this.#changes.length <= maxChanges || this.#making.size > 0) return;
-    this.#forgotten += this.#changes.length;
-    this.#changes = [];
+    const half = this.#changes.length >>> 1;
+    this.#changes.splice(0, half);
+    this.#forgotten += half;
   }
 
   /**

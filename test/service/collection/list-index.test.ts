@@ -9,7 +9,15 @@ import { aStoredUser, type UserParts } from '../users/a-user.ts';
 class Users {
   readonly rows = new Map<string, UserRow>();
   #changes = 0;
-  readonly index = new ListIndex(userProperties, { rows: () => this.rows.values(), resourceVersion: () => `${this.#changes}` });
+  /** How many results were made out of all rows. */
+  made = 0;
+  readonly index = new ListIndex(userProperties, {
+    rows: () => {
+      this.made += 1;
+      return this.rows.values();
+    },
+    resourceVersion: () => `${this.#changes}`,
+  });
 
   set(name: string, parts: UserParts = {}): void {
     const old = this.rows.get(name);
@@ -123,6 +131,19 @@ describe('the user index', () => {
       for (const query of queries) expect(await users.names(query)).to.deep.equal(await fromScratch(users, query));
     });
   }
+
+  it('makes a result that is asked for again and again only once, however many changes come', async () => {
+    const users = new Users();
+    users.set('a');
+
+    for (let count = 0; count < 20_000; count += 1) {
+      users.set(`user-${count % 10}`, { username: `U${count}` });
+      if (count % 100 === 0) await users.names();
+    }
+
+    expect(users.made).to.equal(1);
+    expect(await users.names()).to.deep.equal(await fromScratch(users, {}));
+  });
 
   it('keeps a bounded number of results', async () => {
     const users = new Users();
