@@ -1,5 +1,5 @@
 /** What the status of a UserBinding says. */
-import { type Condition, setCondition } from '../kubernetes/object-status.ts';
+import { type Observed, setConditions } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { readUserBinding } from './resource.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';
@@ -43,7 +43,11 @@ export function statusOf(object: KubernetesObject, result: Result, now: Date) {
     bindingsCreated: result.ensured,
     subjects: result.subjects.bound,
     subjectNames: result.subjects.shown,
-    conditions: [ready, ...findings].map((finding) => conditionOf(finding, object, generation, now)),
+    conditions: setConditions(
+      object.status,
+      [ready, ...findings].map((finding) => observedOf(finding, generation)),
+      now,
+    ),
   };
 }
 
@@ -99,10 +103,10 @@ const maxNamed = 10;
 const few = (names: readonly string[]): string =>
   [...names.slice(0, maxNamed), ...(names.length > maxNamed ? [`and ${names.length - maxNamed} more`] : [])].join(', ');
 
-function conditionOf({ type, trouble, message = '' }: Finding, object: KubernetesObject, observedGeneration: number, now: Date): Condition {
+function observedOf({ type, trouble, message = '' }: Finding, observedGeneration: number): Observed {
   const status = trouble === undefined ? 'True' : 'False';
   const told = { reason: trouble?.reason ?? 'AsExpected', message: (trouble?.message ?? message).slice(0, 4096) };
-  return setCondition(object.status, { type, status, ...told, observedGeneration }, now);
+  return { type, status, ...told, observedGeneration };
 }
 
 /** What subjects were found to be before. */

@@ -1,4 +1,4 @@
-import { type Condition, setCondition } from '../kubernetes/object-status.ts';
+import { type Observed, setConditions } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 
 /** As many as a message names. */
@@ -24,11 +24,11 @@ export function groupStatus({ metadata, status }: KubernetesObject, members: rea
     memberCount: members?.length ?? null,
     members: members?.slice(0, maxShown) ?? null,
     observedGeneration: metadata.generation ?? null,
-    conditions: [setCondition(status, membersKnown(members), now)],
+    conditions: setConditions(status, [membersKnown(members)], now),
   };
 }
 
-function membersKnown(members: readonly ShownMember[] | undefined): Omit<Condition, 'lastTransitionTime'> {
+function membersKnown(members: readonly ShownMember[] | undefined): Observed {
   const type = 'MembersKnown';
   if (members === undefined)
     return { type, status: 'Unknown', reason: 'KnownByIssuer', message: 'the issuer tells the groups of users at their login' };

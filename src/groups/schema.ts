@@ -159,7 +159,7 @@ export const groupSchema = z
     ],
   });
 
-/** What is read of a Group, whatever was written into it with kubectl; its conditions `setCondition` reads. */
+/** What is read of a Group, whatever was written into it with kubectl; its conditions `setConditions` reads. */
 export const readGroup = reader(groupSchema.pick({ spec: true }).extend({ status: z.object({ memberCount: z.int() }) }));
 
 /** Whose membership changes. How many and how often, the handler checks. */

@@ -16,15 +16,20 @@ export interface Condition {
 
 const readConditions = reader(z.object({ conditions }));
 
+/** A condition as it is found; since when it is so is added where it is written. */
+export type Observed = Omit<Condition, 'lastTransitionTime'>;
+
 /**
- * A condition as it is to be written: where its status stays, it keeps the time since when it is so.
+ * Conditions as they are to be written: one whose status stays keeps the time since when it is so.
  *
  * @param status of the object as it was read
  */
-export function setCondition(status: unknown, told: Omit<Condition, 'lastTransitionTime'>, now: Date): Condition {
+export function setConditions(status: unknown, observed: readonly Observed[], now: Date): Condition[] {
   const { conditions: before = [] } = readConditions(status);
-  const same = before.find((one) => one.type === told.type && one.status === told.status);
-  return { ...told, lastTransitionTime: same?.lastTransitionTime || timestamp(now) };
+  return observed.map((one) => {
+    const same = before.find(({ type, status }) => type === one.type && status === one.status);
+    return { ...one, lastTransitionTime: same?.lastTransitionTime || timestamp(now) };
+  });
 }
 
 /**

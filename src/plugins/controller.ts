@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
-import { setCondition } from '../kubernetes/object-status.ts';
+import { setConditions } from '../kubernetes/object-status.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Outcome } from '../kubernetes/work-queue.ts';
 import type { Services } from '../services.ts';
@@ -128,15 +128,15 @@ class PluginReconciler implements Term, Source {
   /** Writes what differs. @returns false if the object has changed since */
   async #writeStatus(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal): Promise<boolean> {
     const { conditions, version: oldVersion } = plugin.status;
-    const old = conditions.find(({ type }) => type === 'Available');
+    const old = conditions.filter(({ type }) => type === 'Available');
     const observed = plugin.generation !== undefined && { observedGeneration: plugin.generation };
     const now = this.#services.now();
-    const condition = setCondition(plugin.status, { type: 'Available', status, reason, message, ...observed }, now);
-    if (isDeepStrictEqual(condition, old) && version === oldVersion) return true;
+    const current = setConditions(plugin.status, [{ type: 'Available', status, reason, message, ...observed }], now);
+    if (isDeepStrictEqual(current, old) && version === oldVersion) return true;
     const { name, resourceVersion } = plugin;
     const change = {
       metadata: { resourceVersion },
-      status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), condition] },
+      status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), ...current] },
     };
     const plugins = new ServiceResource(this.#services.client, { type: consolePluginType, kind: 'ConsolePlugin' });
     const written = await plugins.patchStatus(name, change, { signal });

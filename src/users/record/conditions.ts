@@ -1,4 +1,4 @@
-import { type Condition, setCondition } from '../../kubernetes/object-status.ts';
+import { type Condition, type Observed, setConditions } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Account } from './account.ts';
 import { recordName } from './name.ts';
@@ -8,11 +8,9 @@ import { readUser } from './schema.ts';
 /** What is observed of a user, as `status.conditions` tells it. */
 export function conditionsOf(object: KubernetesObject, account: Account, { phase, reason }: AccountPhase, now: Date): Condition[] {
   const { status = {} } = readUser(object);
-  const condition = (type: string, isSo: boolean, whyNot: string, message = ''): Condition => {
-    const told = { type, status: isSo ? 'True' : 'False', reason: isSo ? 'AsExpected' : whyNot, message: isSo ? '' : message } as const;
-    return setCondition(object.status, told, now);
-  };
-  return [
+  const condition = (type: string, isSo: boolean, whyNot: string, message = ''): Observed =>
+    isSo ? { type, status: 'True', reason: 'AsExpected', message: '' } : { type, status: 'False', reason: whyNot, message };
+  const observed = [
     condition('Ready', phase === 'Normal', reason || 'Unknown'),
     condition('Enabled', phase !== 'Disabled', reason || 'Disabled'),
     condition('Unlocked', phase !== 'Locked', 'TooManyFailedLogins'),
@@ -34,4 +32,5 @@ export function conditionsOf(object: KubernetesObject, account: Account, { phase
       `the record of this email is called ${recordName(account.email) ?? 'otherwise'}`,
     ),
   ];
+  return setConditions(object.status, observed, now);
 }

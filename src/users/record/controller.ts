@@ -5,7 +5,7 @@ import { changedStatus } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Outcome } from '../../kubernetes/work-queue.ts';
 import type { Services } from '../../services.ts';
-import { type Account, accountOf } from './account.ts';
+import { type Account, accountOfRead } from './account.ts';
 import { conditionsOf } from './conditions.ts';
 import { DeletedUsers } from './deleted-user-tokens.ts';
 import { labelsToChange } from './labels.ts';
@@ -86,15 +86,16 @@ export class UsersController implements Term {
     const { config } = this.#services;
     const object = this.#users.get(name);
     if (object === undefined) return 'done';
-    const unfinishedUntil = unfinishedEnd(object);
+    const user = readUser(object);
+    const unfinishedUntil = unfinishedEnd(user.status);
     const now = this.#services.now();
     if (unfinishedUntil !== undefined && unfinishedUntil > now.getTime()) return { requeueAt: unfinishedUntil };
     if (unfinishedUntil !== undefined) {
       await this.#records.remove(object.metadata, signal);
       return 'done';
     }
-    const account = accountOf(object);
-    const labels = labelsToChange(object.metadata.labels, readUser(object).spec);
+    const account = accountOfRead(object, user);
+    const labels = labelsToChange(object.metadata.labels, user.spec);
     const labelled = labels === undefined ? object : await this.#records.patch(object, { labels }, signal);
     if (labelled === undefined) return 'again';
     const phase = phaseOf(account, now, config.users.idleDays);

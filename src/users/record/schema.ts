@@ -118,7 +118,7 @@ export const userSchema = z
   })
   .meta({ id: 'User', examples: [jane] });
 
-/** What is read of a record, whatever was written into it with kubectl; its conditions `setCondition` reads. */
+/** What is read of a record, whatever was written into it with kubectl; its conditions `setConditions` reads. */
 export const readUser = reader(z.object({ spec, status: status.omit({ conditions: true }) }));
 
 export type UserSpec = Reading<z.output<typeof spec>>;

@@ -1,5 +1,4 @@
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
-import { readUser } from './schema.ts';
+import type { UserStatus } from './schema.ts';
 
 /** The caller of the API has given up by then. */
 const unfinishedMs = 120_000;
@@ -11,8 +10,7 @@ const marksOfWholeUsers = ['activatedTime', 'lastLoginTime', 'passwordChangedTim
  * Until when the making of a record may be under way, in milliseconds since 1970; undefined if it is finished, or was never begun by us.
  * The mark stands in the status, where only the service writes.
  */
-export function unfinishedEnd(object: KubernetesObject): number | undefined {
-  const { status = {} } = readUser(object);
+export function unfinishedEnd(status: UserStatus = {}): number | undefined {
   if (status.unfinishedSince === undefined || marksOfWholeUsers.some((mark) => status[mark] !== undefined)) return undefined;
   return Date.parse(status.unfinishedSince) + unfinishedMs;
 }
