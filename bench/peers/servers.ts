@@ -116,6 +116,7 @@ export async function atrium(name: string, dist: string, surroundings: Surroundi
       '--info-fd',
       '3',
       process.execPath,
+      '--heap-growing-percent=50',
       join(resolve(dist), 'atrium.js'),
       'serve',
       '--config',

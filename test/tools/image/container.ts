@@ -22,9 +22,8 @@ export class Container {
   readonly finished: Promise<{ code: number | null; output: string }>;
   output = '';
 
-  constructor({ root, user, command, environment, workingDirectory }: Image, options: ContainerOptions = {}) {
+  constructor({ root, user, entrypoint, command, environment, workingDirectory }: Image, options: ContainerOptions = {}) {
     const [uid, gid] = user.split(':');
-    const entrypoint = command.slice(0, 2);
     const variables = { ...environment, ...options.environment };
     this.#process = spawn(
       'setpriv',
@@ -34,7 +33,7 @@ export class Container {
         ...['--die-with-parent', '--info-fd', '3', '--chdir', workingDirectory, '--clearenv'],
         ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
         ...Object.entries(options.mounts ?? {}).flatMap(([path, source]) => ['--ro-bind', source, path]),
-        ...['--', ...entrypoint, ...(options.args ?? command.slice(2))],
+        ...['--', ...entrypoint, ...(options.args ?? command)],
       ],
       { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env: { PATH: process.env.PATH ?? '' } },
     );

@@ -28,6 +28,7 @@ export interface Image {
   missingLibraries: string[];
   /** `uid:gid` */
   user: string;
+  entrypoint: readonly string[];
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
   workingDirectory: string;
@@ -61,7 +62,8 @@ export async function buildImage(directory: string): Promise<Image> {
       .map((path) => basename(path))
       .filter((name) => ![...librariesOfBase, ...own.stdout.split('\n')].includes(name)),
     user: last(final, 'USER') ?? '0:0',
-    command: [...listOf(last(final, 'ENTRYPOINT')), ...listOf(last(final, 'CMD'))],
+    entrypoint: listOf(last(final, 'ENTRYPOINT')),
+    command: listOf(last(final, 'CMD')),
     environment: Object.fromEntries((last(final, 'ENV') ?? '').split(/\s+/).map((pair) => pair.split(/=(.*)/, 2) as [string, string])),
     workingDirectory: last(final, 'WORKDIR') ?? '/',
     labels: last(final, 'LABEL') ?? '',
