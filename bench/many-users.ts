@@ -133,11 +133,14 @@ try {
     await load(replica.url, { paths: [path], headers }, options);
     const quiet = await load(replica.url, { paths: [path], headers }, options);
     const changes = renaming(rename);
-    const busy = await load(replica.url, { paths: [path], headers }, options);
+    const cpu = () => Promise.all([replica.pid, plane.apiServer.pid ?? 0].map(cpuSeconds));
+    const [before = [], busy, after = []] = [await cpu(), await load(replica.url, { paths: [path], headers }, options), await cpu()];
     const changed = await changes.end();
+    const [its = 0, apiServers = 0] = after.map((seconds, index) => seconds - (before[index] ?? 0));
     const { now, most } = await residentMiB(replica.pid);
     console.log(`  pages: ${quiet.perSecond.toFixed(0)}/s, p99 ${quiet.p99.toFixed(1)} ms`);
     console.log(`  pages while ${changed} users were renamed in 10 s: ${busy.perSecond.toFixed(0)}/s, p99 ${busy.p99.toFixed(1)} ms`);
+    console.log(`  CPU meanwhile: ${its.toFixed(1)} s, of the API server ${apiServers.toFixed(1)} s`);
     console.log(`  resident ${now.toFixed(0)} MiB, ${most.toFixed(0)} MiB at most`);
     await replica.end();
   }
