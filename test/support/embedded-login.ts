@@ -13,6 +13,7 @@ import { type ClusterAdmin, eventually, serviceNamespace as namespace } from './
 import { freePort } from './free-port.ts';
 import { install } from './installed-cluster.ts';
 import { addLocalUser } from './local-user.ts';
+import { patient } from './server.ts';
 import { aPage } from './static-directory.ts';
 import { TestApp } from './test-app.ts';
 
@@ -143,8 +144,8 @@ async function startAll(
     const app = new TestApp({
       config: parseConfig({
         yaml: stringify({
-          server: { host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls, trustedProxies },
-          kubernetes: { namespace, credentials },
+          server: { ...patient.server, host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls, trustedProxies },
+          kubernetes: { ...patient.kubernetes, namespace, credentials },
           login: {
             perMinute: 1_000_000,
             ...(issuers ? { issuers: [{ id: 'local', name: 'Local users', caFile }, ...issuers] } : { caFile }),

@@ -57,15 +57,15 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReu
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
 
+/** For all tests but those of deadlines: on a machine with other work, many requests at once wait for long. */
+export const patient = { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout: '120s' } };
+
 const baseline = {
-  server: { host: '127.0.0.1', port: 0, metricsPort: 0 },
-  kubernetes: { namespace: serviceNamespace, accessCache: '1s' },
+  server: { ...patient.server, host: '127.0.0.1', port: 0, metricsPort: 0 },
+  kubernetes: { ...patient.kubernetes, namespace: serviceNamespace, accessCache: '1s' },
   console: { static: { directory: aPage } },
   log: { level: 'info' },
 };
-
-/** For tests of many requests at once: on a machine with other work, the last of them wait for long. */
-export const patient = { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout: '120s' } };
 
 /** Starts the service as `atrium serve` does, with one or two settings changed, and waits until it is ready. */
 export async function startServer({

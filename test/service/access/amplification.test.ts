@@ -30,9 +30,7 @@ class Held {
 }
 
 describe('LIM-11 what one caller may ask the API server at a time', () => {
-  const server = forSuite(() =>
-    startFaultyServer({ config: { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout: '120s' } } }),
-  );
+  const server = forSuite(() => startFaultyServer());
 
   before(async () => {
     await grant(server.kubernetes, 'viewer', 'view');

@@ -12,7 +12,7 @@ import { aBinding, aNamespace, aRole, podRule } from './objects.ts';
 
 describe('GET /auth/v1/namespaces of many', () => {
   /** Reviews are held while others are answered, and answers are kept between two requests: on a slow machine longer than by default. */
-  const config = { kubernetes: { accessCache: '10m', requestTimeout: '60s' }, server: { requestTimeout: '2m' } };
+  const config = { kubernetes: { accessCache: '10m' } };
   const server = forSuite(() => startFaultyServer({ config }));
   const many = Array.from({ length: 130 }, (_, index) => `many-${String(index).padStart(3, '0')}`);
 

@@ -22,7 +22,7 @@ const codes = (server: TestServer, token: string) =>
   );
 
 describe('access reviews while the API server is out of reach', () => {
-  const server = forSuite(() => startServer({ config: { kubernetes: { requestTimeout: '60s', accessCache: '0s' } } }));
+  const server = forSuite(() => startServer({ config: { kubernetes: { accessCache: '0s' } } }));
 
   it('AUZ-11 are 503, with nothing served', async () => {
     const token = await server.token('admin');

@@ -41,8 +41,7 @@ const withoutManager = (answered: unknown): unknown =>
   JSON.parse(JSON.stringify(answered).replaceAll(/\\"(manager|time)\\":\\"[^\\]*\\",/g, ''));
 
 describe('access reviews', () => {
-  // Of 300 questions at once the last ones wait for long where the machine has other work.
-  const server = forSuite(() => startServer({ config: { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout: '120s' } } }));
+  const server = forSuite(() => startServer());
 
   const ask = (body: unknown, as: Person = 'viewer', path: string = paths[0]) => server.request(path, { method: 'POST', as, body });
   const answer = async (body: unknown, as: Person = 'viewer', path: string = paths[0]) => {

@@ -9,8 +9,7 @@ const nobodysSigner = 'example.com/nobody-signs-here';
 
 async function start(certificates: Record<string, unknown>): Promise<TestServer> {
   // What a test holds up, a slow machine must not end.
-  const kubernetes = { accessCache: '10m', requestTimeout: '60s' };
-  const server = await startServer({ config: { users: { certificates }, kubernetes, server: { requestTimeout: '120s' } } });
+  const server = await startServer({ config: { users: { certificates }, kubernetes: { accessCache: '10m' } } });
   await mayHaveCertificates(server.kubernetes, 'alice');
   return server;
 }

@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { sendRaw } from '../../support/raw-http.ts';
-import { patient } from '../../support/server.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { authorize, Browser, logIn, loginInfoOf } from './provider/browser.ts';
 import { publicURL } from './support.ts';
 
 const versions = ['v1', 'v2'] as const;
-const unlimited = { ...patient, login: { perMinute: 1_000_000 } };
+const unlimited = { login: { perMinute: 1_000_000 } };
 
 /** The parts of a Set-Cookie line, attributes in lower case. */
 function cookieParts(line: string) {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { patient } from '../../support/server.ts';
 import { exchanges, expiresCookie, handleOf, logout, refresh, session, sessionObject } from '../sessions/support.ts';
 import { type Answer, json } from './provider/answers.ts';
 import { authorize, Browser, loginInfoOf, type Reply, userInfoOf } from './provider/browser.ts';
@@ -14,7 +13,7 @@ describe('two replicas', () => {
   let replicas: [Service, Service];
   beforeEach(async () => {
     provider = await TestProvider.start({ now: cluster.clock.now });
-    replicas = [await cluster.service({ provider, config: patient }), await cluster.service({ provider, config: patient })];
+    replicas = [await cluster.service({ provider }), await cluster.service({ provider })];
   });
   afterEach(async () => {
     cluster.clock.thaw();

@@ -10,6 +10,7 @@ import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { connectionWith, install } from '../../support/installed-cluster.ts';
 import type { KubectlTarget } from '../../support/kubectl.ts';
+import { patient } from '../../support/server.ts';
 import { aPage } from '../../support/static-directory.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { TestApp } from '../../support/test-app.ts';
@@ -135,8 +136,14 @@ export class LoginCluster {
           // Its text takes a good part of a start, and these suites start many.
           ...config,
           features: { openapi: false, ...config.features },
-          server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL, ...config.server },
-          kubernetes: { namespace: serviceNamespace, accessCache: '0s', credentials: 'impersonate', ...config.kubernetes },
+          server: { ...patient.server, host: '127.0.0.1', port: 0, metricsPort: 0, publicURL, ...config.server },
+          kubernetes: {
+            ...patient.kubernetes,
+            namespace: serviceNamespace,
+            accessCache: '0s',
+            credentials: 'impersonate',
+            ...config.kubernetes,
+          },
           login: {
             issuer: provider.issuer,
             clientID: provider.clientID,

@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { patient, startServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { ApiServerBetween } from './api-server-between.ts';
 import { things } from './support.ts';
 
 describe('many requests of one caller to the Kubernetes API at once', () => {
   const between = new ApiServerBetween();
-  const server = forSuite(() => startServer({ between: between.start, config: patient }));
+  const server = forSuite(() => startServer({ between: between.start }));
 
   it('LIM-11 are answered up to 100 at a time, and others have their turn', async () => {
     const held: ServerResponse[] = [];

@@ -4,11 +4,10 @@ import { holdAnswer } from '../../cluster/faults/fault-proxy.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { startFaultyServer } from '../../support/faulty-server.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { patient } from '../../support/server.ts';
 import { aPerson, makePath, tokensPath } from './tokens.ts';
 
 describe('the limit of access tokens', () => {
-  const server = forSuite(() => startFaultyServer({ objects: [aPerson('carol')], config: patient }));
+  const server = forSuite(() => startFaultyServer({ objects: [aPerson('carol')] }));
   before(() => server.kubernetes.applyFile('impersonation.yaml'));
 
   const statusOfOne = async () =>

@@ -28,7 +28,7 @@ describe('deleting many users', function () {
   this.timeout(180_000);
   let server: FaultyServer;
   const startWith = async (requestTimeout: string) => {
-    server = await startFaultyServer({ config: { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout } } });
+    server = await startFaultyServer({ config: { server: { requestTimeout } } });
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   };
   const make = async (emails: readonly string[]) => {

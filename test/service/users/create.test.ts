@@ -5,7 +5,7 @@ import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding, grant } from '../../support/grants.ts';
-import { patient, startServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 
 interface User {
   metadata: { name: string; uid: string; labels: Record<string, string>; annotations?: Record<string, string> };
@@ -25,7 +25,7 @@ const secretOf = (email: string) => `/api/v1/namespaces/atrium-system/secrets/us
 const good = 'correct horse battery';
 
 describe('POST /auth/v1/users', () => {
-  const server = forSuite(() => startServer({ config: patient }));
+  const server = forSuite(() => startServer());
 
   before(async () => {
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');

@@ -5,7 +5,7 @@ import type { Person } from '../../support/api-server.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { grant } from '../../support/grants.ts';
-import { patient, startServer, type TestServer } from '../../support/server.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
 import { aGroup, aPerson, people as directoryPeople, Slapd } from '../directory/slapd.ts';
 
 const people = demoPeople(500);
@@ -48,8 +48,7 @@ export async function startPopulatedServer(): Promise<PopulatedServer> {
   const objects = [...people.map((person) => demoUser(person, now)), ...demoGroups(people), ...demoBindings(people), ...demoConfigMaps()];
   const server = await startServer({
     config: {
-      ...patient,
-      server: { ...patient.server, port, publicURL: `http://127.0.0.1:${port}` },
+      server: { port, publicURL: `http://127.0.0.1:${port}` },
       login: { perMinute: 1_000_000 },
       users: { ldap: [slapd.connector()] },
       console: { envsConfigMap: 'console-environment' },
