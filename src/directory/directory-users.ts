@@ -5,7 +5,7 @@ import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Services } from '../services.ts';
-import { accountOf } from '../users/record/account.ts';
+import { accountOf, accountOfRead } from '../users/record/account.ts';
 import { conditionsOf } from '../users/record/conditions.ts';
 import type { StoredUsers } from '../users/record/controller.ts';
 import { createdByAnnotation, labelsToChange, userLabels } from '../users/record/labels.ts';
@@ -127,9 +127,11 @@ export class DirectoryUsers {
     const { idleDays } = config.users;
     const told = { lastSyncTime: timestamp(now()), ...(groups && { groups }) };
     const changed = { ...object, status: { ...partsOf(object).status, ...told } };
-    const account = accountOf(changed);
+    const user = readUser(changed);
+    const account = accountOfRead(changed, user);
+    const phase = phaseOf(account, now(), idleDays);
     // Whole, so that nothing is left to write for who keeps the states of users.
-    const conditions = conditionsOf(changed, account, phaseOf(account, now(), idleDays), now());
+    const conditions = conditionsOf({ object: changed, user, account, phase }, now());
     return this.#note(
       await this.#written.patch(object, { status: { ...told, conditions, ...phaseStatus(changed, now(), idleDays) } }, signal),
     );

@@ -3,11 +3,19 @@ import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Account } from './account.ts';
 import { recordName } from './name.ts';
 import type { AccountPhase } from './phase.ts';
-import { readUser } from './schema.ts';
+import type { readUser } from './schema.ts';
+
+/** A user as it is at that moment. */
+interface Seen {
+  object: KubernetesObject;
+  /** What is read of the object. */
+  user: ReturnType<typeof readUser>;
+  account: Account;
+  phase: AccountPhase;
+}
 
 /** What is observed of a user, as `status.conditions` tells it. */
-export function conditionsOf(object: KubernetesObject, account: Account, { phase, reason }: AccountPhase, now: Date): Condition[] {
-  const { status = {} } = readUser(object);
+export function conditionsOf({ object, user: { status = {} }, account, phase: { phase, reason } }: Seen, now: Date): Condition[] {
   const condition = (type: string, isSo: boolean, whyNot: string, message = ''): Observed =>
     isSo ? { type, status: 'True', reason: 'AsExpected', message: '' } : { type, status: 'False', reason: whyNot, message };
   const observed = [

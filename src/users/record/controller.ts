@@ -105,24 +105,23 @@ export class UsersController implements Term {
       phase: phase.phase,
       reason: phase.reason || null,
       observedGeneration: object.metadata.generation ?? null,
-      conditions: conditionsOf(object, account, phase, now),
+      conditions: conditionsOf({ object, user, account, phase }, now),
       ...(subjectName !== undefined && { subjectName }),
       ...(!account.isCanonical && { subjectName: null, groups: null }),
     };
     const status = changedStatus(object.status, wanted);
     if (status !== undefined) {
       if ((await this.#records.patch(labelled, { status }, signal)) === undefined) return 'again';
-      await this.#report(object, phase, signal);
+      await this.#report(object, user.status?.phase, phase, signal);
     }
     const next = nextChangeOf(account, now, config.users.idleDays);
     return next === undefined ? 'done' : { requeueAt: next };
   }
 
   /** An Event where the phase is another one than before; one that is lost fails nothing. */
-  async #report(object: KubernetesObject, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
+  async #report(object: KubernetesObject, before: string | undefined, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#services;
     const { name, uid } = object.metadata;
-    const before = readUser(object).status?.phase;
     if (before === undefined || before === phase) return;
     const event = {
       namespace: eventNamespace,
