@@ -4,6 +4,7 @@ import { serviceUnavailable } from '../api/status.ts';
 import { JsonLines } from './json-lines.ts';
 import type { ServiceClient } from './kubernetes-client.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';
+import type { ApiCall } from './transport.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /** etcd holds no object above 1.5 MiB; a line holds one, escaped. */
@@ -38,11 +39,12 @@ interface Calling {
 /**
  * All objects, page by page, as of one resource version.
  *
+ * @param calling `isBeforeWatch`: see `ApiCall`
  * @throws UpstreamError 410 if the list changed too much while it was read: start again
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 export async function* listPages(
-  { client, signal }: Calling,
+  { client, signal, isBeforeWatch = false }: Calling & Pick<ApiCall, 'isBeforeWatch'>,
   selection: Selection,
   pageSize: number,
 ): AsyncGenerator<Page, void, undefined> {
@@ -55,6 +57,7 @@ export async function* listPages(
       path: pathOf(selection),
       query,
       accept: acceptOf(selection, 'PartialObjectMetadataList'),
+      isBeforeWatch,
       signal,
     });
     const { page, next } = readPage(list);

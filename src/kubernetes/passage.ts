@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Agent } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { abortable } from './abortable.ts';
@@ -8,6 +7,7 @@ import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import { passedHeaders } from './passed-headers.ts';
 import { type Agents, agentOptions, type Credential, destroyAll, type UpstreamResponse } from './transport.ts';
+import { unboundedAgent } from './unbounded-agent.ts';
 import { callUpgrade, type UpgradeAnswer } from './upgrade-call.ts';
 
 /** Until the first byte of an answer, and then between bytes (docs/contract/kubernetes.md). */
@@ -51,7 +51,7 @@ export class Passage {
     const agents = (showsCertificate: boolean) => {
       // How many there are at one time, the frame bounds: `server.maxInFlight`.
       const shared = agentOptions(connection, requestTimeoutMs, showsCertificate);
-      return { short: new Agent({ ...shared, bodyTimeout: silenceMs }), long: new Agent({ ...shared, bodyTimeout: 0 }) };
+      return { short: unboundedAgent({ ...shared, bodyTimeout: silenceMs }), long: unboundedAgent({ ...shared, bodyTimeout: 0 }) };
     };
     this.#agents = { ours: agents(true), theirs: agents(false) };
   }

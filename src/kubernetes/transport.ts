@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as letOthersGoOn, setTimeout as sleep } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
@@ -9,6 +9,7 @@ import { Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { isResourcePath } from './resource.ts';
 import { ServerClock } from './server-clock.ts';
+import { unboundedAgent } from './unbounded-agent.ts';
 import { readErrorBody, UpstreamError } from './upstream-error.ts';
 
 /** Calls beyond these wait for a connection, within their deadline. */
@@ -40,6 +41,8 @@ export interface ApiCall {
   signal: AbortSignal;
   /** Whether twice does the same as once, so that the call is tried again after a lost connection. A GET always is. */
   isRepeatable?: boolean;
+  /** A list that a watch follows takes one of the connections for long calls: the watch then goes on over it, and opens none. */
+  isBeforeWatch?: boolean;
 }
 
 /** A call whose answer is read as it comes. */
@@ -95,7 +98,7 @@ export class Transport {
       const shared = agentOptions(connection, requestTimeoutMs, showsCertificate);
       return {
         short: new Agent({ ...shared, connections: maxConnections, bodyTimeout: requestTimeoutMs }),
-        long: new Agent({ ...shared, bodyTimeout: 0 }),
+        long: unboundedAgent({ ...shared, bodyTimeout: 0 }),
       };
     };
     this.#agents = { ours: agents(true), theirs: agents(false) };
@@ -115,7 +118,11 @@ export class Transport {
   async json(call: ApiCall, credential: Credential): Promise<unknown> {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
     try {
-      return await repeated(call, deadline, async () => readJson(await this.#open('short', call, credential, deadline)));
+      const pool = call.isBeforeWatch ? 'long' : 'short';
+      const answer = await repeated(call, deadline, async () => readJson(await this.#open(pool, call, credential, deadline)));
+      // undici gives a connection to the next call one turn of the event loop after the answer, and opens another one until then.
+      if (call.isBeforeWatch) await letOthersGoOn();
+      return answer;
     } catch (error) {
       throw failureOf(error, call.signal, deadline);
     } finally {

@@ -159,7 +159,7 @@ export class WatchLoop {
     const { selection, pageSize, sink } = this.#options;
     const list = sink.list();
     let version: string | undefined;
-    for await (const page of listPages({ client: this.#client, signal }, selection, pageSize)) {
+    for await (const page of listPages({ client: this.#client, signal, isBeforeWatch: true }, selection, pageSize)) {
       // The first page says as of when; the others are as of then too.
       version ??= page.resourceVersion;
       list.add(page);

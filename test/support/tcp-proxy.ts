@@ -12,6 +12,7 @@ export class TcpProxy {
   #port = 0;
   #isSilent = false;
   #isHeld = false;
+  #accepted = 0;
 
   constructor(target: string) {
     this.#target = new URL(target);
@@ -27,6 +28,11 @@ export class TcpProxy {
 
   get url(): string {
     return `${this.#target.protocol}//127.0.0.1:${this.#port}`;
+  }
+
+  /** How many connections there have been. */
+  get accepted(): number {
+    return this.#accepted;
   }
 
   /** From here on every connection is refused and the open ones are dead. */
@@ -61,6 +67,7 @@ export class TcpProxy {
 
   #create(): Server {
     return createServer((client) => {
+      this.#accepted += 1;
       this.#sockets.track(client);
       if (this.#isSilent) return;
       const upstream = connect(Number(this.#target.port), this.#target.hostname);
