@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
 import { Agent, request } from 'undici';
 import { parseAllDocuments } from 'yaml';
 import type { ApiServer } from './api-server.ts';
@@ -45,7 +46,8 @@ export class ClusterAdmin {
     this.#isInstalled = isInstalled;
     this.#token = token;
     // Idle connections end here first, also on a machine so slow that the server would end them while a request is on its way.
-    this.#agent = new Agent({ connect: { ca: certificateAuthority }, keepAliveTimeout: 1_000, keepAliveMaxTimeout: 1_000 });
+    const secureContext = createSecureContext({ ca: certificateAuthority });
+    this.#agent = new Agent({ connect: { secureContext }, keepAliveTimeout: 20_000, keepAliveMaxTimeout: 20_000 });
   }
 
   /** A server that is not ready for that kind yet is asked again, as kubectl does. */
