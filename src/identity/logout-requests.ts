@@ -1,6 +1,6 @@
 import type { Configuration } from 'oidc-provider';
 import { Agent, fetch } from 'undici';
-import { trustIn } from '../issuer/fetch.ts';
+import { trustIn } from '../http/trust.ts';
 
 /** The user who logs out waits for all of them, which run at a time. */
 const timeoutMs = 2_500;

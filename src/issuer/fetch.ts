@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { CustomFetch } from 'openid-client';
 import { Agent, fetch } from 'undici';
+import { trustIn } from '../http/trust.ts';
 import { IssuerFault } from './errors.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for our own answer. */
@@ -79,17 +78,3 @@ export const customFetch =
 
 /** Only an issuer that is itself without TLS may have such places. */
 export const isInsecure = (url: string): boolean => url.startsWith('http:');
-
-/** PEM of the system's authorities and of those in the file; undefined for those of the system alone. @throws Error if it cannot be read */
-export async function certificateAuthorities(caFile: string | undefined): Promise<string[] | undefined> {
-  return caFile === undefined ? undefined : [...getCACertificates('default'), await readFile(caFile, 'utf8')];
-}
-
-/**
- * As `certificateAuthorities`, for the connections of an `Agent`. They are parsed here once: with each connection that would hold the
- * event loop for 11 ms, as a system has hundreds of authorities.
- */
-export async function trustIn(caFile: string | undefined): Promise<{ secureContext?: SecureContext }> {
-  const ca = await certificateAuthorities(caFile);
-  return ca === undefined ? {} : { secureContext: createSecureContext({ ca }) };
-}

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
-import { certificateAuthorities } from '../issuer/fetch.ts';
+import { trustIn } from '../http/trust.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 
 export interface Mail {
@@ -42,9 +42,9 @@ const isFinal = (error: unknown): boolean =>
 
 /** The files are read each time, as they may be rotated. */
 async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from }: SmtpSettings, mail: Mail, signal: AbortSignal) {
-  const [{ createTransport }, ca, user, pass] = await Promise.all([
+  const [{ createTransport }, trust, user, pass] = await Promise.all([
     import('nodemailer'),
-    certificateAuthorities(caFile),
+    trustIn(caFile),
     secretOf(userFile),
     secretOf(passwordFile),
   ]);
@@ -54,7 +54,7 @@ async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from
     secure: tls === 'implicit',
     requireTLS: tls === 'starttls',
     ignoreTLS: tls === 'none',
-    tls: { minVersion: 'TLSv1.2', ...(ca && { ca }) },
+    tls: { minVersion: 'TLSv1.2', ...trust },
     ...(user !== undefined && pass !== undefined && { auth: { user, pass } }),
     connectionTimeout: silenceMs,
     greetingTimeout: silenceMs,

@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { LRUCache } from 'lru-cache';
+import { atMost } from './bound.ts';
+
+/** By the text of the file. Issuers and the mail server of an installation mostly have one authority. */
+const contexts = new LRUCache<string, SecureContext>(atMost(16));
+
+/**
+ * Options of TLS connections that trust the system's authorities and those in the file. They are parsed once, and not for each
+ * connection: that holds the event loop for 11 ms, as a system has hundreds of authorities. The file is read each time, as it may change.
+ *
+ * @param caFile PEM; undefined for the authorities of the system alone
+ * @throws Error if the file cannot be read
+ */
+export async function trustIn(caFile: string | undefined): Promise<{ secureContext?: SecureContext }> {
+  if (caFile === undefined) return {};
+  const authorities = await readFile(caFile, 'utf8');
+  const secureContext =
+    contexts.get(authorities) ?? createSecureContext({ ca: [...getCACertificates('default'), authorities], minVersion: 'TLSv1.2' });
+  contexts.set(authorities, secureContext);
+  return { secureContext };
+}

@@ -1,0 +1,33 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { trustIn } from '../../../src/http/trust.ts';
+import { loopbackCertificates } from '../../cluster/certificates.ts';
+import { forSuite } from '../../support/for-suite.ts';
+
+describe('certificate authorities of a file', () => {
+  const folder = forSuite(
+    async () => ({ path: await mkdtemp(join(tmpdir(), 'atrium-trust-')) }),
+    ({ path }) => rm(path, { recursive: true }),
+  );
+
+  it('are parsed once for all connections, also of issuers and mail servers with other files, until they change', async () => {
+    const [one, other] = await Promise.all([loopbackCertificates(), loopbackCertificates()]);
+    const [ofIssuer, ofMail] = [join(folder.path, 'issuer.pem'), join(folder.path, 'mail.pem')];
+    for (const file of [ofIssuer, ofMail]) await writeFile(file, one.authority.certificate);
+    const first = await trustIn(ofIssuer);
+
+    expect(first.secureContext).to.be.an('object');
+    expect((await trustIn(ofIssuer)).secureContext).to.equal(first.secureContext);
+    expect((await trustIn(ofMail)).secureContext).to.equal(first.secureContext);
+    await writeFile(ofIssuer, other.authority.certificate);
+    expect((await trustIn(ofIssuer)).secureContext).not.to.equal(first.secureContext);
+  });
+
+  it('are those of the system without a file, and none where it cannot be read', async () => {
+    expect(await trustIn(undefined)).to.deep.equal({});
+    const failure = await trustIn(join(folder.path, 'missing.pem')).catch((error: NodeJS.ErrnoException) => error);
+    expect(failure).to.have.property('code', 'ENOENT');
+  });
+});
