@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext, type SecureVersion } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { atMost } from './bound.ts';
 
-/** By the text of the file. Issuers and the mail server of an installation mostly have one authority. */
+/** By the oldest version and the text of the file. Issuers of an installation mostly have one authority. */
 const contexts = new LRUCache<string, SecureContext>(atMost(16));
 
 /**
@@ -11,13 +11,16 @@ const contexts = new LRUCache<string, SecureContext>(atMost(16));
  * connection: that holds the event loop for 11 ms, as a system has hundreds of authorities. The file is read each time, as it may change.
  *
  * @param caFile PEM; undefined for the authorities of the system alone
+ * @param minVersion of TLS, which a connection with such options no longer decides; default: that of the process
  * @throws Error if the file cannot be read
  */
-export async function trustIn(caFile: string | undefined): Promise<{ secureContext?: SecureContext }> {
+export async function trustIn(caFile: string | undefined, minVersion?: SecureVersion): Promise<{ secureContext?: SecureContext }> {
   if (caFile === undefined) return {};
   const authorities = await readFile(caFile, 'utf8');
-  const secureContext =
-    contexts.get(authorities) ?? createSecureContext({ ca: [...getCACertificates('default'), authorities], minVersion: 'TLSv1.2' });
-  contexts.set(authorities, secureContext);
+  const key = `${minVersion} ${authorities}`;
+  const known = contexts.get(key);
+  if (known !== undefined) return { secureContext: known };
+  const secureContext = createSecureContext({ ca: [...getCACertificates('default'), authorities], minVersion });
+  contexts.set(key, secureContext);
   return { secureContext };
 }

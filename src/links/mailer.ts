@@ -15,6 +15,7 @@ const pausesMs = [1_000, 5_000];
 /** Of a try as a whole: a server that says a word now and then holds no place. */
 const tryMs = 20_000;
 const silenceMs = 10_000;
+const minVersion = 'TLSv1.2';
 
 /** Settings of a mail server that there is. */
 type SmtpSettings = Config['smtp'] & { host: string; from: string };
@@ -44,7 +45,7 @@ const isFinal = (error: unknown): boolean =>
 async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from }: SmtpSettings, mail: Mail, signal: AbortSignal) {
   const [{ createTransport }, trust, user, pass] = await Promise.all([
     import('nodemailer'),
-    trustIn(caFile),
+    trustIn(caFile, minVersion),
     secretOf(userFile),
     secretOf(passwordFile),
   ]);
@@ -54,7 +55,7 @@ async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from
     secure: tls === 'implicit',
     requireTLS: tls === 'starttls',
     ignoreTLS: tls === 'none',
-    tls: { minVersion: 'TLSv1.2', ...trust },
+    tls: { minVersion, ...trust },
     ...(user !== undefined && pass !== undefined && { auth: { user, pass } }),
     connectionTimeout: silenceMs,
     greetingTimeout: silenceMs,

@@ -12,15 +12,16 @@ describe('certificate authorities of a file', () => {
     ({ path }) => rm(path, { recursive: true }),
   );
 
-  it('are parsed once for all connections, also of issuers and mail servers with other files, until they change', async () => {
+  it('are parsed once for all connections, also where another file holds them, until they change', async () => {
     const [one, other] = await Promise.all([loopbackCertificates(), loopbackCertificates()]);
-    const [ofIssuer, ofMail] = [join(folder.path, 'issuer.pem'), join(folder.path, 'mail.pem')];
-    for (const file of [ofIssuer, ofMail]) await writeFile(file, one.authority.certificate);
+    const [ofIssuer, ofOther] = [join(folder.path, 'issuer.pem'), join(folder.path, 'other.pem')];
+    for (const file of [ofIssuer, ofOther]) await writeFile(file, one.authority.certificate);
     const first = await trustIn(ofIssuer);
 
     expect(first.secureContext).to.be.an('object');
     expect((await trustIn(ofIssuer)).secureContext).to.equal(first.secureContext);
-    expect((await trustIn(ofMail)).secureContext).to.equal(first.secureContext);
+    expect((await trustIn(ofOther)).secureContext).to.equal(first.secureContext);
+    expect((await trustIn(ofIssuer, 'TLSv1.3')).secureContext).not.to.equal(first.secureContext);
     await writeFile(ofIssuer, other.authority.certificate);
     expect((await trustIn(ofIssuer)).secureContext).not.to.equal(first.secureContext);
   });
