@@ -16,6 +16,8 @@ const maximumHeaderBytes = 64 * 1024;
 const requestTimeoutMs = 60_000;
 /** As kube-apiserver: a client gives up an idle connection long before, and not in the moment in which it is closed here. */
 const keepAliveMs = 90_000;
+/** As Go's server, too: what is left of a body of this size is read and dropped, so that the next request comes over the same connection. */
+const maxDroppedBytes = 256 * 1024;
 
 export interface ServerOptions {
   host: string;
@@ -107,8 +109,9 @@ export class ApiServer {
     if (!(error instanceof StatusError)) this.#log(`${request.method} failed: ${error instanceof Error ? error.stack : String(error)}`);
     const answer = error instanceof StatusError ? error : internalError();
     for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
-    // What is left of the body is not read.
-    if (!request.complete) response.setHeader('Connection', 'close');
+    if (!request.complete && !isShort(request)) response.setHeader('Connection', 'close');
     sendJson({ request, response }, answer.status.code, answer.status);
   }
 }
+
+const isShort = ({ headers }: IncomingMessage) => Number(headers['content-length']) <= maxDroppedBytes;

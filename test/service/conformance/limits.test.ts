@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { setImmediate as letOthersGoOn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { aWidget } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
@@ -130,5 +134,30 @@ describe('requests that are not right', () => {
     expect(answer.status).to.equal(201);
     expect(answer.text).to.include('"__proto__":"y"');
     expect(answer.text).to.include('"constructor":"z"');
+  });
+
+  it('with a short body that is refused unread leave the connection open, and with a long one do not', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: workspace.server.certificateAuthority });
+    const refused = async (bytes: number) => {
+      const call = request(`${workspace.server.url}${workspace.configMaps}`, {
+        agent,
+        method: 'POST',
+        headers: { authorization: 'Bearer unknown', 'content-type': 'application/json', 'content-length': bytes },
+      });
+      call.end('x'.repeat(bytes));
+      const [answer]: IncomingMessage[] = await once(call, 'response');
+      await answer?.resume().toArray();
+      // The agent has the connection back one turn later.
+      await letOthersGoOn();
+      expect(answer?.statusCode).to.equal(401);
+      return { isReused: call.reusedSocket, connection: answer?.headers.connection };
+    };
+
+    expect(await refused(100)).to.include({ isReused: false });
+    const second = await refused(200 * 1024);
+    expect(second.isReused).to.equal(true);
+    expect(second.connection).to.not.equal('close');
+    expect(await refused(600 * 1024)).to.deep.equal({ isReused: true, connection: 'close' });
+    agent.destroy();
   });
 });
