@@ -6,8 +6,8 @@ import { abortable } from './abortable.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import { passedHeaders } from './passed-headers.ts';
-import { type Agents, agentOptions, type Credential, destroyAll, type UpstreamResponse } from './transport.ts';
-import { unboundedAgent } from './unbounded-agent.ts';
+import { type Credential, destroyAll, type Pools, poolOptions, type UpstreamResponse } from './transport.ts';
+import { unboundedPool } from './unbounded-pool.ts';
 import { callUpgrade, type UpgradeAnswer } from './upgrade-call.ts';
 
 /** Until the first byte of an answer, and then between bytes (docs/contract/kubernetes.md). */
@@ -41,19 +41,23 @@ export class Passage {
   readonly #options: PassageOptions;
   readonly #origin: URL;
   readonly #prefix: string;
-  readonly #agents: Readonly<Record<'ours' | 'theirs', Agents>>;
+  readonly #pools: Readonly<Record<'ours' | 'theirs', Pools>>;
 
   constructor(options: PassageOptions) {
     const { connection, requestTimeoutMs } = options;
     this.#options = options;
     this.#origin = new URL(connection.server);
     this.#prefix = this.#origin.pathname.replace(/\/$/, '');
-    const agents = (showsCertificate: boolean) => {
+    const { origin } = this.#origin;
+    const pools = (showsCertificate: boolean) => {
       // How many there are at one time, the frame bounds: `server.maxInFlight`.
-      const shared = agentOptions(connection, requestTimeoutMs, showsCertificate);
-      return { short: unboundedAgent({ ...shared, bodyTimeout: silenceMs }), long: unboundedAgent({ ...shared, bodyTimeout: 0 }) };
+      const shared = poolOptions(connection, requestTimeoutMs, showsCertificate);
+      return {
+        short: unboundedPool(origin, { ...shared, bodyTimeout: silenceMs }),
+        long: unboundedPool(origin, { ...shared, bodyTimeout: 0 }),
+      };
     };
-    this.#agents = { ours: agents(true), theirs: agents(false) };
+    this.#pools = { ours: pools(true), theirs: pools(false) };
   }
 
   /**
@@ -63,10 +67,9 @@ export class Passage {
    */
   answer(call: PassedCall, credential: Credential): Promise<UpstreamResponse> {
     return this.#timed(call, call.isLong ? 'pass watch' : 'pass', async (signal) => {
-      const agent = this.#agents[credential.isTheirs ? 'theirs' : 'ours'][call.isLong ? 'long' : 'short'];
+      const pool = this.#pools[credential.isTheirs ? 'theirs' : 'ours'][call.isLong ? 'long' : 'short'];
       const { body } = call;
       const options = {
-        origin: this.#origin.origin,
         path: this.#pathOf(call),
         // Typed as a list of those in use; the parser of the edge knows no others than HTTP does.
         method: call.method as 'GET',
@@ -79,7 +82,7 @@ export class Passage {
       };
       for (let attempt = 1; ; attempt += 1) {
         try {
-          const response = await abortable(agent.request(options), signal);
+          const response = await abortable(pool.request(options), signal);
           // The reader of the body gets the error too.
           response.body.on('error', () => undefined);
           return response;
@@ -114,7 +117,7 @@ export class Passage {
   }
 
   async close(): Promise<void> {
-    await destroyAll(this.#agents);
+    await destroyAll(this.#pools);
   }
 
   #pathOf({ path, search }: PassedCall): string {

@@ -1,6 +1,6 @@
 import { setImmediate as letOthersGoOn, setTimeout as sleep } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { abortable } from './abortable.ts';
@@ -9,7 +9,7 @@ import { Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { isResourcePath } from './resource.ts';
 import { ServerClock } from './server-clock.ts';
-import { unboundedAgent } from './unbounded-agent.ts';
+import { unboundedPool } from './unbounded-pool.ts';
 import { readErrorBody, UpstreamError } from './upstream-error.ts';
 
 /** Calls beyond these wait for a connection, within their deadline. */
@@ -61,11 +61,11 @@ export interface Credential {
 }
 
 /** Of one kind of calls. */
-export interface Agents {
+export interface Pools {
   /** Short calls. */
-  short: Agent;
+  short: Pool;
   /** Those that stay. */
-  long: Agent;
+  long: Pool;
 }
 
 export type UpstreamResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
@@ -79,8 +79,7 @@ export interface TransportOptions {
 
 /** The connections to the API server: one pool for short calls, one for those that stay, and these again for tokens of callers. */
 export class Transport {
-  readonly #agents: Readonly<Record<'ours' | 'theirs', Agents>>;
-  readonly #origin: string;
+  readonly #pools: Readonly<Record<'ours' | 'theirs', Pools>>;
   readonly #prefix: string;
   readonly #timeoutMs: number;
   readonly #metrics: Metrics;
@@ -90,18 +89,17 @@ export class Transport {
 
   constructor({ connection, requestTimeoutMs, metrics }: TransportOptions) {
     const { origin, pathname } = new URL(connection.server);
-    this.#origin = origin;
     this.#prefix = pathname.replace(/\/$/, '');
     this.#timeoutMs = requestTimeoutMs;
     this.#metrics = metrics;
-    const agents = (showsCertificate: boolean) => {
-      const shared = agentOptions(connection, requestTimeoutMs, showsCertificate);
+    const pools = (showsCertificate: boolean) => {
+      const shared = poolOptions(connection, requestTimeoutMs, showsCertificate);
       return {
-        short: new Agent({ ...shared, connections: maxConnections, bodyTimeout: requestTimeoutMs }),
-        long: unboundedAgent({ ...shared, bodyTimeout: 0 }),
+        short: new Pool(origin, { ...shared, connections: maxConnections, bodyTimeout: requestTimeoutMs }),
+        long: unboundedPool(origin, { ...shared, bodyTimeout: 0 }),
       };
     };
-    this.#agents = { ours: agents(true), theirs: agents(false) };
+    this.#pools = { ours: pools(true), theirs: pools(false) };
   }
 
   /** Why the last attempt did not get an answer, as an error code; undefined if it did. */
@@ -147,26 +145,26 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    await destroyAll(this.#agents);
+    await destroyAll(this.#pools);
   }
 
   /** Resolves with a success. */
-  async #open(pool: keyof Agents, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
-    const response = await this.#send(this.#agents[credential.isTheirs ? 'theirs' : 'ours'][pool], call, credential, deadline);
+  async #open(pool: keyof Pools, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
+    const response = await this.#send(this.#pools[credential.isTheirs ? 'theirs' : 'ours'][pool], call, credential, deadline);
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const body = await readErrorBody(response.body);
     if (response.statusCode < 400) throw new Error(`unexpected status ${response.statusCode}`);
     throw new UpstreamError(response.statusCode, response.headers, body);
   }
 
-  async #send(agent: Agent, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
+  async #send(pool: Pool, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     if (this.#pending >= maxPending) throw serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') });
     const options = this.#requestOptions(call, credential);
     const end = this.#metrics.upstream.startTimer({ call: call.call });
     this.#pending += 1;
     try {
       // undici hears an abort only once a connection stands, which a silent server may never let it have.
-      const response = await abortable(agent.request({ ...options, signal: deadline.signal }), deadline.signal);
+      const response = await abortable(pool.request({ ...options, signal: deadline.signal }), deadline.signal);
       this.#failure = undefined;
       this.serverClock.note(response.headers.date);
       end({ outcome: response.statusCode });
@@ -181,12 +179,11 @@ export class Transport {
     }
   }
 
-  #requestOptions(call: ApiCall, { authorization, impersonation }: Credential): Dispatcher.RequestOptions {
+  #requestOptions(call: ApiCall, { authorization, impersonation }: Credential): Omit<Dispatcher.RequestOptions, 'origin'> {
     if (!isResourcePath(call.path)) throw unknownPath();
     const query = call.query?.toString() ?? '';
     if (!rawQuery.test(query)) throw badRequest('the query holds characters that must be percent-encoded');
     return {
-      origin: this.#origin,
       path: `${this.#prefix}${call.path}${query && `?${query}`}`,
       method: call.method,
       headers: {
@@ -205,7 +202,7 @@ export class Transport {
 const rawQuery = /^[!"\u0024-\u007e\u0080-\u00ff]*$/;
 
 /** @param showsCertificate whether the API server may learn that it is us: it believes a certificate before it looks at any token */
-export const agentOptions = (connection: Connection, connectTimeoutMs: number, showsCertificate: boolean) => ({
+export const poolOptions = (connection: Connection, connectTimeoutMs: number, showsCertificate: boolean) => ({
   connect: connector(connection, connectTimeoutMs, showsCertificate),
   headersTimeout: 0,
   keepAliveTimeout: maxIdleMs,
@@ -214,7 +211,7 @@ export const agentOptions = (connection: Connection, connectTimeoutMs: number, s
   pipelining: 1,
 });
 
-export const destroyAll = (agents: Readonly<Record<string, Agents>>) =>
+export const destroyAll = (agents: Readonly<Record<string, Pools>>) =>
   Promise.all(Object.values(agents).flatMap(({ short, long }) => [short.destroy(), long.destroy()]));
 
 /**

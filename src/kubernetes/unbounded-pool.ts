@@ -1,4 +1,4 @@
-import { Agent, Client, Pool } from 'undici';
+import { Client, Pool } from 'undici';
 
 /**
  * As many connections as there are calls at one time; those that are idle wait for the next call.
@@ -6,8 +6,7 @@ import { Agent, Client, Pool } from 'undici';
  * The connection of a call that is aborted goes with it. undici would open another one (nodejs/undici#5845), which nothing asked for and
  * nothing ends while it is idle, and its pool would keep it: a browser ends its watches with each page that it leaves.
  */
-export const unboundedAgent = (options: Agent.Options): Agent =>
-  new Agent({ ...options, factory: (origin, ofPool) => new Pool(origin, { ...ofPool, factory: clientOfCalls }) });
+export const unboundedPool = (origin: string, options: Pool.Options): Pool => new Pool(origin, { ...options, factory: clientOfCalls });
 
 function clientOfCalls(origin: URL, options: object): Client {
   const client = new Client(origin, options);
