@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { badRequest } from '../api/status.ts';
+import { StatusError } from '../api/status.ts';
 import { headerValues } from './raw-headers.ts';
 
 /** A name or an address, and a port (RFC 9110, 7.2), of what names and addresses are made of in practice. */
@@ -9,5 +9,7 @@ const validHost = /^(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5}
 export function checkHost(request: IncomingMessage): void {
   const given = headerValues(request, 'host');
   if (given.length === 0 && request.httpVersion === '1.0') return;
-  if (given.length !== 1 || !validHost.test(given[0] ?? '')) throw badRequest('the request needs one Host header that names a host');
+  if (given.length === 1 && validHost.test(given[0] ?? '')) return;
+  // Two parties may read it in two ways: nothing else comes over this connection.
+  throw new StatusError(400, 'BadRequest', 'the request needs one Host header that names a host', { headers: { Connection: 'close' } });
 }

@@ -85,11 +85,12 @@ describe('the edges of HTTP', () => {
     'a Host with a bad port': ['a.example:http'],
     'a Host with a blank': ['a example'],
   }))
-    it(`refuses ${what} with 400`, async () => {
+    it(`LIM-05 refuses ${what} with 400, and ends the connection`, async () => {
       const lines = hosts.map((host) => `Host: ${host}\r\n`).join('');
-      const answer = await sendRaw(service.port, `GET /console/api/read HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`);
+      const answer = await sendRaw(service.port, `GET /console/api/read HTTP/1.1\r\n${lines}\r\n`);
       expect(answer.status).to.equal(400);
       isStatus(answer.body, 400);
+      expect(answer.headers.connection).to.equal('close');
       expect(answer.headers).to.include.keys('x-request-id', 'x-content-type-options');
     });
 
@@ -142,6 +143,25 @@ describe('the edges of HTTP', () => {
       expect(answer.status).to.equal(code);
       isStatus(answer.body, code);
       expect(answer.headers.connection).to.equal('close');
+    });
+
+  for (const [code, line, headers] of [
+    [401, 'POST /console/api/write', 'Content-Length: 0\r\n'],
+    [404, 'GET /console/api/nothing', ''],
+    [405, 'DELETE /console/api/read', ''],
+  ] as const)
+    it(`refuses with ${code} and keeps the connection where there is no body (${line})`, async () => {
+      const {
+        status,
+        headers: first,
+        body: next,
+      } = await sendRaw(
+        service.port,
+        `${line} HTTP/1.1\r\nHost: x\r\n${headers}\r\nGET /console/api/read HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      );
+      expect(status).to.equal(code);
+      expect(first.connection).to.equal('keep-alive');
+      expect(next).to.match(/\}HTTP\/1\.1 200 OK\r\n/);
     });
 
   it('asks for the body that it wants, once', async () => {
