@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { createSecureContext } from 'node:tls';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { parseAllDocuments } from 'yaml';
 import type { ApiServer } from './api-server.ts';
+import { Trusting } from './trusting.ts';
 
 /** A Kubernetes object as a test writes it. */
 export interface Manifest {
@@ -33,7 +33,7 @@ const manifests = new URL('../../deploy/manifests/', import.meta.url);
 export class ClusterAdmin {
   readonly #url: string;
   readonly #token: string;
-  readonly #agent: Agent;
+  readonly #agent: Trusting;
   readonly #isInstalled: boolean;
   /** Whether it has installed them; writes of Users then go in the name of the service. */
   #hasPolicies = false;
@@ -45,9 +45,7 @@ export class ClusterAdmin {
     this.#url = url;
     this.#isInstalled = isInstalled;
     this.#token = token;
-    // Idle connections end here first, also on a machine so slow that the server would end them while a request is on its way.
-    const secureContext = createSecureContext({ ca: certificateAuthority });
-    this.#agent = new Agent({ connect: { secureContext }, keepAliveTimeout: 20_000, keepAliveMaxTimeout: 20_000 });
+    this.#agent = new Trusting(certificateAuthority);
   }
 
   /** A server that is not ready for that kind yet is asked again, as kubectl does. */

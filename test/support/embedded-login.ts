@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Agent, fetch, type RequestInit, type Response } from 'undici';
+import { fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
@@ -16,6 +16,7 @@ import { addLocalUser } from './local-user.ts';
 import { patient } from './server.ts';
 import { aPage } from './static-directory.ts';
 import { TestApp } from './test-app.ts';
+import { Trusting } from './trusting.ts';
 
 export interface EmbeddedLogin {
   /** https */
@@ -27,7 +28,7 @@ export interface EmbeddedLogin {
   caFile: string;
   cluster: OwnApiServer;
   /** Trusts the service. */
-  dispatcher: Agent;
+  dispatcher: Trusting;
   admin: ClusterAdmin;
   /** Of the log at level debug, and of the audit trail. */
   lines: string[];
@@ -132,7 +133,7 @@ async function startAll(
   const authorization = `Bearer ${await admin.serviceToken()}`;
   const lines: string[] = [];
   const write = (line: string) => lines.push(line);
-  const dispatcher = new Agent({ connect: { ca: cluster.certificateAuthority } });
+  const dispatcher = new Trusting(cluster.certificateAuthority);
   started.push(() => dispatcher.close());
   const request: EmbeddedLogin['request'] = (path, init, at = url) => fetch(`${at}${path}`, { dispatcher, ...init });
   const isReady = (at = url) =>

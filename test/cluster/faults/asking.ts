@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { isRecord } from '../../../src/api/reader.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { Trusting } from '../../support/trusting.ts';
 import type { RealCluster } from './real-cluster.ts';
 
 export interface Reply {
@@ -30,7 +31,7 @@ interface Server {
 /** @param server told by its address, and by what verifies it if it speaks https */
 export async function ask(server: Server, path: string, { method = 'GET', token, body }: Asking = {}): Promise<Reply> {
   const begunAt = performance.now();
-  const dispatcher = server.certificateAuthority && new Agent({ connect: { ca: server.certificateAuthority } });
+  const dispatcher = server.certificateAuthority && new Trusting(server.certificateAuthority);
   const answer = await request(`${server.url}${path}`, {
     method,
     // A connection of its own, so that none is left open when it is counted what the service holds.

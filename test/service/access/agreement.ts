@@ -1,5 +1,5 @@
 /** Holds what the watched roles say against what the API server says, on questions by chance. */
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { z } from 'zod';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
@@ -9,6 +9,7 @@ import type { AccessQuestion } from '../../../src/rbac/rules.ts';
 import { RbacWatch } from '../../../src/rbac/watch.ts';
 import type { ApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
+import { Trusting } from '../../support/trusting.ts';
 import { aBinding, aRole, podRule, rbacGroup } from './objects.ts';
 import { RandomRbac, randomNamespaces } from './random-rbac.ts';
 
@@ -51,14 +52,14 @@ export class AgreementCheck {
   readonly #admin: ClusterAdmin;
   readonly #client: Client;
   readonly #rbac: RbacWatch;
-  readonly #agent: Agent;
+  readonly #agent: Trusting;
   readonly #reviews: string;
   readonly #authorization: string;
 
   private constructor({ url, certificateAuthority }: ApiServer, token: string) {
     this.#admin = new ClusterAdmin({ url, certificateAuthority }, token);
     this.#authorization = `Bearer ${token}`;
-    this.#agent = new Agent({ connect: { ca: certificateAuthority }, connections: parallel });
+    this.#agent = new Trusting(certificateAuthority, { connections: parallel });
     this.#reviews = `${url}/apis/authorization.k8s.io/v1/subjectaccessreviews`;
     const metrics = new Metrics();
     this.#client = new Client({

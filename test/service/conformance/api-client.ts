@@ -1,6 +1,7 @@
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { z } from 'zod';
 import type { ApiServer, Person } from '../../support/api-server.ts';
+import { Trusting } from '../../support/trusting.ts';
 import { statusBody } from '../kubernetes/fake-api-server.ts';
 import { WatchStream } from './watch-stream.ts';
 
@@ -62,12 +63,12 @@ const patchTypes = {
 export class ApiClient {
   readonly #server: ApiServer;
   readonly #token: string | undefined;
-  readonly #agent: Agent;
+  readonly #agent: Trusting;
 
   constructor(server: ApiServer, token: string | undefined) {
     this.#server = server;
     this.#token = token;
-    this.#agent = new Agent({ connect: { ca: server.certificateAuthority } });
+    this.#agent = new Trusting(server.certificateAuthority);
   }
 
   async send(method: string, path: string, { query = {}, headers = {}, body }: Call = {}): Promise<Answer> {

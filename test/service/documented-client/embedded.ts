@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Agent, type Dispatcher, fetch } from 'undici';
+import { type Dispatcher, fetch } from 'undici';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
@@ -11,6 +11,7 @@ import { Command } from '../../support/command.ts';
 import { freePort } from '../../support/free-port.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import { addLocalUser } from '../../support/local-user.ts';
+import { Trusting } from '../../support/trusting.ts';
 import { Browser } from '../identity/browser.ts';
 import { aUser } from '../users/a-user.ts';
 import type { SetUp } from './suite.ts';
@@ -87,7 +88,7 @@ export async function serve({ basePath = '', flow = 'code' }: ServeOptions = {})
   const cluster = await apiServer();
   const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
   const directory = await mkdtemp(join(tmpdir(), 'atrium-documented-'));
-  const dispatcher = new Agent({ connect: { ca: cluster.certificateAuthority } });
+  const dispatcher = new Trusting(cluster.certificateAuthority);
   let command: Command | undefined;
   const stop = async () => {
     await command?.end();

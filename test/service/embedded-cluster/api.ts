@@ -1,6 +1,7 @@
 import type { Cluster } from '@atrium/embedded-cluster/cluster.ts';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { forSuite } from '../../support/for-suite.ts';
+import { Trusting } from '../../support/trusting.ts';
 
 interface Answer {
   status: number;
@@ -18,7 +19,7 @@ export interface Api {
 
 /** Speaks to an embedded cluster with one bearer token; bytes and text go as they are, all else as JSON. */
 export function apiOf(cluster: Pick<Cluster, 'url' | 'certificateAuthority'>, token: string): Api {
-  const dispatcher = new Agent({ connect: { ca: cluster.certificateAuthority } });
+  const dispatcher = new Trusting(cluster.certificateAuthority);
   return {
     async send(method, path, body, headers = {}) {
       const isRaw = typeof body === 'string' || Buffer.isBuffer(body);

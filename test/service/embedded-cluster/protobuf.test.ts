@@ -1,10 +1,11 @@
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
 import { Writer } from 'protobufjs/minimal.js';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { decodeProtobuf } from '../../../packages/embedded-cluster/src/protobuf.ts';
 import { StatusError } from '../../../src/api/status.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { Trusting } from '../../support/trusting.ts';
 import { samples } from './protobuf-samples.ts';
 
 const text = 2;
@@ -101,10 +102,10 @@ describe('the protobuf of a request', () => {
 describe('a request in protobuf', () => {
   const configMaps = '/api/v1/namespaces/default/configmaps';
   const cluster = forSuite(() => Cluster.start({}));
-  let agent: Agent;
+  let agent: Trusting;
   let token: string;
   before(async () => {
-    agent = new Agent({ connect: { ca: cluster.certificateAuthority } });
+    agent = new Trusting(cluster.certificateAuthority);
     token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
   });
   after(async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { Agent } from 'undici';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { Trusting } from '../../support/trusting.ts';
 import { Browser } from './browser.ts';
 
 const password = 'correct horse battery';
@@ -21,11 +21,11 @@ describe('LIM-13 passwords from an address that all share', () => {
       replicas: 2,
     }),
   );
-  let dispatcher: Agent;
+  let dispatcher: Trusting;
   let cookie: string;
 
   before(async () => {
-    dispatcher = new Agent({ connect: { ca: service.cluster.certificateAuthority } });
+    dispatcher = new Trusting(service.cluster.certificateAuthority);
     const { browser, status } = await service.logIn(jane, password);
     expect(status).to.equal(200);
     const given = browser.cookies.find(({ name }) => name === cookieName);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { Agent } from 'undici';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
+import { Trusting } from '../../support/trusting.ts';
 import { Desk } from '../factors/desk.ts';
 import { Machine, startAddress } from '../kubectl-atrium/machine.ts';
 import { play } from '../kubectl-atrium/play-browser.ts';
@@ -28,7 +28,7 @@ describe('kubectl atrium users', () => {
     (one) => one.remove(),
   );
   const dispatcher = forSuite(
-    async () => new Agent({ connect: { ca: readFileSync(service.caFile) } }),
+    async () => new Trusting(readFileSync(service.caFile, 'utf8')),
     (agent) => agent.close(),
   );
   const options = () => ['--issuer', `${service.url}/identity`, '--ca-file', service.caFile, '--no-browser'];

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { z } from 'zod';
 import { requestInfo } from '../../../packages/embedded-cluster/src/request-info.ts';
+import { Trusting } from '../../support/trusting.ts';
 
 /** What the API server has to allow an account for one of its calls to go through. */
 export interface Need {
@@ -24,13 +25,13 @@ interface Target {
 export class CallRecorder {
   readonly needs: Need[] = [];
   readonly #target: Target;
-  readonly #agent: Agent;
+  readonly #agent: Trusting;
   readonly #server: Server;
   readonly #authorization: string;
 
   constructor(target: Target, token: string) {
     this.#target = target;
-    this.#agent = new Agent({ connect: { ca: target.certificateAuthority } });
+    this.#agent = new Trusting(target.certificateAuthority);
     this.#authorization = `Bearer ${token}`;
     this.#server = createServer((incoming, outgoing) => {
       this.#relay(incoming, outgoing).catch(() => outgoing.destroy());

@@ -1,5 +1,5 @@
 import './cheap-passwords.ts';
-import { Agent, type Dispatcher, request } from 'undici';
+import { type Dispatcher, request } from 'undici';
 import { stringify } from 'yaml';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
@@ -14,6 +14,7 @@ import { freePort } from '../../support/free-port.ts';
 import { install } from '../../support/installed-cluster.ts';
 import { addLocalUser } from '../../support/local-user.ts';
 import { patient } from '../../support/server.ts';
+import { Trusting } from '../../support/trusting.ts';
 import { attacker, attackersPassword, honest, honestPassword, honestRecord, rights } from './people.ts';
 
 /** Where people log in, and which claim names them. */
@@ -60,7 +61,7 @@ export class World {
   readonly logLines: string[];
   readonly #cluster: ApiServer;
   readonly #app: App;
-  readonly #agent: Agent;
+  readonly #agent: Trusting;
   /** Subject names as Kubernetes sees them, by address. */
   readonly #subjects = new Map<string, string>();
   /** Addresses by uid. */
@@ -78,7 +79,7 @@ export class World {
     this.logLines = logLines;
     this.#cluster = cluster;
     this.#app = app;
-    this.#agent = new Agent({ connect: { ca: cluster.certificateAuthority } });
+    this.#agent = new Trusting(cluster.certificateAuthority);
   }
 
   static async start(variant: Variant): Promise<World> {

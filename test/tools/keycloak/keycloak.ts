@@ -4,12 +4,13 @@ import { openSync, rmSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Agent, type Dispatcher, Headers, request } from 'undici';
+import { type Dispatcher, Headers, request } from 'undici';
 import { z } from 'zod';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { Trusting } from '../../support/trusting.ts';
 import { administrator, databaseURL, javaOptions, keycloak } from './install.ts';
 
 export interface Answer {
@@ -26,7 +27,7 @@ export class Keycloak {
   readonly certificateAuthority: string;
   readonly #directory: string;
   readonly #port: number;
-  readonly #agent: Agent;
+  readonly #agent: Trusting;
   #process: ChildProcess | undefined;
 
   private constructor({ directory, port, certificateAuthority }: { directory: string; port: number; certificateAuthority: string }) {
@@ -34,7 +35,7 @@ export class Keycloak {
     this.relay = new TcpProxy(`https://127.0.0.1:${port}`);
     this.#directory = directory;
     this.#port = port;
-    this.#agent = new Agent({ connect: { ca: certificateAuthority } });
+    this.#agent = new Trusting(certificateAuthority);
   }
 
   static async start(): Promise<Keycloak> {

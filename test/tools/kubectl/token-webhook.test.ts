@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { App } from '../../../src/app.ts';
@@ -17,6 +17,7 @@ import { freePort } from '../../support/free-port.ts';
 import { grant } from '../../support/grants.ts';
 import { connectionWith, install } from '../../support/installed-cluster.ts';
 import { kubectl } from '../../support/kubectl.ts';
+import { Trusting } from '../../support/trusting.ts';
 
 /** The service on https, known to the API server as its token webhook, which has that credential. */
 class WebhookCluster {
@@ -25,7 +26,7 @@ class WebhookCluster {
   readonly url: string;
   readonly #app: App;
   readonly #directory: string;
-  readonly #agent: Agent;
+  readonly #agent: Trusting;
 
   private constructor(parts: { cluster: OwnApiServer; kubernetes: ClusterAdmin; url: string; app: App; directory: string }) {
     this.cluster = parts.cluster;
@@ -33,7 +34,7 @@ class WebhookCluster {
     this.url = parts.url;
     this.#app = parts.app;
     this.#directory = parts.directory;
-    this.#agent = new Agent({ connect: { ca: parts.cluster.certificateAuthority } });
+    this.#agent = new Trusting(parts.cluster.certificateAuthority);
   }
 
   static async start({ as }: { as: string }): Promise<WebhookCluster> {

@@ -1,5 +1,6 @@
-import { Agent, type Dispatcher, request } from 'undici';
+import { type Dispatcher, request } from 'undici';
 import { type KeyPair, loopbackCertificates } from '../../../cluster/certificates.ts';
+import { Trusting } from '../../../support/trusting.ts';
 
 let made: Promise<{ authority: KeyPair; serving: KeyPair }> | undefined;
 
@@ -9,10 +10,10 @@ export function providerCertificates(): Promise<{ authority: KeyPair; serving: K
   return made;
 }
 
-let agent: Promise<Agent> | undefined;
+let agent: Promise<Trusting> | undefined;
 
 /** Opens an address of a provider, http or https, as the person's browser does; never follows a redirect. */
 export async function visit(url: string | URL): Promise<Dispatcher.ResponseData> {
-  agent ??= providerCertificates().then(({ authority }) => new Agent({ connect: { ca: authority.certificate } }));
+  agent ??= providerCertificates().then(({ authority }) => new Trusting(authority.certificate));
   return request(url, { dispatcher: await agent });
 }
