@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
 
-const executablePath = '/usr/bin/chromium';
+/** The one without windows takes a fifth less of the processors. */
+const executables = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
 const args = [
   '--no-sandbox',
@@ -22,8 +23,7 @@ const patienceMs = 120_000;
 
 /** A headless browser that speaks only to the pages it is sent to. @throws Error that says how to get one */
 export async function startChromium(): Promise<Browser> {
-  mustBeThere();
-  const browser = await chromium.launch({ executablePath, args, timeout: patienceMs });
+  const browser = await chromium.launch({ executablePath: executable(), args, timeout: patienceMs });
   browser.on('context', (context) => context.setDefaultTimeout(patienceMs));
   return browser;
 }
@@ -42,7 +42,7 @@ export class SharedChromium {
   }
 
   static async start(): Promise<SharedChromium> {
-    mustBeThere();
+    const executablePath = executable();
     const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const context = await chromium.launchPersistentContext(directory, { executablePath, args: [...args, '--remote-debugging-port=0'] });
     context.setDefaultTimeout(patienceMs);
@@ -59,8 +59,10 @@ export class SharedChromium {
   }
 }
 
-function mustBeThere(): void {
-  if (!existsSync(executablePath)) throw new Error(`${executablePath} is not on this machine: apt-get install chromium`);
+function executable(): string {
+  const found = executables.find((path) => existsSync(path));
+  if (found === undefined) throw new Error(`Chromium is not on this machine: apt-get install chromium-headless-shell, or chromium`);
+  return found;
 }
 
 /** A person's browser, and all that its pages complain of: violations of their policy, failed requests, errors of scripts, other hosts. */
