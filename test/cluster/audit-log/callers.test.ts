@@ -76,6 +76,11 @@ function suite(way: Way): void {
   }
 
   it('has calls of the service by known callers and by its own account, which does what is its own', async () => {
+    // A watch is noted once it has ended, and none that was never begun; the API server may take long over the first list of a new kind.
+    await eventually(
+      async () => (await fetch(`${service.server.metricsURL}/metrics`)).text(),
+      (metrics) => watched.every((resource) => metrics.includes(`call="watch ${resource}",outcome="200"`)),
+    );
     await service.server.relay.cut();
     const events = await eventually(
       () => service.log.ofService(),
