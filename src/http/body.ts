@@ -23,6 +23,14 @@ export function checkLength(request: IncomingMessage, limit: number): void {
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
+/**
+ * The rest of a body that is not wanted is not read, and the connection cannot be used again. The end of a request without one may yet be
+ * parsed: that keeps its connection.
+ */
+export function closeOnUnreadBody(ctx: Context): void {
+  if (hasBody(ctx.req) && !ctx.req.complete) ctx.set('Connection', 'close');
+}
+
 export interface BodyRules {
   limit: number;
   mediaTypes: readonly string[];

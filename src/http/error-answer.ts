@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { internalError, StatusError } from '../api/status.ts';
-import { hasBody } from './body.ts';
+import { closeOnUnreadBody } from './body.ts';
 
 /**
  * Writes a failure: a StatusError as it is, anything else as a bare 500. What the caller does not get to see (cause, stack) is logged
@@ -18,6 +18,5 @@ export function answerError(ctx: Context, error: unknown, log: Logger, level: 'e
   ctx.status = failure.status.code;
   ctx.type = 'application/json; charset=utf-8';
   ctx.body = JSON.stringify(failure.status);
-  // The rest of a body that was refused is not read; the connection cannot be used again. The end of a request without one may yet be parsed.
-  if (hasBody(ctx.req) && !ctx.req.complete) ctx.set('Connection', 'close');
+  closeOnUnreadBody(ctx);
 }

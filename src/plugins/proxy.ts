@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api/status.ts';
-import { hasBody } from '../http/body.ts';
+import { closeOnUnreadBody, hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
 import { requestBody } from '../http/request-body.ts';
 import { stateOf } from '../http/router.ts';
@@ -93,8 +93,7 @@ function passOn(ctx: Context, { statusCode, headers, body }: Awaited<ReturnType<
   }
   ctx.status = statusCode;
   ctx.set({ ...headersToPage(headers), 'Content-Security-Policy': policy, 'X-Frame-Options': 'DENY' });
-  // The rest of a body that the Service did not want is not read; the connection cannot be used again.
-  if (!ctx.req.complete) ctx.set('Connection', 'close');
+  closeOnUnreadBody(ctx);
   const hasNoBody = isHead || [204, 205, 304].includes(statusCode);
   if (hasNoBody) discard(body);
   else {

@@ -1,6 +1,7 @@
 /** What callers get to see of an answer of the API server (docs/contract/kubernetes.md). */
 import type { Context } from 'koa';
 import { serviceUnavailable } from '../api/status.ts';
+import { closeOnUnreadBody } from '../http/body.ts';
 import type { PassedAnswer } from '../kubernetes/caller-passage.ts';
 
 type Headers = PassedAnswer['headers'];
@@ -67,8 +68,7 @@ export function answerWith(ctx: Context, answer: PassedAnswer, own: string): voi
   if (statusCode === 401) ctx.set('WWW-Authenticate', 'Bearer realm="atrium", error="invalid_token"');
   const location = plain(headers, 'Location');
   if (location !== undefined && /^\/(?![/\\])/.test(location)) ctx.set('Location', `${own}${location}`);
-  // The rest of a body that the API server did not want is not read; the connection cannot be used again.
-  if (!ctx.req.complete) ctx.set('Connection', 'close');
+  closeOnUnreadBody(ctx);
   const hasNoBody = ctx.method === 'HEAD' || [204, 205, 304].includes(statusCode);
   if (!hasNoBody || ctx.method === 'HEAD') ctx.set(contentHeaders(headers));
   if (hasNoBody) discard(ctx, body);
