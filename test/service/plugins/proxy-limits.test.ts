@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { collectedMemory } from '../../support/collected-memory.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 import { PluginService, ServiceAuthority } from './plugin-service.ts';
@@ -124,15 +123,8 @@ describe('the proxy of plugins, put to the test', () => {
       response.end();
       under -= 1;
     };
-    setFlagsFromString('--expose-gc');
-    const collectGarbage = runInNewContext('gc');
-    // What was not collected yet is not held: the Service makes all of it again in this very process. What the first collection has
-    // found is given back beside it, and by the begin of the second.
-    const held = () => {
-      collectGarbage();
-      collectGarbage();
-      return process.memoryUsage().arrayBuffers / mebibyte;
-    };
+    // The Service makes all of it again in this very process.
+    const held = () => collectedMemory().arrayBuffers / mebibyte;
     const before = held();
     const sockets = Array.from({ length: 20 }, () => {
       const socket = connect(suite.server.port, '127.0.0.1').pause();

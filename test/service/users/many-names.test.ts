@@ -1,8 +1,7 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { collectedMemory } from '../../support/collected-memory.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
@@ -12,14 +11,6 @@ const names = 2_000;
 const atOnce = 100;
 /** A tenth of what 20,000 may take. */
 const mayGrowBytes = 2 * 1024 * 1024;
-
-setFlagsFromString('--expose-gc');
-const collectGarbage: unknown = runInNewContext('gc');
-
-function heapBytes(): number {
-  if (typeof collectGarbage === 'function') collectGarbage();
-  return process.memoryUsage().heapUsed;
-}
 
 describe('wrong passwords for very many names', () => {
   const replicas = forSuite(() => Replicas.start());
@@ -54,14 +45,14 @@ describe('wrong passwords for very many names', () => {
     for (let guess = 0; guess < 4; guess += 1) expect(await check(admin, 'wrong', '10.2.0.1')).to.equal('WrongPassword');
     replica.auditLines.length = 0;
     replica.logLines.length = 0;
-    const before = heapBytes();
+    const before = collectedMemory().heapUsed;
 
     await flood(4 * atOnce, 4 * atOnce + names);
 
     expect(replica.auditLines).to.have.length(names);
     replica.auditLines.length = 0;
     replica.logLines.length = 0;
-    expect(heapBytes() - before).to.be.lessThan(mayGrowBytes);
+    expect(collectedMemory().heapUsed - before).to.be.lessThan(mayGrowBytes);
     expect(await replicas.userStatus(nameOf(admin))).to.include({ failedLogins: 4 });
     expect(await check(admin, 'wrong', '10.2.0.1')).to.equal('WrongPassword');
     expect(await check(admin, right, '10.2.0.1')).to.equal('Locked');
