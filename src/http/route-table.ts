@@ -7,6 +7,7 @@ export interface Found<T> {
 }
 
 interface Template<T> {
+  readonly path: string;
   /** What paths of it begin with. */
   readonly prefix: string;
   readonly layer: Layer;
@@ -21,7 +22,8 @@ const noParams = {};
  */
 export class RouteTable<T> {
   readonly #literal = new Map<string, Map<string, T>>();
-  readonly #templates = new Map<string, Template<T>>();
+  /** By the first segment of their paths: a file is looked for in none of those of the API. */
+  readonly #templates = new Map<string, Template<T>[]>();
   /** Takes the paths that nothing else takes. */
   readonly #rest = new Map<string, T>();
   readonly #isRest: RegExp;
@@ -40,7 +42,7 @@ export class RouteTable<T> {
   find(path: string): Found<T> | undefined {
     const routes = this.#literal.get(path);
     if (routes) return { routes, params: noParams };
-    for (const { prefix, layer, routes } of this.#templates.values()) {
+    for (const { prefix, layer, routes } of this.#templates.get(firstSegment(path)) ?? []) {
       if (path.startsWith(prefix) && layer.match(path)) return { routes, params: layer.params(path, layer.captures(path)) };
     }
     return this.#rest.size > 0 && this.#isRest.test(path) ? { routes: this.#rest, params: noParams } : undefined;
@@ -54,15 +56,18 @@ export class RouteTable<T> {
       this.#literal.set(path, routes);
       return routes;
     }
-    const template = this.#templates.get(path) ?? {
-      prefix: path.slice(0, parameter),
-      layer: matcherOf(path),
-      routes: new Map<string, T>(),
-    };
-    this.#templates.set(path, template);
+    const prefix = path.slice(0, parameter);
+    const templates = this.#templates.get(firstSegment(prefix)) ?? [];
+    const known = templates.find((template) => template.path === path);
+    if (known) return known.routes;
+    const template = { path, prefix, layer: matcherOf(path), routes: new Map<string, T>() };
+    this.#templates.set(firstSegment(prefix), [...templates, template]);
     return template.routes;
   }
 }
+
+/** With the slash behind it. No path of ours has a parameter there. */
+const firstSegment = (path: string): string => path.slice(0, path.indexOf('/', 1) + 1);
 
 /** What @koa/router makes of a path. It is asked by itself: the router would try all of them, and say so to `debug`, for each request. */
 function matcherOf(path: string): Layer {
