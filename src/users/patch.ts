@@ -19,7 +19,7 @@ import { type Account, accountOf } from './record/account.ts';
 import { UserRecords, untilUncontested } from './record/records.ts';
 import { userKind, userResource } from './record/resource.ts';
 import { isSelf } from './record/subject-name.ts';
-import { userRow } from './row.ts';
+import { servedText } from './row.ts';
 import { hasPassed, specChanges } from './spec-changes.ts';
 
 interface PatchRequest {
@@ -305,4 +305,4 @@ const modified = (name: string) =>
   conflict(userResource, name, 'the object has been modified; please apply your changes to the latest version and try again');
 
 const checkServed = (object: KubernetesObject, tests: readonly PatchTest[]): void =>
-  checkTests(JSON.parse(userRow(object).text), tests, { group: userResource.group, kind: 'User', name: object.metadata.name });
+  checkTests(JSON.parse(servedText(object)), tests, { group: userResource.group, kind: 'User', name: object.metadata.name });

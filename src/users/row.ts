@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { partsOf } from '../api/reader.ts';
+import { AlikeTexts, type KeptText } from '../collection/alike-texts.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { type Account, accountOfRead } from './record/account.ts';
 import { userApiVersion } from './record/resource.ts';
@@ -20,34 +21,7 @@ interface Traits {
   readonly lowerGroups: readonly string[];
 }
 
-/**
- * What is kept of a User: what lists select, filter and sort by, and the JSON text that is served, so that an answer is put together
- * without encoding anything. What the object does not have stands here with the default of the custom resource definition, else as ''.
- * There may be 100,000 of these: it is flat, and equal texts of a user are one.
- */
-export interface UserRow {
-  readonly name: string;
-  readonly resourceVersion: string;
-  /** The user name that Kubernetes sees; '' before the first login. */
-  readonly subjectName: string;
-  readonly text: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly email: string;
-  readonly username: string;
-  readonly traits: Traits;
-  readonly lowerEmail: string;
-  readonly lowerUsername: string;
-  readonly lowerAccount: string;
-  readonly lowerMail: string;
-  readonly lowerMobile: string;
-  /** See `foldForOrder`. */
-  readonly usernameOrder: string;
-  /** Unix time. */
-  readonly creationSeconds: number | undefined;
-  readonly lastLoginSeconds: number | undefined;
-  /** What login needs of it. */
-  readonly account: Account;
-}
+const texts = new AlikeTexts();
 
 /** Bounds what is shared, not what is kept: combinations beyond these are just kept once per user. */
 const sharedTraits = new LRUCache<string, Traits>({ max: 4096 });
@@ -91,8 +65,8 @@ function traitsOf(spec: UserSpec, status: UserStatus): Traits {
 /** Members that no answer may hold, even if they were put there past the schema. */
 const secretMembers = new Set(['password', 'old_password', 'hash']);
 
-/** All that is stored, whether or not it is as its schema says. */
-function servedText(object: KubernetesObject): string {
+/** The JSON text of a User as it is served: all that is stored, whether or not it is as its schema says. */
+export function servedText(object: KubernetesObject): string {
   const { managedFields: _managedFields, ...servedMetadata } = object.metadata;
   const { spec = {}, status } = partsOf(object);
   const servedSpec = Object.fromEntries(Object.entries(spec).filter(([key]) => !secretMembers.has(key)));
@@ -105,33 +79,64 @@ function servedText(object: KubernetesObject): string {
   });
 }
 
-/** Called once per change of a User. */
-export function userRow(object: KubernetesObject): UserRow {
-  const { metadata } = object;
-  const read = readUser(object);
-  const { spec = {}, status = {} } = read;
-  const once = deduplicator();
-  const lower = (value = '') => once(value.toLowerCase());
-  const account = accountOfRead(object, read);
-  return {
-    name: once(metadata.name),
-    resourceVersion: metadata.resourceVersion,
-    email: once(account.email),
-    username: once(account.username),
-    subjectName: once(account.subjectName),
-    text: servedText(object),
-    labels: labelsOf(metadata.labels, once),
-    traits: traitsOf(spec, status),
-    lowerEmail: lower(spec.email),
-    lowerUsername: lower(spec.username),
-    lowerAccount: lower(spec.account),
-    lowerMail: lower(spec.mail),
-    lowerMobile: lower(spec.mobile),
-    usernameOrder: once(foldForOrder(account.username)),
-    creationSeconds: seconds(metadata.creationTimestamp),
-    lastLoginSeconds: seconds(status.lastLoginTime),
-    account,
-  };
+/**
+ * What is kept of a User: what lists select, filter and sort by, and the JSON text that is served, so that an answer is put together
+ * without encoding anything. What the object does not have stands here with the default of the custom resource definition, else as ''.
+ * There may be 100,000 of these: it is flat, equal texts of a user are one, and of the JSON text only that is held in which it differs
+ * from those of others.
+ */
+export class UserRow {
+  readonly name: string;
+  readonly resourceVersion: string;
+  /** The user name that Kubernetes sees; '' before the first login. */
+  readonly subjectName: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly email: string;
+  readonly username: string;
+  readonly traits: Traits;
+  readonly lowerEmail: string;
+  readonly lowerUsername: string;
+  readonly lowerAccount: string;
+  readonly lowerMail: string;
+  readonly lowerMobile: string;
+  /** See `foldForOrder`. */
+  readonly usernameOrder: string;
+  /** Unix time. */
+  readonly creationSeconds: number | undefined;
+  readonly lastLoginSeconds: number | undefined;
+  /** What login needs of it. */
+  readonly account: Account;
+  readonly #text: KeptText;
+
+  /** Called once per change of a User. */
+  constructor(object: KubernetesObject) {
+    const { metadata } = object;
+    const read = readUser(object);
+    const { spec = {}, status = {} } = read;
+    const once = deduplicator();
+    const lower = (value = '') => once(value.toLowerCase());
+    this.account = accountOfRead(object, read);
+    this.name = once(metadata.name);
+    this.resourceVersion = metadata.resourceVersion;
+    this.email = once(this.account.email);
+    this.username = once(this.account.username);
+    this.subjectName = once(this.account.subjectName);
+    this.labels = labelsOf(metadata.labels, once);
+    this.traits = traitsOf(spec, status);
+    this.lowerEmail = lower(spec.email);
+    this.lowerUsername = lower(spec.username);
+    this.lowerAccount = lower(spec.account);
+    this.lowerMail = lower(spec.mail);
+    this.lowerMobile = lower(spec.mobile);
+    this.usernameOrder = once(foldForOrder(this.account.username));
+    this.creationSeconds = seconds(metadata.creationTimestamp);
+    this.lastLoginSeconds = seconds(status.lastLoginTime);
+    this.#text = texts.keep(servedText(object));
+  }
+
+  get text(): string {
+    return this.#text.toString();
+  }
 }
 
 /** The object that the row was made of, but for its managed fields. */

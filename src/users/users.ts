@@ -2,6 +2,7 @@ import { type Collection, collection, liveLists } from '../collection/collection
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
 import { userProperties } from './list-properties.ts';
@@ -17,7 +18,7 @@ import { type AccountLookup, accountLookup } from './record/lookup.ts';
 import { userResource } from './record/resource.ts';
 import type { SubjectNaming } from './record/subject-name.ts';
 import { type UserRoutesNeeds, userOperations } from './routes.ts';
-import { storedObject, type UserRow, userRow } from './row.ts';
+import { storedObject, UserRow } from './row.ts';
 import { type NamingBindings, SubjectRights } from './subject-rights.ts';
 
 /** All User records, followed once, as each part of the service needs them. To be made before the cache is started. */
@@ -28,7 +29,12 @@ interface WatchedUsers {
   records: StoredUsers;
 }
 
-const collected = { resource: userResource, kind: 'User', properties: userProperties, row: userRow };
+const collected = {
+  resource: userResource,
+  kind: 'User',
+  properties: userProperties,
+  row: (object: KubernetesObject) => new UserRow(object),
+};
 
 export function watchUsers(services: Services): WatchedUsers {
   const users = collection<UserRow>(services, collected);

@@ -12,7 +12,7 @@ import { UserCreator } from './create.ts';
 import { UserPatcher } from './patch.ts';
 import { userPatchBody } from './patch-body.ts';
 import { userName, userSchema } from './record/schema.ts';
-import { userRow } from './row.ts';
+import { servedText } from './row.ts';
 import { newUserBody } from './user-body.ts';
 
 /** Gives a user who has changed their own password a new session in the place of the one that ended with it. */
@@ -114,5 +114,5 @@ function sendUser(ctx: Context, user: KubernetesObject, warnings: readonly strin
   if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
   ctx.set('ETag', `"${user.metadata.resourceVersion}"`);
   ctx.type = 'application/json; charset=utf-8';
-  ctx.body = userRow(user).text;
+  ctx.body = servedText(user);
 }

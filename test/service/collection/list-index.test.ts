@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ListIndex } from '../../../src/collection/list-index.ts';
 import type { QueryParameters } from '../../../src/collection/query.ts';
 import { userProperties } from '../../../src/users/list-properties.ts';
-import { type UserRow, userRow } from '../../../src/users/row.ts';
+import { UserRow } from '../../../src/users/row.ts';
 import { aStoredUser, type UserParts } from '../users/a-user.ts';
 
 /** An index over users that a test changes one by one. */
@@ -21,7 +21,7 @@ class Users {
 
   set(name: string, parts: UserParts = {}): void {
     const old = this.rows.get(name);
-    const row = userRow(aStoredUser(name, { name, ...parts }));
+    const row = new UserRow(aStoredUser(name, { name, ...parts }));
     this.rows.set(name, row);
     this.#changes += 1;
     this.index.record({ ...(old && { old }), new: row });
