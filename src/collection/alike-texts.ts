@@ -1,9 +1,12 @@
 import { LRUCache } from 'lru-cache';
 
-/** Numbers of parts, and forms of each number, that are known at a time. A form takes about 5 KB. */
+/** Numbers of parts, and forms of each number, that are known at a time. A form takes about 5 KB, and 80 KB at most. */
 const maxNumbers = 64;
 const maxForms = 4;
 const maxRecent = 4;
+/** What has more characters or parts is kept whole: annotations may hold anything, and forms of it would take all memory. */
+const maxLength = 16 * 1024;
+const maxParts = 1024;
 
 /** A text of which only that is held in which it differs from others. */
 export class KeptText {
@@ -36,6 +39,7 @@ export class AlikeTexts {
   #recent: readonly Form[] = [];
 
   keep(text: string): KeptText {
+    if (text.length > maxLength) return new KeptText(text);
     for (const form of this.#recent) {
       const kept = form.keep(text);
       if (kept !== undefined) return kept;
@@ -46,8 +50,9 @@ export class AlikeTexts {
     return form.keep(text) ?? new KeptText(text);
   }
 
-  /** Undefined for the first text of a form: it stands for those to come. */
+  /** Undefined for the first text of a form, which stands for those to come, and for one of too many parts. */
   #formOf(parts: readonly string[]): Form | undefined {
+    if (parts.length > maxParts) return undefined;
     const forms = this.#forms.get(parts.length) ?? [];
     const form = forms.find((known) => known.learn(parts));
     if (form === undefined) this.#forms.set(parts.length, [new Form(parts), ...forms.slice(0, maxForms - 1)]);

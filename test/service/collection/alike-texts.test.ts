@@ -59,4 +59,17 @@ describe('texts that are alike', () => {
     expect(grown).to.be.below(texts.join('').length / 3);
     expect(kept.map(String)).to.deep.equal(texts);
   });
+
+  it('leave nothing behind where they are long, or have very many parts', () => {
+    const alike = new AlikeTexts();
+    const before = collectedMemory().heapUsed;
+
+    for (let turn = 0; turn < 64; turn += 1)
+      for (const annotation of ['"'.repeat(2_000), 'x'.repeat(100_000)]) {
+        const text = JSON.stringify({ names: Array(turn).fill('a'), annotation });
+        expect(String(alike.keep(text))).to.equal(text);
+      }
+
+    expect(collectedMemory().heapUsed - before).to.be.below(1024 * 1024);
+  });
 });
