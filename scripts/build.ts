@@ -69,6 +69,20 @@ const withoutTypes: Plugin = {
   },
 };
 
+/**
+ * What is loaded stays in memory, and these are never asked: the messages of zod in forty languages, and the encodings of a hundred
+ * countries, which raw-body brings for those who want a text of it. The service reads bytes, and takes UTF-8 alone.
+ */
+const withoutOtherLanguages: Plugin = {
+  name: 'without other languages',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/node_modules\/zod\/v4\/locales\/index\.js$/ }, () => ({ contents: "export { default as en } from './en.js';" }));
+    onLoad({ filter: /\/node_modules\/iconv-lite\/lib\/index\.js$/ }, () => ({
+      contents: "exports.getDecoder = (name) => { throw new Error('Encoding not recognized: ' + name); };",
+    }));
+  },
+};
+
 /** The embedded cluster and the demo on it stay in the repository, which is where the demo can run. */
 const withoutDemo: Plugin = {
   name: 'without the demo',
@@ -91,15 +105,16 @@ const service = await build({
   outdir: join(outdir, 'parts'),
   chunkNames: '[name]-[hash]',
   splitting: true,
-  plugins: [withReflectMetadata, withClassNames, withoutTypes, withoutDemo],
+  plugins: [withReflectMetadata, withClassNames, withoutTypes, withoutOtherLanguages, withoutDemo],
   // For LICENSES.txt: a name in a licence is not always ASCII.
   legalComments: 'external',
   // What a test runner happens to bring.
   external: ['supports-color'],
 });
 
-const cluster = Object.keys(service.metafile.inputs).filter((path) => path.startsWith('packages/embedded-cluster/'));
-if (cluster.length > 0) throw new Error(`the embedded cluster is in the service: ${cluster.join(', ')}`);
+const leftOut = /^packages\/embedded-cluster\/|\/zod\/v4\/locales\/(?!en\.|index\.)|\/iconv-lite\/encodings\//;
+const unwanted = Object.keys(service.metafile.inputs).filter((path) => leftOut.test(path));
+if (unwanted.length > 0) throw new Error(`in the service, which does without them: ${unwanted.join(', ')}`);
 
 const legalComments: string[] = [];
 for (const path of Object.keys(service.metafile.outputs)) {
