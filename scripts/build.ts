@@ -70,8 +70,8 @@ const withoutTypes: Plugin = {
 };
 
 /**
- * What is loaded stays in memory, and these are never asked: the messages of zod in forty languages, and the encodings of a hundred
- * countries, which raw-body brings for those who want a text of it. The service reads bytes, and takes UTF-8 alone.
+ * What is loaded stays in memory, and these are never asked: the messages of zod in some sixty languages, and the tables of encodings,
+ * which raw-body brings for those who want a text of it. The service reads bytes, and takes UTF-8 alone.
  */
 const withoutOtherLanguages: Plugin = {
   name: 'without other languages',

@@ -57,16 +57,18 @@ export class RouteTable<T> {
       return routes;
     }
     const prefix = path.slice(0, parameter);
-    const templates = this.#templates.get(firstSegment(prefix)) ?? [];
+    const segment = firstSegment(prefix);
+    if (segment === '') throw new Error(`${path} has a parameter in its first segment, by which paths are found`);
+    const templates = this.#templates.get(segment) ?? [];
     const known = templates.find((template) => template.path === path);
     if (known) return known.routes;
     const template = { path, prefix, layer: matcherOf(path), routes: new Map<string, T>() };
-    this.#templates.set(firstSegment(prefix), [...templates, template]);
+    this.#templates.set(segment, [...templates, template]);
     return template.routes;
   }
 }
 
-/** With the slash behind it. No path of ours has a parameter there. */
+/** With the slash behind it; '' where there is none. */
 const firstSegment = (path: string): string => path.slice(0, path.indexOf('/', 1) + 1);
 
 /** What @koa/router makes of a path. It is asked by itself: the router would try all of them, and say so to `debug`, for each request. */
