@@ -1,6 +1,5 @@
 import type { Configuration } from 'oidc-provider';
-import { Agent, fetch } from 'undici';
-import { trustIn } from '../http/trust.ts';
+import { TrustingAgent } from '../http/trusting-agent.ts';
 
 /** The user who logs out waits for all of them, which run at a time. */
 const timeoutMs = 2_500;
@@ -13,40 +12,25 @@ type ProviderFetch = NonNullable<Configuration['fetch']>;
  * the provider's own dispatcher would refuse. No redirect is followed, and of the answer the status is all that is looked at.
  */
 export class LogoutRequests {
-  readonly #caFile: string | undefined;
-  #agent: Promise<Agent> | undefined;
+  readonly #agent: TrustingAgent;
 
   constructor({ caFile }: { caFile: string | undefined }) {
-    this.#caFile = caFile;
+    this.#agent = new TrustingAgent({ caFile, connections: maxConnections, connectTimeoutMs: timeoutMs });
   }
 
   /** @throws Error if there was no answer in time */
-  readonly fetch: ProviderFetch = async (url, { method = 'GET', headers, body } = {}) => {
-    const answer = await fetch(String(url), {
+  readonly fetch: ProviderFetch = async (url, { method, headers, body } = {}) => {
+    const answer = await this.#agent.request(String(url), {
       method,
       headers: Object.fromEntries(new Headers(headers)),
       ...(body instanceof URLSearchParams && { body }),
-      redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
-      dispatcher: await this.#connections(),
     });
-    await answer.body?.cancel();
-    return new Response(null, { status: answer.status });
+    await answer.body.dump();
+    return new Response(null, { status: answer.statusCode });
   };
 
-  async stop(): Promise<void> {
-    await (await this.#agent?.catch(() => undefined))?.destroy();
-  }
-
-  /** @throws Error if the file with the certificate authority cannot be read; the next call tries again */
-  #connections(): Promise<Agent> {
-    this.#agent ??= trustIn(this.#caFile).then(
-      (trust) => new Agent({ connect: { ...trust, timeout: timeoutMs }, connections: maxConnections }),
-      (error: unknown) => {
-        this.#agent = undefined;
-        throw error;
-      },
-    );
-    return this.#agent;
+  stop(): Promise<void> {
+    return this.#agent.stop();
   }
 }

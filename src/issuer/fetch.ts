@@ -1,19 +1,16 @@
 import type { CustomFetch } from 'openid-client';
-import { Agent, fetch } from 'undici';
-import { trustIn } from '../http/trust.ts';
+import { TrustingAgent } from '../http/trusting-agent.ts';
 import { IssuerFault } from './errors.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for our own answer. */
 export const issuerTimeoutMs = 9_000;
 const maxBytes = 1024 * 1024;
 const maxConnections = 64;
-/** An idle connection may have died without a word: with the time of a call on it, that is over within 35 s, whatever the issuer announces. */
-const maxIdleMs = 20_000;
 
 export interface FetchOptions {
-  method?: string;
-  headers?: Record<string, string>;
-  body?: string | URLSearchParams;
+  method?: string | undefined;
+  headers: Record<string, string>;
+  body?: URLSearchParams | undefined;
   signal: AbortSignal;
 }
 
@@ -26,45 +23,33 @@ export interface FetchedAnswer {
 
 /** HTTP to the issuer, and nothing else: no redirect is followed, no answer is larger than 1 MiB, and all of it ends in time. */
 export class IssuerFetch {
-  readonly #caFile: string | undefined;
-  #agent: Promise<Agent> | undefined;
+  readonly #agent: TrustingAgent;
 
   constructor({ caFile }: { caFile?: string | undefined }) {
-    this.#caFile = caFile;
+    this.#agent = new TrustingAgent({ caFile, connections: maxConnections });
   }
 
   /** @throws Error if there was no answer, or none that fits */
   async send(url: string, { signal, ...options }: FetchOptions): Promise<FetchedAnswer> {
-    const dispatcher = await this.#connections();
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
-    const answer = await fetch(url, { ...options, redirect: 'manual', signal: bounded, dispatcher });
+    const answer = await this.#agent.request(url, { ...options, signal: bounded });
     const chunks: Uint8Array[] = [];
     let bytes = 0;
-    for await (const chunk of answer.body ?? []) {
+    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength;
       if (bytes > maxBytes) throw new IssuerFault('gave an answer that is too large');
       chunks.push(chunk);
     }
-    return { status: answer.status, headers: Object.fromEntries(answer.headers), text: Buffer.concat(chunks).toString() };
+    return { status: answer.statusCode, headers: headersOf(answer.headers), text: Buffer.concat(chunks).toString() };
   }
 
-  async stop(): Promise<void> {
-    await (await this.#agent?.catch(() => undefined))?.destroy();
-  }
-
-  /** @throws Error if the file with the certificate authority cannot be read; the next call tries again */
-  #connections(): Promise<Agent> {
-    if (this.#agent !== undefined) return this.#agent;
-    const agent = trustIn(this.#caFile).then(
-      (trust) => new Agent({ connect: trust, connections: maxConnections, keepAliveMaxTimeout: maxIdleMs }),
-    );
-    this.#agent = agent;
-    agent.catch(() => {
-      this.#agent = undefined;
-    });
-    return agent;
+  stop(): Promise<void> {
+    return this.#agent.stop();
   }
 }
+
+const headersOf = (headers: Record<string, string | readonly string[] | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 /** For openid-client. @param onAnswer sees the answer first, and may throw */
 export const customFetch =

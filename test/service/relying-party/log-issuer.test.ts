@@ -194,6 +194,19 @@ describe('the issuer, not as it should be', () => {
     });
   });
 
+  it('LOG-15 may send headers of any bytes, and is asked for answers without a coding', async () => {
+    const provider = await provided();
+    const service = await cluster.service({ provider });
+    const place = { 'x-served-by': 'Z\u00fcrich' };
+    provider.misbehave({ claimsOnlyAtUserInfo: true, answer: { userinfo: json(200, provider.person, place) } });
+    const { callback } = await logIn(service);
+    expect(callback.status).to.equal(200);
+    expect(callback.body).to.have.property('name', provider.person.email);
+    const calls = provider.requests.filter(({ endpoint }) => endpoint !== 'authorize');
+    expect(calls.map(({ endpoint }) => endpoint)).to.include('userinfo');
+    for (const { endpoint, headers } of calls) expect(headers['accept-encoding'], endpoint).to.equal('identity');
+  });
+
   it('LOG-15 waits no more than ten seconds for an issuer that says nothing', async () => {
     for (const reply of await unanswered) expectUnavailable(reply);
   });
