@@ -83,6 +83,32 @@ const withoutOtherLanguages: Plugin = {
   },
 };
 
+/**
+ * The sources of the service ask undici for four names, and its index loads the rest of it as well: fetch, WebSocket, caches, and what
+ * tests of others want. The build fails if they ask for another name. What is loaded for one command alone gets all of it.
+ */
+const withoutBrowserAPIs: Plugin = {
+  name: 'without the browser APIs of undici',
+  setup({ onResolve, onLoad }) {
+    const sources = join(process.cwd(), 'src/');
+    onResolve({ filter: /^undici$/ }, ({ path, importer }) =>
+      importer.startsWith(sources) ? { path, namespace: 'dispatchers' } : undefined,
+    );
+    onLoad({ filter: /^/, namespace: 'dispatchers' }, () => ({
+      resolveDir: process.cwd(),
+      contents: `
+        import api from 'undici/lib/api/index.js';
+        import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+        Object.assign(Dispatcher.prototype, api);
+        export { default as Agent } from 'undici/lib/dispatcher/agent.js';
+        export { default as Client } from 'undici/lib/dispatcher/client.js';
+        export { default as Pool } from 'undici/lib/dispatcher/pool.js';
+        export { default as buildConnector } from 'undici/lib/core/connect.js';
+      `,
+    }));
+  },
+};
+
 /** The embedded cluster and the demo on it stay in the repository, which is where the demo can run. */
 const withoutDemo: Plugin = {
   name: 'without the demo',
@@ -105,7 +131,7 @@ const service = await build({
   outdir: join(outdir, 'parts'),
   chunkNames: '[name]-[hash]',
   splitting: true,
-  plugins: [withReflectMetadata, withClassNames, withoutTypes, withoutOtherLanguages, withoutDemo],
+  plugins: [withReflectMetadata, withClassNames, withoutTypes, withoutOtherLanguages, withoutBrowserAPIs, withoutDemo],
   // For LICENSES.txt: a name in a licence is not always ASCII.
   legalComments: 'external',
   // What a test runner happens to bring.
