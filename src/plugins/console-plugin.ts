@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { choosePolicy, type PolicyChoice } from './policy-sources.ts';
+import type { PolicyAddition } from './policy-sources.ts';
 
 /** Each plugin has one file of this name. */
 export const manifestName = 'plugin-manifest.json';
@@ -68,7 +68,7 @@ export interface ConsolePlugin {
   /** By alias. */
   readonly proxies: ReadonlyMap<string, ProxyEntry>;
   /** What it asks of the policy of pages. */
-  readonly policy: PolicyChoice;
+  readonly policy: readonly PolicyAddition[];
   readonly status: { readonly version: string | undefined; readonly conditions: readonly Condition[] };
 }
 
@@ -99,7 +99,7 @@ export function keepConsolePlugin({ metadata, spec, status }: KubernetesObject):
     integrity,
     backend: service && (service.success ? service.data : 'unfit'),
     proxies: new Map(fitting(proxyEntry, proxy).map((entry) => [entry.alias, entry])),
-    policy: choosePolicy(fitting(policyAddition, contentSecurityPolicy)),
+    policy: fitting(policyAddition, contentSecurityPolicy),
     status: { version, conditions: fitting(condition, conditions) },
   };
 }

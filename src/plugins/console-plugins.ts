@@ -3,7 +3,7 @@ import type { ResourceType } from '../kubernetes/resource.ts';
 import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
 import { type ConsolePlugin, keepConsolePlugin, manifestName } from './console-plugin.ts';
-import type { PolicyAddition } from './policy-sources.ts';
+import { choosePolicy, type PolicyAddition, type PolicyChoice, PublicSuffixes } from './policy-sources.ts';
 
 /** An enabled plugin, as a console is told of it. */
 export interface EnabledPlugin {
@@ -25,17 +25,22 @@ export const consolePluginType: ResourceType = { group: 'console.platform.io', v
  */
 export class ConsolePlugins {
   readonly #cache: WatchCache<ConsolePlugin>;
+  readonly #suffixes = new PublicSuffixes();
 
   constructor({ client, metrics, log }: Services) {
     this.#cache = new WatchCache<ConsolePlugin>(
       { client, metrics, log },
       { name: 'consoleplugins', type: consolePluginType, keep: keepConsolePlugin },
     );
+    this.#cache.onChange(({ new: plugin }) => {
+      if (plugin) this.#suffixes.loadFor(plugin.policy).catch((error: unknown) => log.warn({ err: error }, 'no list of public suffixes'));
+    });
   }
 
   /** A replica that has not seen them yet would serve what is disabled, and miss what comes from Services. */
   get checks(): Check[] {
-    const failure = () => (this.#cache.isSynced || this.#cache.failure() !== undefined ? undefined : 'not read yet');
+    const isThere = () => (this.#cache.isSynced && !this.#suffixes.isLoading) || this.#cache.failure() !== undefined;
+    const failure = () => (isThere() ? undefined : 'not read yet');
     return [{ name: 'console-plugins', critical: false, isAwaited: true, failure }];
   }
 
@@ -47,9 +52,9 @@ export class ConsolePlugins {
     return this.#cache.stop();
   }
 
-  /** Grows with every change. */
+  /** Grows with every change, of what they may add to the policy of pages as well. */
   get revision(): number {
-    return this.#cache.revision;
+    return this.#cache.revision + this.#suffixes.revision;
   }
 
   /** @throws the signal's reason when it aborts before */
@@ -89,8 +94,16 @@ export class ConsolePlugins {
       }));
   }
 
+  /** What of that plugin's wishes goes into the policy of pages. */
+  async policyOf({ policy }: ConsolePlugin): Promise<PolicyChoice> {
+    await this.#suffixes.loadFor(policy);
+    return choosePolicy(policy, this.#suffixes);
+  }
+
   /** What the enabled ones need beyond the console's own policy. */
   policyAdditions(): PolicyAddition[] {
-    return [...this.#cache.values()].filter(({ isEnabled }) => isEnabled).flatMap(({ policy }) => policy.taken);
+    return [...this.#cache.values()]
+      .filter(({ isEnabled }) => isEnabled)
+      .flatMap(({ policy }) => choosePolicy(policy, this.#suffixes).taken);
   }
 }

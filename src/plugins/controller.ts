@@ -74,8 +74,9 @@ class PluginReconciler implements Term, Source {
   async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const plugin = this.#sources.consolePlugins.get(name);
     if (plugin === undefined) return 'done';
-    const finding = withRefusals(await this.#findingOf(plugin, signal), plugin);
-    if (!(await this.#writeStatus(plugin, finding, signal))) return 'again';
+    const { refused } = await this.#sources.consolePlugins.policyOf(plugin);
+    const finding = await this.#findingOf(plugin, signal);
+    if (!(await this.#writeStatus(plugin, plugin.isEnabled ? withRefusals(finding, refused) : finding, signal))) return 'again';
     return { requeueAfterMs: finding.status === 'True' || finding.reason === 'Disabled' ? probeEveryMs : retryMs };
   }
 
@@ -150,8 +151,8 @@ const unavailable = (reason: string, message: string): Finding => ({ status: 'Fa
 const maxRefusals = 1_000;
 
 /** Says too what the plugin asks of the policy of pages and does not get: it will miss it. */
-function withRefusals(finding: Finding, { isEnabled, policy: { refused } }: ConsolePlugin): Finding {
-  if (!isEnabled || refused.length === 0) return finding;
+function withRefusals(finding: Finding, refused: readonly string[]): Finding {
+  if (refused.length === 0) return finding;
   const list = refused.join(', ').toWellFormed();
   const told = list.length > maxRefusals ? `${list.slice(0, maxRefusals).toWellFormed()}…` : list;
   return { ...finding, message: `${finding.message}; not taken into the policy of pages: ${told}` };

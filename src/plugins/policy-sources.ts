@@ -1,4 +1,4 @@
-import { getDomain } from 'tldts';
+import type { getDomain } from 'tldts';
 
 /** Sources for one directive, named as the definition of ConsolePlugins names it. */
 export interface PolicyAddition {
@@ -22,10 +22,45 @@ const hostSource = /^(?:(?:https?|wss?):\/\/)?(?<wildcard>\*\.)?(?<host>[\w-]+(?
 const scriptDirectives = new Set(['ScriptSrc', 'DefaultSrc']);
 
 /**
+ * Hosts below which every customer can have one, such as `co.uk` and `github.io`. The list takes 3 MB, and few plugins need it: it is
+ * loaded for the first of them.
+ */
+export class PublicSuffixes {
+  #getDomain: typeof getDomain | undefined;
+  #loading: Promise<void> | undefined;
+
+  /** Grows when it is there, by which answers change. */
+  get revision(): number {
+    return this.#getDomain === undefined ? 0 : 1;
+  }
+
+  get isLoading(): boolean {
+    return this.#loading !== undefined && this.#getDomain === undefined;
+  }
+
+  /** Loads it if what a plugin asks for is judged by it. */
+  async loadFor(additions: readonly PolicyAddition[]): Promise<void> {
+    const isNeeded = additions.some(({ directive, values }) => scriptDirectives.has(directive) && values.some(isWildcard));
+    if (!isNeeded) return;
+    this.#loading ??= import('tldts').then((list) => {
+      this.#getDomain = list.getDomain;
+    });
+    await this.#loading;
+  }
+
+  /** Whether one customer has all hosts below it. Before the list is there, none has. */
+  isOwned(host: string): boolean {
+    return this.#getDomain !== undefined && this.#getDomain(host, { allowPrivateDomains: true, extractHostname: false }) !== null;
+  }
+}
+
+/**
  * Sorts what a plugin asks for. Scripts come from hosts that are named: with `https:`, `data:` or `*.com` anything that could be written
  * into a page would run.
  */
-export function choosePolicy(additions: readonly PolicyAddition[]): PolicyChoice {
+export function choosePolicy(additions: readonly PolicyAddition[], suffixes: PublicSuffixes): PolicyChoice {
+  const isTaken = (directive: string, value: string): boolean =>
+    plainSource.test(value) && (!scriptDirectives.has(directive) || isNamedHost(value, suffixes));
   const refused = additions.flatMap(({ directive, values }) =>
     values.filter((value) => !isTaken(directive, value)).map((value) => `${directive} ${value}`),
   );
@@ -33,12 +68,10 @@ export function choosePolicy(additions: readonly PolicyAddition[]): PolicyChoice
   return { taken, refused };
 }
 
-const isTaken = (directive: string, value: string): boolean =>
-  plainSource.test(value) && (!scriptDirectives.has(directive) || isNamedHost(value));
-
-/** Below a public suffix such as `co.uk` or `github.io` every customer can have a host. */
-function isNamedHost(value: string): boolean {
+function isNamedHost(value: string, suffixes: PublicSuffixes): boolean {
   const { wildcard, host } = hostSource.exec(value)?.groups ?? {};
   if (host === undefined) return false;
-  return wildcard === undefined || getDomain(host, { allowPrivateDomains: true, extractHostname: false }) !== null;
+  return wildcard === undefined || suffixes.isOwned(host);
 }
+
+const isWildcard = (value: string): boolean => hostSource.exec(value)?.groups?.wildcard !== undefined;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { keepConsolePlugin } from '../../../src/plugins/console-plugin.ts';
+import { choosePolicy, PublicSuffixes } from '../../../src/plugins/policy-sources.ts';
 
 const keep = (spec: unknown, status?: unknown) =>
   keepConsolePlugin({
@@ -16,7 +17,7 @@ describe('what is kept of a ConsolePlugin', () => {
       generation: 2,
       isEnabled: true,
       backend: undefined,
-      policy: { taken: [], refused: [] },
+      policy: [],
     });
     expect(keep({ enabled: false }).isEnabled).to.equal(false);
     expect(keep({ backend: {} }).backend).to.equal(undefined);
@@ -74,7 +75,7 @@ describe('what is kept of a ConsolePlugin', () => {
     expect(plugin.proxies.get('ok')).to.deep.include({ authorization: 'UserToken', caCertificate: 'x' });
     expect(plugin.proxies.get('none')).to.deep.include({ authorization: 'None' });
     expect(plugin.proxies.size).to.equal(2);
-    expect(plugin.policy.taken).to.deep.equal([{ directive: 'ImgSrc', values: ['https://a.example'] }]);
+    expect(plugin.policy).to.deep.equal([{ directive: 'ImgSrc', values: ['https://a.example'] }]);
     expect(plugin.status.version).to.equal(undefined);
     expect(plugin.status.conditions).to.have.length(1);
   });
@@ -82,9 +83,20 @@ describe('what is kept of a ConsolePlugin', () => {
   it('lets a policy be added to, not lifted: no keyword, no wildcard, no second directive', () => {
     const values = ["'unsafe-inline'", '*', 'https://a.example; script-src *', 'a,b', 'a b', '"x"', "'none'", ''];
     for (const directive of ['ScriptSrc', 'ImgSrc']) {
-      const { taken, refused } = keep({ contentSecurityPolicy: [{ directive, values }] }).policy;
+      const { taken, refused } = choosePolicy(keep({ contentSecurityPolicy: [{ directive, values }] }).policy, new PublicSuffixes());
       expect(taken).to.deep.equal([{ directive, values: [] }]);
       expect(refused).to.have.length(values.length);
     }
+  });
+
+  it('takes a wildcard for scripts once the list of public suffixes is there, and none before', async () => {
+    const suffixes = new PublicSuffixes();
+    const asked = [{ directive: 'ScriptSrc', values: ['*.example.com', '*.co.uk'] }];
+    expect(choosePolicy(asked, suffixes).taken).to.deep.equal([{ directive: 'ScriptSrc', values: [] }]);
+    await suffixes.loadFor([{ directive: 'ImgSrc', values: ['*.example.com'] }]);
+    expect(suffixes.revision, 'pictures need no list').to.equal(0);
+    await suffixes.loadFor(asked);
+    expect(suffixes.revision).to.equal(1);
+    expect(choosePolicy(asked, suffixes).taken).to.deep.equal([{ directive: 'ScriptSrc', values: ['*.example.com'] }]);
   });
 });
