@@ -6,7 +6,7 @@ export interface TrustingAgentOptions {
   caFile: string | undefined;
   connections: number;
   /** Until a connection is there. */
-  connectTimeoutMs?: number;
+  connectTimeoutMs: number;
 }
 
 export interface OutgoingRequest {
@@ -54,7 +54,7 @@ export class TrustingAgent {
     this.#agent ??= trustIn(caFile).then(
       (trust) =>
         new Agent({
-          connect: { ...trust, ...(connectTimeoutMs !== undefined && { timeout: connectTimeoutMs }) },
+          connect: { ...trust, timeout: connectTimeoutMs },
           connections,
           keepAliveMaxTimeout: maxIdleMs,
         }),

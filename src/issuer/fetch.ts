@@ -1,18 +1,13 @@
 import type { CustomFetch } from 'openid-client';
-import { TrustingAgent } from '../http/trusting-agent.ts';
+import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
 import { IssuerFault } from './errors.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for our own answer. */
 export const issuerTimeoutMs = 9_000;
 const maxBytes = 1024 * 1024;
 const maxConnections = 64;
-
-export interface FetchOptions {
-  method?: string | undefined;
-  headers: Record<string, string>;
-  body?: URLSearchParams | undefined;
-  signal: AbortSignal;
-}
+/** After the end of the call, which says better what was wrong. */
+const connectTimeoutMs = issuerTimeoutMs + 1_000;
 
 /** What the issuer answered, whole. */
 export interface FetchedAnswer {
@@ -26,13 +21,13 @@ export class IssuerFetch {
   readonly #agent: TrustingAgent;
 
   constructor({ caFile }: { caFile?: string | undefined }) {
-    this.#agent = new TrustingAgent({ caFile, connections: maxConnections });
+    this.#agent = new TrustingAgent({ caFile, connections: maxConnections, connectTimeoutMs });
   }
 
   /** @throws Error if there was no answer, or none that fits */
-  async send(url: string, { signal, ...options }: FetchOptions): Promise<FetchedAnswer> {
+  async send(url: string, { signal, ...request }: OutgoingRequest): Promise<FetchedAnswer> {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
-    const answer = await this.#agent.request(url, { ...options, signal: bounded });
+    const answer = await this.#agent.request(url, { ...request, signal: bounded });
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
