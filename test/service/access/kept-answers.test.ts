@@ -119,10 +119,9 @@ describe('kept answers', () => {
   });
 
   it('need a token that is known, and no other', async () => {
-    for (const token of [await tokenOf('admin'), `${await tokenOf('admin')}x`]) {
-      const answer = await server.request('/auth/v2/users?limit=10', { token });
-      expect(answer.status).to.equal(token.endsWith('x') ? 401 : 200);
-    }
+    const token = await tokenOf('admin');
+    expect((await list('admin')).status).to.equal(200);
+    expect((await server.request('/auth/v2/users?limit=10', { token: `${token}x` })).status).to.equal(401);
     expect((await server.request('/auth/v2/users?limit=10')).status).to.equal(401);
   });
 });
