@@ -29,7 +29,7 @@ export class TrustingAgent {
     this.#options = options;
   }
 
-  /** What the server answers, its body unread: the caller has to read or dump it. @throws Error if there was no answer */
+  /** What the server answers, its body unread: the caller has to read or discard it. @throws Error if there was no answer */
   async request(url: string, { method = 'GET', headers, body, signal }: OutgoingRequest): Promise<Dispatcher.ResponseData> {
     const { origin, pathname, search } = new URL(url);
     const agent = await this.#connections();
@@ -68,3 +68,8 @@ export class TrustingAgent {
 }
 
 const formHeaders = { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' };
+
+/** For an answer that is not needed: read, so that the connection can be used again, or cut where it is long. */
+export function discard(body: Dispatcher.ResponseData['body']): void {
+  body.dump().catch(() => undefined);
+}

@@ -1,5 +1,5 @@
 import type { Configuration } from 'oidc-provider';
-import { TrustingAgent } from '../http/trusting-agent.ts';
+import { discard, TrustingAgent } from '../http/trusting-agent.ts';
 
 /** The user who logs out waits for all of them, which run at a time. */
 const timeoutMs = 2_500;
@@ -26,7 +26,7 @@ export class LogoutRequests {
       ...(body instanceof URLSearchParams && { body }),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    await answer.body.dump();
+    discard(answer.body);
     return new Response(null, { status: answer.statusCode });
   };
 

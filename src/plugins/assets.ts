@@ -3,12 +3,13 @@ import { serviceUnavailable, unknownPath } from '../api/status.ts';
 import { isNotModified } from '../http/conditional.ts';
 import { immutable, isHashedName } from '../http/hashed-name.ts';
 import type { Caller } from '../http/operation.ts';
+import { discard } from '../http/trusting-agent.ts';
 import { typeHeaders } from './asset-type.ts';
 import type { ServiceReference } from './console-plugin.ts';
 import type { ConsolePlugins } from './console-plugins.ts';
 import { announcedLength, plainHeader } from './headers.ts';
 import type { RestOfPath } from './rest-of-path.ts';
-import { discard, maxBytes, type PluginServices } from './services.ts';
+import { maxBytes, type PluginServices } from './services.ts';
 
 const timeoutMs = 10_000;
 

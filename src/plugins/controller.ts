@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
+import { discard } from '../http/trusting-agent.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { setConditions } from '../kubernetes/object-status.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
@@ -10,7 +11,6 @@ import type { Services } from '../services.ts';
 import type { AssetSources } from './assets.ts';
 import { type ConsolePlugin, manifestName, type ServiceReference } from './console-plugin.ts';
 import { consolePluginType } from './console-plugins.ts';
-import { discard } from './services.ts';
 
 /** A plugin is often applied as several objects. */
 const delayMs = 250;

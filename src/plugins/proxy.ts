@@ -4,11 +4,12 @@ import { closeOnUnreadBody, hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
 import { requestBody } from '../http/request-body.ts';
 import { stateOf } from '../http/router.ts';
+import { discard } from '../http/trusting-agent.ts';
 import type { AssetSources } from './assets.ts';
 import type { ProxyEntry } from './console-plugin.ts';
 import { announcedLength, headersToPage, headersToService } from './headers.ts';
 import type { RestOfPath } from './rest-of-path.ts';
-import { discard, maxBytes, type PluginServices } from './services.ts';
+import { maxBytes, type PluginServices } from './services.ts';
 
 interface ProxyRequest {
   ctx: Context;

@@ -157,8 +157,3 @@ const hostOf = ({ name, namespace }: ServiceReference) => `${name}.${namespace}.
 
 const isLost = (error: unknown) =>
   error instanceof Error && 'code' in error && ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(error.code));
-
-/** For an answer that is not needed: read, so that the connection can be used again, or cut where it is long. */
-export function discard(body: ServiceAnswer['body']): void {
-  body.dump().catch(() => undefined);
-}
