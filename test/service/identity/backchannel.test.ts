@@ -142,6 +142,22 @@ describe('back-channel logout of the embedded OpenID provider', () => {
     });
   }
 
+  it('answers the user while a client still writes its answer', async () => {
+    const browser = issuers.browser();
+    await shop().tokens(browser, jane);
+    let isOpen = false;
+    ear.answer = (response) => {
+      isOpen = true;
+      response.once('close', () => {
+        isOpen = false;
+      });
+      response.writeHead(200).write('x');
+    };
+    await logOut(browser);
+
+    expect(isOpen).to.equal(true);
+  });
+
   it('sends nothing when it is turned off', async () => {
     const clients = [{ id: 'shop', redirectURLs: [shopURL], backchannelLogoutURL: `${earURL}/shop` }];
     const quiet = await Issuers.start({ config: { identity: { clients }, features: { backchannelLogout: false } } });
