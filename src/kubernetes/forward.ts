@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { gathered } from './gathered.ts';
 import type { StreamCall, UpstreamResponse } from './transport.ts';
 
 /** A read to be answered by the API server itself. */
@@ -22,12 +23,14 @@ export async function forward(ctx: Context, call: ForwardCall, open: (call: Stre
   const { isLong = false, ...rest } = call;
   const accept = ctx.get('Accept');
   const { statusCode, headers, body } = await open({ ...rest, method: 'GET', isLong, ...(accept && { accept }) });
+  // Of a HEAD, the API server is asked for the whole answer, of which only the headers are needed.
+  const content = isLong || ctx.method === 'HEAD' ? body : await gathered(body, call.signal);
   ctx.status = statusCode;
   for (const name of passedOn) {
     const value = headers[name.toLowerCase()];
     if (value !== undefined) ctx.set(name, value);
   }
-  ctx.body = body;
+  ctx.body = content;
   // A watch may have nothing to say for a long time, and its headers would wait for the first event.
   if (isLong) ctx.flushHeaders();
 }

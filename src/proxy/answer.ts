@@ -1,4 +1,5 @@
 /** What callers get to see of an answer of the API server (docs/contract/kubernetes.md). */
+import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { serviceUnavailable } from '../api/status.ts';
 import { closeOnUnreadBody } from '../http/body.ts';
@@ -50,12 +51,13 @@ export const switchedHeaders = (headers: Headers): Record<string, string> =>
   pick(headers, [...ofWebSocket, 'X-Stream-Protocol-Version', 'X-Accepted-Stream-Protocol-Versions']);
 
 /**
- * Answers with it, its bytes as they come.
+ * Answers with it.
  *
  * @param own what stands before the path of the API server
+ * @param content the body of the answer, where it is not to be read piece by piece
  * @throws StatusError 503 for what no API server answers
  */
-export function answerWith(ctx: Context, answer: PassedAnswer, own: string): void {
+export function answerWith(ctx: Context, answer: PassedAnswer, own: string, content: Readable | Buffer = answer.body): void {
   const { statusCode, headers, body } = answer;
   // 407 asks for a password for a proxy, which is us.
   if (statusCode < 200 || statusCode > 599 || statusCode === 407) {
@@ -72,7 +74,7 @@ export function answerWith(ctx: Context, answer: PassedAnswer, own: string): voi
   const hasNoBody = ctx.method === 'HEAD' || [204, 205, 304].includes(statusCode);
   if (!hasNoBody || ctx.method === 'HEAD') ctx.set(contentHeaders(headers));
   if (hasNoBody) discard(ctx, body);
-  else ctx.body = body;
+  else ctx.body = content;
   const length = plain(headers, 'Content-Length');
   if (length !== undefined && /^\d{1,15}$/.test(length) && (!hasNoBody || ctx.method === 'HEAD')) ctx.set('Content-Length', length);
 }

@@ -8,6 +8,7 @@ import { requestBody } from '../http/request-body.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
+import { gathered } from '../kubernetes/gathered.ts';
 import type { PassedCall } from '../kubernetes/passage.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
@@ -67,7 +68,9 @@ export class KubernetesProxy {
     };
     const upgrade = upgradeOf(ctx.req);
     if (upgrade !== undefined) return this.#switch({ ctx, caller, target }, upgrade, call);
-    answerWith(ctx, await apiServer.passageOf(caller).answer(call), this.#own);
+    const answer = await apiServer.passageOf(caller).answer(call);
+    const content = isLong || !isGathered(target) ? answer.body : await gathered(answer.body, call.signal);
+    answerWith(ctx, answer, this.#own, content);
     if (!isLong) return;
     // Proxies of the nginx kind gather answers unless told not to.
     ctx.set('X-Accel-Buffering', 'no');
@@ -136,6 +139,10 @@ interface SessionEvent {
 /** Watches, and logs that are followed. */
 const isStream = ({ resource, search }: Target): boolean =>
   resource?.prefix === 'watch' || isTrue(search, 'watch') || (resource?.subresource === 'log' && isTrue(search, 'follow'));
+
+/** Lists and single objects: what a subresource answers may be text that is read as it comes. */
+const isGathered = ({ resource }: Target): boolean =>
+  resource !== undefined && resource.subresource === '' && resource.prefix === undefined;
 
 function bodyOf({ req }: Context): PassedCall['body'] {
   if (!hasBody(req)) return undefined;

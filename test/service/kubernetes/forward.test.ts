@@ -144,11 +144,23 @@ describe('forwarding a read', () => {
     expect((await fetch(await serve(200))).status).to.equal(504);
   });
 
-  it('never makes a whole answer of half a one', async () => {
+  it('is 503 when a short answer breaks off', async () => {
+    upstream.answer((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json', ETag: '"x"' });
+      response.write('{"items":[', () => response.destroy());
+    });
+    const answer = await fetch(url);
+
+    expect(answer.status).to.equal(503);
+    expect(answer.headers.has('etag')).to.equal(false);
+    expect(await answer.json()).to.include({ kind: 'Status', reason: 'ServiceUnavailable', code: 503 });
+  });
+
+  it('never makes a whole answer of half a long one', async () => {
     let cut: (() => void) | undefined;
     upstream.answer((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json' });
-      response.write('{"items":[');
+      response.write(`{"items":["${'x'.repeat(100_000)}`);
       cut = () => response.destroy();
     });
     const { body } = await request(url);
@@ -181,12 +193,15 @@ describe('forwarding a read', () => {
     body.destroy();
   });
 
-  for (const query of ['', '?watch=true']) {
-    it(`ends upstream when the caller goes away ${query ? 'from a watch' : ''}`.trim(), async () => {
+  for (const [where, begin, query] of [
+    ['amid a long answer', 'x'.repeat(100_000), ''],
+    ['from a watch', '{"items":[', '?watch=true'],
+  ] as const) {
+    it(`ends upstream when the caller goes away ${where}`, async () => {
       const closed = new Promise((resolve) => {
         upstream.answer((_request, response) => {
           response.on('close', () => resolve(true));
-          response.writeHead(200).write('{"items":[');
+          response.writeHead(200).write(begin);
         });
       });
       const { body } = await request(`${url}/${query}`);
@@ -197,6 +212,19 @@ describe('forwarding a read', () => {
       expect(await closed).to.equal(true);
     });
   }
+
+  it('ends upstream when the caller goes away before the answer is sent on', async () => {
+    const leaving = new AbortController();
+    const closed = new Promise((resolve) => {
+      upstream.answer((_request, response) => {
+        response.on('close', () => resolve(true));
+        response.writeHead(200).write('{"items":[', () => leaving.abort());
+      });
+    });
+    await request(url, { signal: leaving.signal }).catch(() => undefined);
+
+    expect(await closed).to.equal(true);
+  });
 
   it('answers HEAD without a body, and does not leave one waiting upstream', async () => {
     const closed = new Promise((resolve) => {

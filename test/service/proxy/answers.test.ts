@@ -121,7 +121,7 @@ describe('what goes to the API server, and what comes back', () => {
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     });
-    const known = ['connection', 'date', 'keep-alive', 'referrer-policy', 'transfer-encoding', 'vary', 'x-request-id'];
+    const known = ['connection', 'content-length', 'date', 'keep-alive', 'referrer-policy', 'transfer-encoding', 'vary', 'x-request-id'];
     const others = ['content-disposition', 'content-security-policy', 'content-type', 'cross-origin-resource-policy', 'cache-control'];
     expect(Object.keys(headers).filter((name) => ![...known, ...others, 'x-content-type-options'].includes(name))).to.deep.equal([]);
   });
@@ -215,15 +215,55 @@ describe('what goes to the API server, and what comes back', () => {
     expect(await none.json()).to.deep.include({ kind: 'Status', message: 'kubernetes is not available, try again' });
     expect(between.received).to.have.lengthOf(1);
 
+    between.handle = (_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '100' });
+      response.write('{"items":[', () => response.destroy());
+    };
+    expect((await get()).status, 'a short one that breaks off').to.equal(503);
+
     let breakOff = (): void => undefined;
     between.handle = (_request, response) => {
-      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '100' }).write('{"items":[');
+      response.writeHead(200, { 'Content-Type': 'application/json' }).write('x'.repeat(100_000));
       breakOff = () => response.destroy();
     };
     const half = await get();
     expect(half.status).to.equal(200);
     breakOff();
     expect(await half.text().catch(() => 'broke off')).to.equal('broke off');
+  });
+
+  it('KPX-01 sends a list that comes item by item in few parts, and a short one as a whole', async () => {
+    for (const [items, length, sizes] of [
+      [30, null, [65_536, 39_464]],
+      [3, '10500', []],
+      [0, '0', []],
+    ] as const) {
+      const texts = Array.from({ length: items }, (_, index) => String(index % 10).repeat(3_500));
+      between.handle = async (_request, response) => {
+        response.writeHead(200, { 'Content-Type': 'application/json' });
+        for (const text of texts) await new Promise((resolve) => response.write(text, resolve));
+        response.end();
+      };
+      const response = await get();
+      expect(response.headers.get('content-length')).to.equal(length);
+      expect(await response.text()).to.equal(texts.join(''));
+      const raw = await rawGet(server.port, path, 'GET', `Authorization: bearer ${token}\r\n`);
+      const chunks = [...raw.body.matchAll(/(?:^|\r\n)([0-9a-f]+)\r\n(?=\d)/g)].map(([, size = '']) => Number.parseInt(size, 16));
+      expect(chunks).to.deep.equal(sizes);
+    }
+  });
+
+  it('KPX-01 sends what a subresource answers as it comes', async () => {
+    let end = (): void => undefined;
+    between.handle = (_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/plain' }).write('a line\n');
+      end = () => response.end('another\n');
+    };
+    const response = await server.request(`${base}/apis/between/v1/namespaces/x/things/y/log`, { token });
+    const reader = response.body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).to.equal('a line\n');
+    end();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).to.equal('another\n');
   });
 
   for (const [name, head] of [

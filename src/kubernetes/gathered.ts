@@ -1,0 +1,94 @@
+import { Readable } from 'node:stream';
+import { serviceUnavailable, timedOut } from '../api/status.ts';
+
+/** What is held of an answer, and sent at once. */
+const partBytes = 64 * 1024;
+
+/**
+ * An answer that ends by itself, for as few writes as possible: the API server sends a list item by item. Not for a watch or a log, whose
+ * reader waits for each piece.
+ *
+ * @returns a short answer as a whole, a longer one in parts
+ * @throws the signal's reason when it aborts; StatusError 503, 504 if the answer breaks off within the first part
+ */
+export function gathered(body: Readable, signal: AbortSignal): Promise<Buffer | Readable> {
+  return new Parts(body).begun.catch((error: unknown) => {
+    if (signal.aborted) throw signal.reason;
+    throw isTimeout(error) ? timedOut('kubernetes', { cause: error }) : serviceUnavailable('kubernetes', { cause: error });
+  });
+}
+
+/** Pieces are copied, not kept: references from an object that is no longer young let none of them go before a full collection. */
+class Parts extends Readable {
+  readonly #source: Readable;
+  readonly #begun = Promise.withResolvers<Buffer | Readable>();
+  #part: Buffer | undefined;
+  #filled = 0;
+  #isSent = false;
+  #isComplete = false;
+
+  constructor(source: Readable) {
+    super({ highWaterMark: partBytes });
+    this.#source = source;
+    // Its reader gets the error too.
+    this.on('error', () => undefined);
+    source.on('data', (chunk: Buffer) => this.#take(chunk));
+    source.once('end', () => this.#end());
+    source.once('error', (error: Error) => this.#fail(error));
+    source.once('close', () => this.#fail(new Error('the answer broke off')));
+  }
+
+  /** Resolves with the answer if it is no longer than one part, else with this stream. */
+  get begun(): Promise<Buffer | Readable> {
+    return this.#begun.promise;
+  }
+
+  override _read(): void {
+    this.#source.resume();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#source.destroy();
+    done(error);
+  }
+
+  #take(chunk: Buffer): void {
+    for (let taken = 0; taken < chunk.length; ) {
+      if (this.#filled === partBytes) this.#send();
+      this.#part ??= Buffer.allocUnsafeSlow(partBytes);
+      const length = chunk.copy(this.#part, this.#filled, taken);
+      taken += length;
+      this.#filled += length;
+    }
+  }
+
+  #send(): void {
+    const isWanted = this.push(this.#rest());
+    this.#part = undefined;
+    this.#filled = 0;
+    this.#isSent = true;
+    this.#begun.resolve(this);
+    if (!isWanted) this.#source.pause();
+  }
+
+  #rest(): Buffer {
+    return this.#part?.subarray(0, this.#filled) ?? Buffer.alloc(0);
+  }
+
+  #end(): void {
+    this.#isComplete = true;
+    const rest = this.#rest();
+    this.#begun.resolve(rest);
+    if (!this.#isSent) return;
+    this.push(rest);
+    this.push(null);
+  }
+
+  #fail(error: Error): void {
+    if (this.#isComplete) return;
+    this.#begun.reject(error);
+    this.destroy(error);
+  }
+}
+
+const isTimeout = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'UND_ERR_BODY_TIMEOUT';
