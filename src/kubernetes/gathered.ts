@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { serviceUnavailable, timedOut } from '../api/status.ts';
+import { codeOf, failureOf } from './transport.ts';
 
 /** What is held of an answer, and sent at once. */
 const partBytes = 64 * 1024;
@@ -13,8 +13,7 @@ const partBytes = 64 * 1024;
  */
 export function gathered(body: Readable, signal: AbortSignal): Promise<Buffer | Readable> {
   return new Parts(body).begun.catch((error: unknown) => {
-    if (signal.aborted) throw signal.reason;
-    throw isTimeout(error) ? timedOut('kubernetes', { cause: error }) : serviceUnavailable('kubernetes', { cause: error });
+    throw failureOf(error, signal, { hasPassed: codeOf(error) === 'UND_ERR_BODY_TIMEOUT' });
   });
 }
 
@@ -24,8 +23,6 @@ class Parts extends Readable {
   readonly #begun = Promise.withResolvers<Buffer | Readable>();
   #part: Buffer | undefined;
   #filled = 0;
-  #isSent = false;
-  #isComplete = false;
 
   constructor(source: Readable) {
     super({ highWaterMark: partBytes });
@@ -66,7 +63,6 @@ class Parts extends Readable {
     const isWanted = this.push(this.#rest());
     this.#part = undefined;
     this.#filled = 0;
-    this.#isSent = true;
     this.#begun.resolve(this);
     if (!isWanted) this.#source.pause();
   }
@@ -76,19 +72,15 @@ class Parts extends Readable {
   }
 
   #end(): void {
-    this.#isComplete = true;
     const rest = this.#rest();
     this.#begun.resolve(rest);
-    if (!this.#isSent) return;
     this.push(rest);
     this.push(null);
   }
 
   #fail(error: Error): void {
-    if (this.#isComplete) return;
+    if (this.#source.readableEnded) return;
     this.#begun.reject(error);
     this.destroy(error);
   }
 }
-
-const isTimeout = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'UND_ERR_BODY_TIMEOUT';

@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { abortable } from './abortable.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import { passedHeaders } from './passed-headers.ts';
-import { type Credential, destroyAll, type Pools, poolOptions, type UpstreamResponse } from './transport.ts';
+import { type Credential, destroyAll, failureOf, type Pools, poolOptions, type UpstreamResponse } from './transport.ts';
 import { unboundedPool } from './unbounded-pool.ts';
 import { callUpgrade, type UpgradeAnswer } from './upgrade-call.ts';
 
@@ -141,9 +140,7 @@ export class Passage {
     } catch (error) {
       deadline.end();
       end({ outcome: deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable' });
-      if (call.signal.aborted) throw call.signal.reason;
-      if (error instanceof StatusError) throw error;
-      throw deadline.hasPassed ? timedOut('kubernetes', { cause: error }) : serviceUnavailable('kubernetes', { cause: error });
+      throw failureOf(error, call.signal, deadline);
     }
   }
 }

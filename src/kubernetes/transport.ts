@@ -266,13 +266,14 @@ function pauseBeforeRetry(error: unknown): number {
   return [429, 503].includes(error.status.code) ? (error.retryAfterMs ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : 'unexpected answer';
 }
 
-function failureOf(error: unknown, signal: AbortSignal, deadline: Deadline): unknown {
+/** What the caller is told of a call, or of an answer, that did not come to its end: the signal's reason, or a StatusError. */
+export function failureOf(error: unknown, signal: AbortSignal, { hasPassed }: Pick<Deadline, 'hasPassed'>): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof StatusError) return error;
-  return deadline.hasPassed ? timedOut('kubernetes', { cause: error }) : serviceUnavailable('kubernetes', { cause: error });
+  return hasPassed ? timedOut('kubernetes', { cause: error }) : serviceUnavailable('kubernetes', { cause: error });
 }
