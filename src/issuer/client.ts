@@ -1,13 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import * as client from 'openid-client';
-import { z } from 'zod';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { unending } from '../kubernetes/abortable.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
-import { callbackRefused, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable, UntrustedTokens } from './errors.ts';
-import { customFetch, type FetchedAnswer, IssuerFetch, isInsecure } from './fetch.ts';
-import type { RefusalLog } from './refusal-log.ts';
+import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
+import { customFetch, IssuerFetch, isInsecure, type SeenAnswer } from './fetch.ts';
 import { FatalRefresh, type IssuerSettings } from './types.ts';
 
 /** What the issuer gave for a code or a refresh token, not yet verified. */
@@ -19,27 +17,17 @@ export interface IssuedTokens {
   readonly expiresIn: number | undefined;
 }
 
-/** RFC 6749 section 5.1 and OpenID Connect Core 3.1.3.3, as far as it must hold for the tokens in it to be looked at. */
-const tokenAnswer = z.object({
-  access_token: z.string().min(1),
-  token_type: z.string(),
-  id_token: z.string(),
-  refresh_token: z.string().optional(),
-});
-
 /**
  * The OpenID provider that people log in at: its metadata and the calls to it. It is asked when a user
  * needs it, never at the start. What it says in words stays here.
  */
 export class IssuerClient {
   readonly #settings: IssuerSettings;
-  readonly #refusals: RefusalLog;
   readonly #fetch: IssuerFetch;
   readonly #discovery: IssuerDiscovery;
 
-  constructor(settings: IssuerSettings, refusals: RefusalLog, clock: () => number) {
+  constructor(settings: IssuerSettings, clock: () => number) {
     this.#settings = settings;
-    this.#refusals = refusals;
     this.#fetch = new IssuerFetch(settings);
     this.#discovery = new IssuerDiscovery(settings, this.#fetch, clock);
   }
@@ -77,50 +65,36 @@ export class IssuerClient {
     return attempt(() => client.buildEndSessionUrl(configuration, parameters).href);
   }
 
-  /** @throws StatusError 401 cause `code` for a code it does not know, 401 cause `id_token`, 503 */
+  /** @throws StatusError 401 cause `code` for a code it does not know, 503 */
   async redeem({ code, verifier, redirectURL }: { code: string; verifier: string; redirectURL: string }, signal: AbortSignal) {
     try {
       return await this.#grant('authorization_code', { code, code_verifier: verifier, redirect_uri: redirectURL }, signal);
     } catch (error) {
-      if (error instanceof UntrustedTokens) throw callbackRefused('id_token');
       if (isInvalidGrant(error)) throw callbackRefused('code');
-      throw unavailable(error);
+      throw unavailable(error, 'token endpoint');
     }
   }
 
-  /** @throws FatalRefresh if the issuer says no or answers for another; StatusError 503 for whatever passes */
+  /** @throws FatalRefresh if the issuer says no; StatusError 503 for whatever passes */
   async refresh(refreshToken: string, signal: AbortSignal): Promise<IssuedTokens> {
     try {
       return await this.#grant('refresh_token', { refresh_token: refreshToken }, signal);
     } catch (error) {
-      if (error instanceof UntrustedTokens) {
-        throw new FatalRefresh('the new ID token does not verify', { refreshToken: error.refreshToken });
-      }
       if (isFinal(error)) throw new FatalRefresh('the issuer refuses the refresh token');
-      throw unavailable(error);
+      throw unavailable(error, 'token endpoint');
     }
   }
 
   async #grant(grantType: string, parameters: Record<string, string>, signal: AbortSignal): Promise<IssuedTokens> {
-    let received: unknown;
-    const configuration = await this.#configuration(signal, ({ text }) => {
-      received = text;
+    let idToken: unknown;
+    const configuration = await this.#configuration(signal, ({ members }) => {
+      // Verified by `TokenVerifier` alone: openid-client refuses several audiences without `azp`.
+      idToken = members?.id_token;
+      delete members?.id_token;
     });
-    try {
-      const tokens = await client.genericGrantRequest(configuration, grantType, parameters);
-      return {
-        accessToken: tokens.access_token,
-        idToken: tokens.id_token,
-        refreshToken: tokens.refresh_token,
-        expiresIn: tokens.expiresIn(),
-      };
-    } catch (error) {
-      // What openid-client refuses although the answer has the right form, it refuses for the ID token in it.
-      const answer = error instanceof client.ResponseBodyError ? undefined : tokenAnswer.safeParse(parseJson(received));
-      if (!answer?.success) throw error;
-      this.#refusals.tell('ID token', error, answer.data.id_token);
-      throw new UntrustedTokens(answer.data.refresh_token);
-    }
+    const tokens = await client.genericGrantRequest(configuration, grantType, parameters);
+    if (idToken !== undefined && typeof idToken !== 'string') throw new IssuerFault('gave no usable id_token');
+    return { accessToken: tokens.access_token, idToken, refreshToken: tokens.refresh_token, expiresIn: tokens.expiresIn() };
   }
 
   /**
@@ -165,6 +139,13 @@ export class IssuerClient {
     }
   }
 
+  /** What the issuer signs ID tokens with; RS256 where it does not say (OpenID Connect Core 3.1.3.7). @throws StatusError 503 */
+  async idTokenAlgorithms(): Promise<readonly string[]> {
+    const { idTokenAlgorithm } = this.#settings;
+    if (idTokenAlgorithm !== undefined) return [idTokenAlgorithm];
+    return (await this.metadata()).id_token_signing_alg_values_supported ?? ['RS256'];
+  }
+
   /** The published keys, as they came. @throws StatusError 503 */
   async fetchKeys(): Promise<unknown> {
     const { jwks_uri: url } = await this.metadata();
@@ -183,18 +164,13 @@ export class IssuerClient {
   }
 
   /** openid-client's view of issuer and client, for the calls of one request. The secret is read each time, so that it can be rotated. */
-  async #configuration(signal = unending, onAnswer?: (answer: FetchedAnswer) => void): Promise<client.Configuration> {
-    const { issuer, clientID, clientSecretFile, clientAuthentication: transport, idTokenAlgorithm } = this.#settings;
+  async #configuration(signal = unending, onAnswer?: (answer: SeenAnswer) => void): Promise<client.Configuration> {
+    const { issuer, clientID, clientSecretFile, clientAuthentication: transport } = this.#settings;
     const metadata = await this.metadata();
     const { token_endpoint_auth_methods_supported: offered } = metadata;
     try {
       const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();
-      const configuration = new client.Configuration(
-        metadata,
-        clientID,
-        { [client.clockTolerance]: 60, ...(idTokenAlgorithm !== undefined && { id_token_signed_response_alg: idTokenAlgorithm }) },
-        clientAuthentication({ secret, transport, offered }),
-      );
+      const configuration = new client.Configuration(metadata, clientID, {}, clientAuthentication({ secret, transport, offered }));
       if (isInsecure(issuer)) client.allowInsecureRequests(configuration);
       configuration[client.customFetch] = customFetch(this.#fetch, signal, onAnswer);
       return configuration;
@@ -204,21 +180,16 @@ export class IssuerClient {
   }
 }
 
-/** 503, unless it is a Status already. */
-const unavailable = (error: unknown): StatusError => (error instanceof StatusError ? error : issuerUnavailable(error));
+/** 503, unless it is a Status already. @param endpoint for the log */
+function unavailable(error: unknown, endpoint?: string): StatusError {
+  if (error instanceof StatusError) return error;
+  return issuerUnavailable(endpoint === undefined ? error : new IssuerFault(`${endpoint}: ${faultOf(error)}`));
+}
 
 function attempt<T>(build: () => T): T {
   try {
     return build();
   } catch (error) {
     throw unavailable(error);
-  }
-}
-
-function parseJson(text: unknown): unknown {
-  try {
-    return typeof text === 'string' ? JSON.parse(text) : undefined;
-  } catch {
-    return undefined;
   }
 }

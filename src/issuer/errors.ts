@@ -6,17 +6,6 @@ export class IssuerFault extends Error {
   override readonly name = 'IssuerFault';
 }
 
-/** Tokens came with an ID token that does not hold. */
-export class UntrustedTokens extends Error {
-  override readonly name = 'UntrustedTokens';
-  readonly refreshToken: string | undefined;
-
-  constructor(refreshToken: string | undefined) {
-    super('the ID token does not verify');
-    this.refreshToken = refreshToken;
-  }
-}
-
 /** The refusals of RFC 6749 section 5.2 that say nothing about the grant, but about ourselves or the moment. */
 const passingErrors: readonly string[] = ['invalid_client', 'temporarily_unavailable'];
 
@@ -57,10 +46,21 @@ const registered: readonly string[] = [
 export function faultOf(error: unknown): string {
   if (error instanceof client.ResponseBodyError)
     return `answered ${error.status}${registered.includes(error.error) ? ` ${error.error}` : ''}`;
+  const member = unusableMember(error);
+  if (member !== undefined) return `gave no usable ${member}`;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof IssuerFault) return cause.message;
     if (cause.name === 'TimeoutError') return 'did not answer in time';
     if ('code' in cause && typeof cause.code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(cause.code)) return cause.code;
   }
   return 'gave an answer that cannot be used';
+}
+
+/** The member of an answer that openid-client refuses, by the words of that library. */
+function unusableMember(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { member } = /^(?:"response" body "|unsupported `)(?<member>\w+)["`]/.exec(cause.message)?.groups ?? {};
+    if (member !== undefined) return member;
+  }
+  return undefined;
 }

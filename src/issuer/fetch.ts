@@ -1,6 +1,7 @@
 import type { CustomFetch } from 'openid-client';
 import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
 import { IssuerFault } from './errors.ts';
+import { membersOf } from './members.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for our own answer. */
 export const issuerTimeoutMs = 9_000;
@@ -46,14 +47,21 @@ export class IssuerFetch {
 const headersOf = (headers: Record<string, string | readonly string[] | undefined>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
-/** For openid-client. @param onAnswer sees the answer first, and may throw */
+/** An answer, and the members of the JSON object in it that openid-client gets to see. */
+export interface SeenAnswer extends FetchedAnswer {
+  readonly members: Record<string, unknown> | undefined;
+}
+
+/** For openid-client. @param onAnswer sees the answer first, and may take members from it, or throw */
 export const customFetch =
-  (issuer: IssuerFetch, signal: AbortSignal, onAnswer?: (answer: FetchedAnswer) => void): CustomFetch =>
+  (issuer: IssuerFetch, signal: AbortSignal, onAnswer?: (answer: SeenAnswer) => void): CustomFetch =>
   async (url, { method, headers, body }) => {
     const answer = await issuer.send(url, { method, headers, signal, ...(body instanceof URLSearchParams && { body }) });
-    onAnswer?.(answer);
+    const members = membersOf(answer.text);
+    onAnswer?.({ ...answer, members });
     const hasNoBody = answer.status === 204 || answer.status === 304;
-    return new Response(hasNoBody ? null : answer.text, { status: answer.status, headers: answer.headers });
+    const text = members === undefined ? answer.text : JSON.stringify(members);
+    return new Response(hasNoBody ? null : text, { status: answer.status, headers: answer.headers });
   };
 
 /** Only an issuer that is itself without TLS may have such places. */

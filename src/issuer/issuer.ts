@@ -32,7 +32,7 @@ export function createIssuer(
   issuer: IssuerConfig,
   all: readonly IssuerConfig[],
 ): Issuer {
-  const { config, log, now, clock } = services;
+  const { config, log, clock } = services;
   const credentials = config.kubernetes.credentials ?? (issuer.isEmbedded ? 'impersonate' : 'passthrough');
   const isOneOfSeveral = all.length > 1;
   const settings: IssuerSettings = {
@@ -42,13 +42,13 @@ export function createIssuer(
     ...(isOneOfSeveral && { foreign: foreignPrefixes(all.filter((other) => other !== issuer)) }),
   };
   const refusals = new RefusalLog(services, settings.issuer);
-  const client = new IssuerClient(settings, refusals, clock);
-  const verifier = new TokenVerifier(services, settings, new IssuerKeys(client, clock), refusals);
+  const client = new IssuerClient(settings, clock);
+  const verifier = new TokenVerifier(services, settings, client, new IssuerKeys(client, clock), refusals);
   return {
     settings,
     client,
     verifier,
-    tokens: new IssuerTokens(settings, client, verifier, now),
+    tokens: new IssuerTokens(services, settings, { client, verifier, refusals }),
     async discard(refreshToken) {
       try {
         await client.revoke(refreshToken, 'refresh_token', AbortSignal.timeout(discardMs));

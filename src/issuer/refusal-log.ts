@@ -1,8 +1,7 @@
 import { decodeProtectedHeader, errors } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { ZodError, z } from 'zod';
-import { reader } from '../api/reader.ts';
+import { ZodError } from 'zod';
 import { atMost } from '../http/bound.ts';
 import type { Services } from '../services.ts';
 
@@ -80,28 +79,13 @@ function reasonOf(error: unknown, token: string | undefined, issuer: string): Re
   if (error instanceof TokenRefusal) return error;
   if (error instanceof ZodError) return { code: 'ClaimsInvalid', difference: { name: String(error.issues[0]?.path[0] ?? '') } };
   if (error instanceof errors.JOSEError) return { code: error.code, difference: joseDifference(error, token, issuer) };
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'Unfit';
-  return { code, difference: libraryDifference(error) };
+  return { code: 'Unfit' };
 }
 
 function joseDifference(error: errors.JOSEError, token: string | undefined, issuer: string): Difference | undefined {
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)
     return { name: error.claim, ...(error.claim === 'iss' && { expected: issuer, given: error.payload.iss }) };
   return { name: 'alg', given: headerOf(token)?.alg };
-}
-
-const readDetail = reader(
-  z.object({ header: z.object({ alg: z.unknown() }), claim: z.string(), claims: z.looseObject({}), expected: z.unknown() }),
-);
-
-/** openid-client hangs it on its error as the last cause, among other things that do not belong into a log. */
-function libraryDifference(error: unknown): Difference | undefined {
-  let detail = error;
-  while (detail instanceof Error) detail = detail.cause;
-  const { header, claim, claims, expected } = readDetail(detail);
-  if (header !== undefined) return { name: 'alg', expected, given: header.alg };
-  if (claim === undefined) return undefined;
-  return { name: claim, ...(['iss', 'aud'].includes(claim) && claims && { expected, given: claims[claim] }) };
 }
 
 function headerOf(token: string | undefined) {

@@ -6,7 +6,9 @@ import { StatusError, unauthorized } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
 import type { Services } from '../services.ts';
 import { loginOf, usedClaims } from './claims.ts';
+import type { IssuerClient } from './client.ts';
 import type { IssuerKeys } from './keys.ts';
+import { withoutEmpty } from './members.ts';
 import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './refusal-log.ts';
 import type { IssuerSettings, VerifiedClaims, VerifiedToken } from './types.ts';
 
@@ -25,15 +27,20 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const leewaySeconds = 60;
 const maxVerified = 10_000;
 
-const claimsSchema = z.looseObject({
-  iss: z.string(),
-  sub: z.string().min(1).max(255),
-  aud: z.union([z.string(), z.array(z.string())]),
-  exp: z.number(),
-  iat: z.number(),
-  azp: z.string().optional(),
-  events: z.undefined().optional(),
-});
+const claimsSchema = z
+  .record(z.string(), z.unknown())
+  .transform(withoutEmpty)
+  .pipe(
+    z.looseObject({
+      iss: z.string(),
+      sub: z.string().min(1).max(255),
+      aud: z.union([z.string(), z.array(z.string())]),
+      exp: z.number(),
+      iat: z.number(),
+      azp: z.string().optional(),
+      events: z.undefined().optional(),
+    }),
+  );
 
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 
@@ -61,6 +68,7 @@ export type LogoutClaims = z.output<typeof logoutSchema>;
 /** Verifies tokens of one issuer (docs/contract/conventions.md; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
 export class TokenVerifier {
   readonly #settings: IssuerSettings;
+  readonly #client: Pick<IssuerClient, 'idTokenAlgorithms'>;
   readonly #keys: IssuerKeys;
   readonly #refusals: RefusalLog;
   readonly #now: () => Date;
@@ -68,8 +76,15 @@ export class TokenVerifier {
   /** Tokens that do not name our issuer, and never will: to find that out, each has to be decoded. */
   readonly #foreign = new LRUCache<string, true>(atMost(maxVerified));
 
-  constructor({ metrics, now }: Pick<Services, 'metrics' | 'now'>, settings: IssuerSettings, keys: IssuerKeys, refusals: RefusalLog) {
+  constructor(
+    { metrics, now }: Pick<Services, 'metrics' | 'now'>,
+    settings: IssuerSettings,
+    client: Pick<IssuerClient, 'idTokenAlgorithms'>,
+    keys: IssuerKeys,
+    refusals: RefusalLog,
+  ) {
     this.#settings = settings;
+    this.#client = client;
     this.#keys = keys;
     this.#refusals = refusals;
     this.#now = now;
@@ -100,7 +115,7 @@ export class TokenVerifier {
   async #bearer(token: string): Promise<VerifiedToken> {
     const expected = { types: ['jwt', 'at+jwt'], algorithms, whenUnread: 'refuse', schema: claimsSchema } as const;
     const { claims, header } = await this.#verify(token, expected);
-    this.#checkAudience(claims, this.#settings.audiences);
+    this.#checkAudience(claims);
     const used = usedClaims(claims, this.#settings);
     return { claims: used, login: loginOf(used, this.#settings), isAccessToken: isAccessToken(claims, header) };
   }
@@ -123,8 +138,8 @@ export class TokenVerifier {
   }
 
   async #idToken(token: string, checks: IdTokenChecks): Promise<VerifiedClaims> {
-    const { claims, header } = await this.#verify(token, { types: ['jwt'], ...this.#ofClient, schema: claimsSchema });
-    this.#checkAudience(claims, []);
+    const { claims, header } = await this.#verify(token, { types: ['jwt'], ...(await this.#ofClient()), schema: claimsSchema });
+    this.#checkClient(claims);
     const { nonce, c_hash: codeHash, at_hash: accessTokenHash } = claims;
     if (checks.nonce !== undefined && nonce !== checks.nonce) throw refusal('the nonce is another');
     if (checks.code !== undefined && codeHash !== halfHash(checks.code, header)) throw refusal('c_hash does not fit the code');
@@ -140,16 +155,20 @@ export class TokenVerifier {
    */
   logoutToken(token: string): Promise<LogoutClaims> {
     return this.#told('logout token', token, async () => {
-      const { claims } = await this.#verify(token, { types: ['logout+jwt', 'jwt'], ...this.#ofClient, schema: logoutSchema });
-      this.#checkAudience(claims, []);
+      const { claims } = await this.#verify(token, {
+        types: ['logout+jwt', 'jwt'],
+        ...(await this.#ofClient()),
+        schema: logoutSchema,
+      });
+      this.#checkClient(claims);
       return claims;
     });
   }
 
-  /** Tokens that the issuer makes for us as its client. */
-  get #ofClient() {
-    const { idTokenAlgorithm } = this.#settings;
-    return { algorithms: idTokenAlgorithm === undefined ? algorithms : [idTokenAlgorithm], whenUnread: 'fail' } as const;
+  /** Tokens that the issuer makes for us as its client, logout tokens among them: signed with what it announces for ID tokens. */
+  async #ofClient() {
+    const announced = await this.#client.idTokenAlgorithms();
+    return { algorithms: algorithms.filter((algorithm) => announced.includes(algorithm)), whenUnread: 'fail' } as const;
   }
 
   /** Why a token is refused is for the log alone. */
@@ -205,12 +224,20 @@ export class TokenVerifier {
     return { claims: claims.data, header };
   }
 
-  /** Another member of `aud` could pass the token on: then `azp` must say that it was made for us. */
-  #checkAudience({ aud, azp }: Pick<Claims, 'aud' | 'azp'>, further: readonly string[]): void {
+  /** A token for the client. */
+  #checkClient(claims: Pick<Claims, 'aud' | 'azp'>): void {
     const { clientID } = this.#settings;
+    const given = [claims.aud].flat();
+    if (!given.includes(clientID)) throw refusal('aud is another', { name: 'aud', expected: [clientID], given });
+    this.#checkAudience(claims);
+  }
+
+  /** Another member of `aud` could pass the token on: then `azp` must say that it was made for us. */
+  #checkAudience({ aud, azp }: Pick<Claims, 'aud' | 'azp'>): void {
+    const { clientID, audiences } = this.#settings;
     const given = [aud].flat();
-    const isTrusted = (audience: string) => audience === clientID || further.includes(audience);
-    if (!given.some(isTrusted)) throw refusal('aud is another', { name: 'aud', expected: [clientID, ...further], given });
+    const isTrusted = (audience: string) => audience === clientID || audiences.includes(audience);
+    if (!given.some(isTrusted)) throw refusal('aud is another', { name: 'aud', expected: [clientID, ...audiences], given });
     if (!given.includes(clientID)) return;
     if (azp === undefined ? !given.every(isTrusted) : azp !== clientID)
       throw refusal('azp is another', { name: 'azp', expected: clientID, given: azp });

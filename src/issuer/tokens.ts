@@ -1,6 +1,8 @@
 import { StatusError, unauthorized } from '../api/status.ts';
+import type { Services } from '../services.ts';
 import { completed, isIncomplete, unfit, usedClaims } from './claims.ts';
 import type { IssuedTokens, IssuerClient } from './client.ts';
+import { type RefusalLog, TokenRefusal } from './refusal-log.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { FatalRefresh, type IssuerSettings, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
 
@@ -17,17 +19,25 @@ export interface CodeRedemption {
 /** Whose tokens are renewed. */
 export type TokenOwner = Pick<VerifiedClaims, 'iss' | 'sub'>;
 
+interface IssuerParts {
+  client: IssuerClient;
+  verifier: TokenVerifier;
+  refusals: RefusalLog;
+}
+
 /** From what the issuer gives to tokens that hold, with the one among them that is the credential. */
 export class IssuerTokens {
   readonly #settings: IssuerSettings;
   readonly #client: IssuerClient;
   readonly #verifier: TokenVerifier;
+  readonly #refusals: RefusalLog;
   readonly #now: () => Date;
 
-  constructor(settings: IssuerSettings, client: IssuerClient, verifier: TokenVerifier, now: () => Date) {
+  constructor({ now }: Pick<Services, 'now'>, settings: IssuerSettings, { client, verifier, refusals }: IssuerParts) {
     this.#settings = settings;
     this.#client = client;
     this.#verifier = verifier;
+    this.#refusals = refusals;
     this.#now = now;
   }
 
@@ -35,7 +45,11 @@ export class IssuerTokens {
   async redeem({ code, verifier, redirectURL, nonce, frontChannel }: CodeRedemption, signal: AbortSignal): Promise<TokenSet> {
     const issued = await this.#client.redeem({ code, verifier, redirectURL }, signal);
     const { idToken, accessToken } = issued;
-    if (idToken === undefined) throw unauthorized({ tokenGiven: false });
+    if (idToken === undefined) {
+      const difference = { name: 'id_token', expected: 'given by the token endpoint' };
+      this.#refusals.tell('ID token', new TokenRefusal('NotGiven', 'the token endpoint gave no id_token', difference));
+      throw unauthorized({ tokenGiven: false });
+    }
     const claims = await this.#verifier.idToken(idToken, { nonce, accessToken });
     if (frontChannel !== undefined && frontChannel.sub !== claims.sub) throw unauthorized({ tokenGiven: false });
     const tokens = await this.#tokenSet(issued, { idToken, claims: await this.#completed(claims, accessToken, signal) });

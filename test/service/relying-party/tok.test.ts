@@ -218,9 +218,7 @@ describe('tokens that are unusual', () => {
   });
 
   it('TOK-10 gives no right for no group, and none of Kubernetes itself', async () => {
-    for (const none of [null, []]) {
-      for (const { groups } of await acceptedWith({ claims: { groups: none } })) expect(groups).to.deep.equal([]);
-    }
+    for (const { groups } of await acceptedWith({ claims: { groups: [] } })) expect(groups).to.deep.equal([]);
     const named = { groups: ['dev', 'system:masters', 'dev', '', 'system:authenticated'] };
     for (const { groups } of await acceptedWith({ claims: named })) expect(groups).to.deep.equal(['dev']);
   });
