@@ -10,6 +10,7 @@ import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
 import { createdByAnnotation } from '../users/record/labels.ts';
+import { roleError } from './bindable-roles.ts';
 import { bindingErrors, type NewBinding, newBindingBody } from './binding-body.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind, userBindingResource } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
@@ -48,6 +49,8 @@ export async function createUserBinding(
   await access.require(caller, { ...clusterRoles, verb: 'bind', name: roleRef }, signal);
   // Only a caller who may bind it learns whether it exists.
   if (!(await isClusterRole(services, roleRef, signal))) throw invalid(kind, [notFoundValue('spec.roleRef', roleRef)]);
+  const unbindable = await roleError(services, object.spec, signal);
+  if (unbindable !== undefined) throw invalid(kind, [unbindable]);
   requireStepUpFor('bindings', caller, config.login.stepUp, now());
   const bindings = new CallerResource(apiServer.asCaller(caller), userBindingKind);
   // A definition that is older than the times would leave them out, and the role would be given for ever.

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { type Reading, reader } from '../api/reader.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import { bindingLabel, bindingLabelValue, userBindingApiVersion } from './resource.ts';
 
 const group = 'rbac.authorization.k8s.io';
@@ -52,15 +53,25 @@ export function managedMembers({ name, uid }: Owner, subjects: readonly Subject[
 }
 
 /** @param namespace '' for a ClusterRoleBinding */
-export function managedManifest(owner: Owner, namespace: string, members: ManagedMembers) {
+export const managedKind = (namespace: string): ResourceKind =>
+  namespace === '' ? { type: clusterRoleBindings, kind: 'ClusterRoleBinding' } : { type: roleBindings, kind: 'RoleBinding', namespace };
+
+/** @param namespace '' for a ClusterRoleBinding */
+export function managedManifest(owner: Owner, namespace: string, { metadata, subjects }: ManagedMembers) {
   return {
-    apiVersion,
-    kind: namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding',
-    metadata: { name: managedName(owner), ...(namespace !== '' && { namespace }), ...members.metadata },
-    roleRef: { apiGroup: group, kind: 'ClusterRole', name: owner.roleRef },
-    subjects: members.subjects,
+    ...emptyManifest(owner.roleRef, namespace),
+    metadata: { name: managedName(owner), ...(namespace !== '' && { namespace }), ...metadata },
+    subjects,
   };
 }
+
+/** A binding of that role to no subject, under no name yet. */
+export const emptyManifest = (roleRef: string, namespace: string) => ({
+  apiVersion,
+  kind: managedKind(namespace).kind,
+  metadata: { generateName: 'ub-' },
+  roleRef: { apiGroup: group, kind: 'ClusterRole', name: roleRef },
+});
 
 /** What is kept of a binding that was made: few and short texts, however many subjects it has. */
 export interface ManagedRow {

@@ -12,6 +12,7 @@ import {
   isManagedFor,
   type ManagedMembers,
   type ManagedRow,
+  managedKind,
   managedManifest,
   managedMembers,
   managedName,
@@ -118,7 +119,7 @@ export class ManagedBindings {
       await this.#whenSeen(created, namespace, signal);
       return 'ensured';
     } catch (error) {
-      return this.#outcomeOf(error, owner);
+      return outcomeOf(error, owner.roleRef);
     }
   }
 
@@ -143,7 +144,7 @@ export class ManagedBindings {
       await this.#whenSeen(written, namespace, signal);
       return 'ensured';
     } catch (error) {
-      const outcome = this.#outcomeOf(error, owner);
+      const outcome = outcomeOf(error, owner.roleRef);
       // Changing who has a role needs the right to bind it, but deleting the binding ends it for all without.
       if (outcome === 'not-allowed') await this.#endForMore(row, owner, members, signal);
       return outcome;
@@ -172,22 +173,7 @@ export class ManagedBindings {
   }
 
   #resource(namespace: string): ServiceResource {
-    const resource =
-      namespace === '' ? { type: clusterRoleBindings, kind: 'ClusterRoleBinding' } : { type: roleBindings, kind: 'RoleBinding', namespace };
-    return new ServiceResource(this.#client, resource);
-  }
-
-  /** @throws what says nothing about this very binding */
-  #outcomeOf(error: unknown, { roleRef }: Owner): Outcome {
-    const { code = 0, reason, message = '', details } = refusalBehind(error)?.status ?? {};
-    const isEnding = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
-    if (isEnding) return 'no-namespace';
-    if (code === 403) return 'not-allowed';
-    // To see whether it may be bound all the same, the API server looks at the role. If that is missing, it names it, as if it were a binding.
-    if (code === 404 && /role/.test(details?.kind ?? '') && details?.name === roleRef) return 'not-allowed';
-    if (code === 404 && details?.kind === 'namespaces') return 'no-namespace';
-    if (code === 422 || code === 400 || code === 413) return { refused: `${reason ?? code}: ${message}` };
-    throw error;
+    return new ServiceResource(this.#client, managedKind(namespace));
   }
 
   #get(namespace: string, name: string): ManagedRow | undefined {
@@ -213,4 +199,17 @@ export class ManagedBindings {
   #caches(): readonly WatchCache<ManagedRow>[] {
     return [this.#inNamespaces, this.#inCluster];
   }
+}
+
+/** @throws what says nothing about this very binding */
+export function outcomeOf(error: unknown, roleRef: string): Outcome {
+  const { code = 0, reason, message = '', details } = refusalBehind(error)?.status ?? {};
+  const isEnding = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
+  if (isEnding) return 'no-namespace';
+  if (code === 403) return 'not-allowed';
+  // To see whether it may be bound all the same, the API server looks at the role. If that is missing, it names it, as if it were a binding.
+  if (code === 404 && /role/.test(details?.kind ?? '') && details?.name === roleRef) return 'not-allowed';
+  if (code === 404 && details?.kind === 'namespaces') return 'no-namespace';
+  if (code === 422 || code === 400 || code === 413) return { refused: `${reason ?? code}: ${message}` };
+  throw error;
 }

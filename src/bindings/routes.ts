@@ -102,7 +102,7 @@ const createOperation = (services: Services, { cache }: Bindings) =>
       },
       403: { description: 'The API server says no to making UserBindings, or to binding that role.' },
       409: { description: 'There is a UserBinding of that name.' },
-      422: { description: 'With every violation; also a ClusterRole that is not there.' },
+      422: { description: 'With every violation; also a ClusterRole that is not there, or that the service may not bind.' },
     },
     async handle({ ctx, caller, query: { dryRun: dry, fieldValidation }, body, signal }) {
       const isDryRun = dry !== undefined;

@@ -22,6 +22,8 @@ export interface Answer {
   status: number;
   /** Decoded JSON, or the text. */
   body: unknown;
+  /** Texts of its `Warning` headers. */
+  warnings: string[];
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -72,7 +74,8 @@ export class ClusterAdmin {
       body: body === undefined ? null : JSON.stringify(body),
     });
     const text = await answer.body.text();
-    return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
+    const warnings = [answer.headers.warning ?? []].flat().map((header) => JSON.parse(header.replace(/^299 - /, '')) as string);
+    return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text, warnings };
   }
 
   /** Creates, or merges into what is there; custom resource definitions are served when it returns. */

@@ -5,17 +5,20 @@
  */
 import { Environment } from '@marcbachmann/cel-js';
 import type { AccessAttributes } from './rbac.ts';
+import type { UserInfo } from './tokens.ts';
 
-type May = (access: AccessAttributes) => boolean;
+type May = (user: UserInfo, access: AccessAttributes) => boolean;
 
 type Attributes = Omit<AccessAttributes, 'verb'>;
 
 /** `authorizer`, with what was said so far. */
 export class Authorizer {
+  readonly user: UserInfo;
   readonly may: May;
   readonly attributes: Attributes;
 
-  constructor(may: May, attributes: Attributes = {}) {
+  constructor(user: UserInfo, may: May, attributes: Attributes = {}) {
+    this.user = user;
     this.may = may;
     this.attributes = attributes;
   }
@@ -34,8 +37,14 @@ class Decision {
   }
 }
 
+const serviceAccount = (namespace: string, name: string): UserInfo => ({
+  username: `system:serviceaccount:${namespace}:${name}`,
+  uid: '',
+  groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+});
+
 const added = (given: Authorizer, attributes: Partial<AccessAttributes>) =>
-  new ResourceCheck(given.may, { ...given.attributes, ...attributes });
+  new ResourceCheck(given.user, given.may, { ...given.attributes, ...attributes });
 
 /** Where the expressions of a policy are read: `request`, the objects and the policy's own variables are looked into as they come. */
 export const policyEnvironment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false })
@@ -48,7 +57,14 @@ export const policyEnvironment = new Environment({ enableOptionalTypes: true, ho
   .registerVariable('request', 'dyn')
   .registerVariable('variables', 'dyn')
   .registerVariable('authorizer', 'Authorizer')
-  .registerFunction('Authorizer.group(string): GroupCheck', ({ may }: Authorizer, group: string) => new GroupCheck(may, { group }))
+  .registerFunction(
+    'Authorizer.serviceAccount(string, string): Authorizer',
+    ({ may }: Authorizer, namespace: string, name: string) => new Authorizer(serviceAccount(namespace, name), may),
+  )
+  .registerFunction(
+    'Authorizer.group(string): GroupCheck',
+    ({ user, may }: Authorizer, group: string) => new GroupCheck(user, may, { group }),
+  )
   .registerFunction('GroupCheck.resource(string): ResourceCheck', (given: GroupCheck, resource: string) => added(given, { resource }))
   .registerFunction('ResourceCheck.subresource(string): ResourceCheck', (given: ResourceCheck, subresource: string) =>
     added(given, { subresource }),
@@ -59,6 +75,6 @@ export const policyEnvironment = new Environment({ enableOptionalTypes: true, ho
   .registerFunction('ResourceCheck.name(string): ResourceCheck', (given: ResourceCheck, name: string) => added(given, { name }))
   .registerFunction(
     'ResourceCheck.check(string): Decision',
-    ({ may, attributes }: ResourceCheck, verb: string) => new Decision(may({ version: '*', ...attributes, verb })),
+    ({ user, may, attributes }: ResourceCheck, verb: string) => new Decision(may(user, { version: '*', ...attributes, verb })),
   )
   .registerFunction('Decision.allowed(): bool', ({ isAllowed }: Decision) => isAllowed);

@@ -55,7 +55,7 @@ type Policy = z.infer<typeof policySchema>;
 
 const bindingSchema = z.object({
   metadata: z.object({ name: z.string() }),
-  spec: z.strictObject({ policyName: z.string(), validationActions: z.tuple([z.literal('Deny')]) }),
+  spec: z.strictObject({ policyName: z.string(), validationActions: z.tuple([z.enum(['Deny', 'Warn'])]) }),
 });
 
 /** One write, when everything else about it is right. */
@@ -67,6 +67,7 @@ export interface Admission {
   old: StoredObject | undefined;
   user: UserInfo;
   isDryRun: boolean;
+  warn(text: string): void;
 }
 
 type Program = (context: Record<string, unknown>) => unknown;
@@ -140,7 +141,10 @@ export function admitByPolicies(backend: Backend, admission: Admission): void {
     const policy = compile(object);
     if (!policy.spec.matchConstraints.resourceRules.some((one) => matches(one, admission))) continue;
     const refusal = refusalBy(policy, contextOf(backend, policy, admission));
-    if (refusal !== undefined) throw denied(admission, { ...refusal, policy: policy.metadata.name, binding: metadata.name });
+    if (refusal === undefined) continue;
+    const names = { policy: policy.metadata.name, binding: metadata.name };
+    if (spec.validationActions[0] === 'Deny') throw denied(admission, { ...refusal, ...names });
+    admission.warn(`Validation failed for ValidatingAdmissionPolicy '${names.policy}' with binding '${names.binding}': ${refusal.message}`);
   }
 }
 
@@ -172,7 +176,7 @@ function contextOf(backend: Backend, policy: Compiled, admission: Admission): Re
       resource: { group: type.group, version: type.version, resource: type.resource },
       kind: { group: type.group, version: type.version, kind: type.kind },
     }),
-    authorizer: new Authorizer((access) => backend.rbac.authorize(user, access).allowed),
+    authorizer: new Authorizer(user, (asked, access) => backend.rbac.authorize(asked, access).allowed),
     variables,
   };
   for (const [key, program] of policy.named) Object.defineProperty(variables, key, { enumerable: true, get: once(() => program(context)) });

@@ -8,11 +8,10 @@ import { z } from 'zod';
 import { type FieldError, notSupported } from '../../../src/api/field-error.ts';
 import { badRequest, conflict, invalid, type Status, StatusError } from '../../../src/api/status.ts';
 import { admitByPolicies } from './admission.ts';
-import { type Backend, getObject, type Target } from './backend.ts';
+import { type Backend, getObject, type Target, type WriteContext } from './backend.ts';
 import { cleanupFinalizer } from './custom-resources.ts';
 import { keyOf, type StoredObject, timestamp } from './objects.ts';
 import { collectionOf, type ResourceType } from './resources.ts';
-import type { UserInfo } from './tokens.ts';
 
 const policies = ['Foreground', 'Background', 'Orphan'] as const;
 const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);
@@ -55,14 +54,14 @@ export function deleteOptions(given: URLSearchParams, body: unknown): DeleteOpti
 /**
  * What is left of the object, with its mark.
  *
- * @param user who asks for it; left out by the cluster itself, which no policy keeps from it
+ * @param by who asks for it; left out by the cluster itself, which no policy keeps from it
  * @throws StatusError 403, 404 or 409
  */
 export function deleteObject(
   backend: Backend,
   target: Target,
   options: DeleteOptions,
-  user?: UserInfo,
+  by?: Pick<WriteContext, 'user' | 'warn'>,
 ): { object: StoredObject; isGone: boolean } {
   const { type, name } = target;
   const old = getObject(backend, target);
@@ -73,7 +72,7 @@ export function deleteObject(
   }
   checkPreconditions(type, old, options);
   const { isDryRun } = options;
-  if (user) admitByPolicies(backend, { type, operation: 'DELETE', object: undefined, old, user, isDryRun });
+  if (by) admitByPolicies(backend, { type, operation: 'DELETE', object: undefined, old, ...by, isDryRun });
   const marked = markedForDeletion(backend, type, old, options);
   if (!marked) {
     if (!options.isDryRun) backend.store.remove(collectionOf(type), keyOf(old));

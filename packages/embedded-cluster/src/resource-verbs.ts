@@ -80,15 +80,20 @@ async function createToken(exchange: Exchange, { namespace = '', name }: Target)
 }
 
 function writeContext(exchange: Exchange, optionsKind: string): WriteContext {
-  const { backend, user, info } = exchange;
+  const { backend, info } = exchange;
   const dryRun = info.query.getAll('dryRun').filter(Boolean);
   const wanted = info.query.get('fieldValidation') || 'Warn';
   const fieldValidation = (['Ignore', 'Strict', 'Warn'] as const).find((one) => one === wanted);
   const errors = dryRun.every((value) => value === 'All') ? [] : [notSupported('dryRun', dryRun, ['All'])];
   if (!fieldValidation) errors.push(notSupported('fieldValidation', wanted, ['', 'Ignore', 'Strict', 'Warn']));
   if (!fieldValidation || errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: optionsKind, name: '' }, errors);
-  return { backend, user, isDryRun: dryRun.length > 0, fieldValidation, warn: (text) => addWarning(exchange, text) };
+  return { backend, ...askedBy(exchange), isDryRun: dryRun.length > 0, fieldValidation };
 }
+
+const askedBy = (exchange: Exchange): Pick<WriteContext, 'user' | 'warn'> => ({
+  user: exchange.user,
+  warn: (text) => addWarning(exchange, text),
+});
 
 function sendObject(exchange: Exchange, code: number, type: ResourceType, object: StoredObject): void {
   const { request, info, backend } = exchange;
@@ -146,18 +151,18 @@ async function patch(exchange: Exchange, target: Target, subresource: string | u
 }
 
 async function remove(exchange: Exchange, target: Target): Promise<void> {
-  const { backend, info, user } = exchange;
+  const { backend, info } = exchange;
   const options = deleteOptions(info.query, await bodyObject(exchange, 'DeleteOptions'));
-  sendJson(exchange, 200, deletionAnswer(target.type, deleteObject(backend, target, options, user)));
+  sendJson(exchange, 200, deletionAnswer(target.type, deleteObject(backend, target, options, askedBy(exchange))));
 }
 
 async function deleteCollection(exchange: Exchange, place: Omit<Target, 'name'>): Promise<void> {
-  const { backend, info, user } = exchange;
+  const { backend, info } = exchange;
   const { type, namespace } = place;
   const options = deleteOptions(info.query, await bodyObject(exchange, 'DeleteOptions'));
   const { matches } = matcherOf({ ...place, query: info.query });
   const items = (backend.store.list(collectionOf(type), { namespace }) ?? []).filter(matches);
-  for (const { metadata } of items) deleteObject(backend, { ...place, name: metadata.name }, options, user);
+  for (const { metadata } of items) deleteObject(backend, { ...place, name: metadata.name }, options, askedBy(exchange));
   const metadata = { resourceVersion: String(backend.store.revision) };
   sendJson(exchange, 200, renderList({ items, metadata }, { view: 'Object', type, now: backend.now() }));
 }

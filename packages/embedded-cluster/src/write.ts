@@ -42,11 +42,11 @@ export function createObject(context: WriteContext, { type, namespace }: Omit<Ta
 }
 
 function admitWrite(
-  { backend, user, isDryRun }: WriteContext,
+  { backend, user, isDryRun, warn }: WriteContext,
   type: ResourceType,
   write: Pick<Admission, 'operation' | 'subresource' | 'object' | 'old'>,
 ): void {
-  admitByPolicies(backend, { ...write, type, user, isDryRun });
+  admitByPolicies(backend, { ...write, type, user, isDryRun, warn });
 }
 
 const writeRequest = ({ backend, user }: WriteContext, subresource?: string): WriteRequest => ({

@@ -187,14 +187,14 @@ describe('what UserBindings become', () => {
   });
 
   it('ends in phase Failed for a role that the service may not bind, and goes on once it may', async () => {
-    await server.kubernetes.apply(aBinding('beyond', { roleRef: 'edit' }));
+    await server.kubernetes.apply(aBinding('beyond', { roleRef: 'cluster-admin' }));
     const failed = await bindings.until('beyond', 'Failed');
 
     expect(conditionOf(failed, 'BindingsMade')).to.include({ status: 'False', reason: 'NotAllowedToBind' });
-    expect(conditionOf(failed, 'BindingsMade')?.message).to.include('may not bind the ClusterRole edit');
+    expect(conditionOf(failed, 'BindingsMade')?.message).to.include('may not bind the ClusterRole cluster-admin');
     expect(await bindings.made('beyond')).to.deep.equal([]);
     const role = (name: string) => `/apis/${rbac}/v1/clusterroles/${name}`;
-    const mine = { apiGroups: [rbac], resources: ['clusterroles'], resourceNames: ['edit'], verbs: ['bind'] };
+    const mine = { apiGroups: [rbac], resources: ['clusterroles'], resourceNames: ['cluster-admin'], verbs: ['bind'] };
     const { body } = await server.kubernetes.call('GET', role('atrium-user-bindings'));
     const { rules } = body as { rules: unknown[] };
     await patch(role('atrium-user-bindings'), { rules: [...rules, mine] });

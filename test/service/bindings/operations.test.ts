@@ -168,7 +168,7 @@ describe('the operations of UserBindings', () => {
     before(async () => {
       await server.kubernetes.apply(
         aBinding('list-a', { subjects: [{ kind: 'Group', name: 'Zoo' }], scope: 'namespace', constraint: [{ namespace: 'shop' }] }),
-        aBinding('list-b', { subjects: [{ kind: 'User', name: 'amy' }], roleRef: 'edit' }),
+        aBinding('list-b', { subjects: [{ kind: 'User', name: 'amy' }], roleRef: 'cluster-admin' }),
         aBinding('list-c', { subjects: [{ kind: 'User', name: 'bob' }], scope: 'namespace', constraint: [{ namespace: 'lab' }] }),
       );
       await bindings.until('list-a', 'Synced');
@@ -191,7 +191,7 @@ describe('the operations of UserBindings', () => {
       expect(await of('sortBy=d,roleRef,a,name')).to.deep.equal(['list-a', 'list-c', 'list-b']);
       expect(await of('sortBy=namespace')).to.deep.equal(['list-c', 'list-a', 'list-b']);
       for (const property of ['name', 'scope', 'phase', 'creationTimestamp']) expect(await of(`sortBy=${property}`)).to.have.lengthOf(3);
-      expect(await of('fieldSelector=spec.roleRef%3Dedit,spec.scope%3Dplatform')).to.deep.equal(['list-b']);
+      expect(await of('fieldSelector=spec.roleRef%3Dcluster-admin,spec.scope%3Dplatform')).to.deep.equal(['list-b']);
       expect(await names('?labelSelector=team%3Da')).to.deep.equal(['made']);
       for (const query of ['?filterBy=color,red', '?sortBy=color', '?fieldSelector=spec.subjects%3Da'])
         expect((await server.request(`${path}${query}`, { as: 'manager' })).status, query).to.equal(400);

@@ -107,7 +107,7 @@ describe('whom UserBindings bind', () => {
     });
 
     it('is asked before the password is set of a user whom a UserBinding names', async () => {
-      await server.kubernetes.apply(aBinding('failing', { roleRef: 'edit', subjects: [user('victim@example.com')] }));
+      await server.kubernetes.apply(aBinding('failing', { roleRef: 'cluster-admin', subjects: [user('victim@example.com')] }));
       await server.kubernetes.apply(aUser('victim@example.com', { subjectName: 'victim@example.com' }));
       await bindings.until('failing', 'Failed');
       const answer = await eventually(

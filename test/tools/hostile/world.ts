@@ -131,7 +131,7 @@ export class World {
   isUntouchable = (uid: string): string | undefined => this.#untouchable.get(uid);
 
   /** Each from another address, as from behind a proxy, so that no limit of an address stops the run. */
-  async call({ to, method, path, body, headers = {} }: Call): Promise<Answer & { headers: Record<string, unknown> }> {
+  async call({ to, method, path, body, headers = {} }: Call): Promise<Omit<Answer, 'warnings'> & { headers: Record<string, unknown> }> {
     this.#calls += 1;
     const from = `10.${(this.#calls >> 16) & 255}.${(this.#calls >> 8) & 255}.${this.#calls & 255}`;
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
@@ -142,7 +142,11 @@ export class World {
       body: text ?? null,
     });
     const answered = await answer.body.text();
-    return { status: answer.statusCode, headers: answer.headers, body: answered.startsWith('{') ? JSON.parse(answered) : answered };
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: answered.startsWith('{') ? JSON.parse(answered) : answered,
+    };
   }
 
   /** Makes a user with that password again, as an administrator would. */

@@ -68,12 +68,12 @@ describe('an installation with what is off by default', () => {
   it('makes UserBindings RBAC, of the roles that the chart lists and no others', async () => {
     const bindings = new Bindings(cluster.admin);
     const mayListPods = async () => (await cluster.kubectl('auth', 'can-i', 'list', 'pods', '--as', 'jane')).stdout.trim();
-    await cluster.admin.apply(aBinding('viewers'), aBinding('admins', { roleRef: 'admin' }));
+    await cluster.admin.apply(aBinding('viewers'), aBinding('admins', { roleRef: 'cluster-admin' }));
 
     await eventually(mayListPods, (answer) => answer === 'yes');
     const { status } = await bindings.until('admins', 'Failed');
     expect(status?.conditions?.map(({ message }) => message)).to.include(
-      'the service may not bind the ClusterRole admin: see rbac.userBindings of the chart',
+      'the service may not bind the ClusterRole cluster-admin: see rbac.userBindings of the chart',
     );
     await bindings.remove('viewers');
     await bindings.remove('admins');

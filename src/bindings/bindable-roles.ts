@@ -1,0 +1,69 @@
+/** The ClusterRoles that the service's own account may bind. */
+import { z } from 'zod';
+import type { FieldError } from '../api/field-error.ts';
+import { reader } from '../api/reader.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { isAboutResource, policyRules } from '../rbac/rules.ts';
+import type { Services } from '../services.ts';
+import type { NewBinding } from './binding-body.ts';
+import { emptyManifest, managedKind } from './managed-binding.ts';
+import { outcomeOf } from './managed-bindings.ts';
+
+const bindRight = { verb: 'bind', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', subresource: '' };
+const maxNamed = 20;
+
+/**
+ * Checks that the service may bind the role of a UserBinding. It tries the binding in a dry run: the API server also lets an account bind
+ * a role whose rules it holds itself, which no access review tells.
+ *
+ * @returns the error with the roles that work; undefined if it may
+ * @throws StatusError 503, 504
+ */
+export async function roleError(
+  services: Services,
+  { roleRef, scope, constraint = [] }: NewBinding['spec'],
+  signal: AbortSignal,
+): Promise<FieldError | undefined> {
+  // The namespaces of a project are known to the leader alone. Rights of the chart hold in all of them.
+  const namespace = scope === 'namespace' ? (constraint[0]?.namespace ?? '') : '';
+  const bindings = new ServiceResource(services.client, managedKind(namespace));
+  try {
+    await bindings.create(emptyManifest(roleRef, namespace), { isDryRun: true, signal });
+    return undefined;
+  } catch (error) {
+    // What else the API server refuses is about that namespace or its other policies: the status of the UserBinding says so.
+    if (outcomeOf(error, roleRef) !== 'not-allowed') return undefined;
+  }
+  return {
+    reason: 'FieldValueNotSupported',
+    message: `Unsupported value: ${JSON.stringify(roleRef)}: the service may bind ${listed(await bindableRoles(services, signal))}`,
+    field: 'spec.roleRef',
+  };
+}
+
+function listed(names: readonly string[]): string {
+  if (names.length === 0)
+    return 'no ClusterRole; apply deploy/manifests/user-bindings.yaml, or set config.features.userBindings in the chart';
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
+  const shown = names.slice(0, maxNamed).map((name) => JSON.stringify(name));
+  return `${shown.join(', ')}${more}; rbac.userBindings.clusterRoles of the chart adds roles, or deploy/manifests/user-bindings.yaml`;
+}
+
+/** @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/ */
+const readReview = reader(z.object({ status: z.object({ resourceRules: z.array(z.unknown()) }) }));
+
+/** Names of ClusterRoles that exist, in order. */
+async function bindableRoles({ client, namespace, rbac }: Services, signal: AbortSignal): Promise<string[]> {
+  const answer = await client.request({
+    call: 'create selfsubjectrulesreviews',
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+    body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } },
+    isRepeatable: true,
+    signal,
+  });
+  const rules = policyRules(readReview(answer).status?.resourceRules).filter((rule) => isAboutResource(rule, bindRight));
+  const isAny = rules.some(({ resourceNames }) => resourceNames.length === 0);
+  const names = isAny ? Array.from(rbac.rolesFor(''), ({ name }) => name) : rules.flatMap(({ resourceNames }) => resourceNames);
+  return [...new Set(names)].filter((name) => rbac.hasClusterRole(name)).sort();
+}
