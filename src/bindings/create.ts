@@ -3,7 +3,7 @@ import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf } from '../api/reader.ts';
 import { invalid } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { requireStepUpFor } from '../http/step-up.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
@@ -30,7 +30,7 @@ export const hasClusterRole = ({ rbac }: Services, name: string): boolean => !rb
  * A UserBinding becomes RBAC by the hand of the service, where the API server cannot see who wanted it; so a caller who makes one must be
  * allowed to bind its role. Where the API server has the chart's admission policy, it asks for the same.
  *
- * @returns the UserBinding, and the texts of warnings; @throws StatusError 400, 403, 409, 422, 503, 504
+ * @returns the UserBinding, and the texts of warnings; @throws StatusError 400, 401, 403, 409, 422, 503, 504
  */
 export async function createUserBinding(
   services: Services,
@@ -40,6 +40,7 @@ export async function createUserBinding(
   signal: AbortSignal,
 ) {
   const { apiServer, access, config, now } = services;
+  requireNoAccessToken('bindings', caller);
   await access.require(caller, { ...userBindingResource, verb: 'create' }, signal);
   const { metadata = {} } = partsOf(body);
   const name = typeof metadata.name === 'string' ? metadata.name : '';
@@ -49,9 +50,9 @@ export async function createUserBinding(
   await access.require(caller, { ...clusterRoles, verb: 'bind', name: roleRef }, signal);
   // Only a caller who may bind it learns whether it exists.
   if (!(await isClusterRole(services, roleRef, signal))) throw invalid(kind, [notFoundValue('spec.roleRef', roleRef)]);
+  requireRecentLogin('bindings', caller, config.login.stepUp, now());
   const unbindable = await roleError(services, object.spec, signal);
   if (unbindable !== undefined) throw invalid(kind, [unbindable]);
-  requireStepUpFor('bindings', caller, config.login.stepUp, now());
   const bindings = new CallerResource(apiServer.asCaller(caller), userBindingKind);
   // A definition that is older than the times would leave them out, and the role would be given for ever.
   const isStrict = (notBefore ?? expiresAt) !== undefined;

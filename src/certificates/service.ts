@@ -1,7 +1,6 @@
 import { badParameter, StatusError } from '../api/status.ts';
-import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { requireStepUpFor } from '../http/step-up.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
@@ -29,9 +28,9 @@ export async function issueCertificate(
   const { client, config, now } = context.services;
   const { enabled, signerName, maxSeconds } = config.users.certificates;
   if (!enabled) throw new StatusError(404, 'NotFound', 'certificates are switched off here (users.certificates.enabled)');
-  requireNoAccessToken(caller, 'get certificates');
+  requireNoAccessToken('certificates', caller);
   const person = await personOf(spec, caller, context, signal);
-  requireStepUpFor('certificates', caller, config.login.stepUp, now());
+  requireRecentLogin('certificates', caller, config.login.stepUp, now());
   // Only who asks for certificates pays for loading what reads and makes them.
   const { readCertificate } = await import('./signing-request.ts');
   const { request, key } = await requestOf(spec, person);

@@ -46,7 +46,9 @@ const stepUp = z.strictObject({
     .array(z.enum(['passwordReset', 'bindings', 'certificates', 'accessTokens']))
     .max(4)
     .default([])
-    .describe('What wants a fresh login beside factors and links. The same goes for these writes by `/api/kubernetes`.'),
+    .describe(
+      'Operations that need a fresh login beside those on factors and links. The same holds for these writes by `/api/kubernetes`.',
+    ),
   maxAge: duration().prefault('5m').describe('How old that login may be.'),
   acr: z.array(acrValue()).max(4).default([]).describe('Values of `acr` of which that login must have one. Default: any.'),
 });

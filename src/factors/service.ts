@@ -1,7 +1,7 @@
 import { conflict, forbidden, notFound } from '../api/status.ts';
 import { kindsOf } from '../config/factor-kinds.ts';
 import type { Caller } from '../http/operation.ts';
-import { requireStepUp } from '../http/step-up.ts';
+import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Services } from '../services.ts';
 import type { Notices } from '../users/logins/notices.ts';
@@ -77,7 +77,7 @@ export class FactorService {
     if (isSelf(account, caller))
       throw forbidden({ ...userResource, subresource: 'factors', verb: 'delete', name, user: caller.identity.name }, [ownFactors]);
     await rights.requireForPassword(caller, account, signal);
-    this.#requireStepUp(caller);
+    this.#requireRecentLogin(caller);
     for (const factor of await store.list(account, signal)) await store.remove(factor, signal);
     const { metadata } = await passwordChange.endAccess(account, {
       secondFactorFailures: null,
@@ -94,7 +94,7 @@ export class FactorService {
     // What is asked at the login that names the user is not for a login with a linked account to change.
     if (account === undefined || !isSelf(account, caller) || !isNamedByLogin(account, caller))
       throw forbidden({ ...userResource, subresource: 'factors', verb: 'update', name: user, user: caller.identity.name });
-    this.#requireStepUp(caller);
+    this.#requireRecentLogin(caller);
     const factors = await this.#needs.store.list(account, signal);
     const factor = factors.find((one) => one.id === id);
     if (factor === undefined) throw notFound(factorKind.type, id);
@@ -110,8 +110,8 @@ export class FactorService {
     await this.#services.access.require(caller, { ...userResource, subresource: 'factors', verb, name }, signal);
   }
 
-  #requireStepUp(caller: Caller): void {
-    requireStepUp(caller, this.#services.config.login.stepUp, this.#services.now());
+  #requireRecentLogin(caller: Caller): void {
+    requireRecentLogin('factors', caller, this.#services.config.login.stepUp, this.#services.now());
   }
 }
 

@@ -1,6 +1,7 @@
 import { forbidden as forbiddenField, tooMany } from '../api/field-error.ts';
 import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
@@ -45,14 +46,16 @@ export class GroupMembers {
   /**
    * The change is made to the members as they are then: it is read, changed and written again until no other writer was faster.
    *
-   * @throws StatusError 400, 403, 404, 409, 422, 503, 504
+   * @throws StatusError 400, 401, 403, 404, 409, 422, 503, 504
    */
   async change(request: MemberRequest, caller: Caller, signal: AbortSignal): Promise<MembersChanged> {
-    const { groups, accounts } = this.#context;
-    const { group: name } = request;
+    const { groups, accounts, services } = this.#context;
+    const { group: name, action } = request;
     checkNames(request.names);
+    if (action === 'add') requireNoAccessToken('members', caller);
     await requireGroupRight(this.#context, caller, 'patch', name, signal);
     await requireMembersRight(this.#context, caller, name, signal);
+    if (action === 'add') requireRecentLogin('members', caller, services.config.login.stepUp, services.now());
     requireAccounts(accounts);
     const changed = await this.#inTurn(name, () => untilUncontested(() => this.#attempt(request, caller, signal), signal));
     if (changed === undefined) throw conflict(groupResource, name, 'others change the group all the time', 1);

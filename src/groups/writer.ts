@@ -8,6 +8,7 @@ import { partsOf, reader } from '../api/reader.ts';
 import { badRequest, conflict, invalid, notFound } from '../api/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
 import type { Caller } from '../http/operation.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
@@ -53,7 +54,7 @@ const named = z.object({ name: z.string() });
 const readNamed = reader(named);
 const readBody = reader(z.object({ metadata: named }));
 
-/** @throws StatusError 400, 403, 409, 422, 503, 504 */
+/** @throws StatusError 400, 401, 403, 409, 422, 503, 504 */
 export async function createGroup(
   context: GroupsContext,
   { body, isDryRun, fieldValidation }: WriteRequest,
@@ -129,10 +130,12 @@ export async function deleteGroup(
 
 /** Making a group with members needs what changing them takes. */
 async function requireMembers(context: GroupsContext, { metadata, spec }: NewGroup, caller: Caller, signal: AbortSignal): Promise<void> {
-  const { accounts } = context;
+  const { accounts, services } = context;
   const { users = [] } = spec;
   if (users.length === 0) return;
+  requireNoAccessToken('members', caller);
   await requireMembersRight(context, caller, metadata.name, signal);
+  requireRecentLogin('members', caller, services.config.login.stepUp, services.now());
   requireAccounts(accounts);
   const unknown = users.flatMap(({ name }, index) =>
     accounts.get(name) === undefined ? [notFoundValue(`spec.users[${index}].name`, name)] : [],

@@ -20,7 +20,7 @@ export interface Bearer {
   readonly subject?: { readonly issuer: string; readonly sub: string };
   /** The login that the token comes from, as the issuer tells of it: when it was (Unix seconds), and what it is worth. */
   readonly login?: { readonly authTime: number; readonly acr?: string };
-  /** Id of the access token, when it is one: it makes no further credentials (`requireNoAccessToken`). */
+  /** Id of the access token, when it is one: it makes no further credentials (`sensitive-writes.ts`). */
   readonly accessToken?: string;
   /** The user's password is due: only what an operation declares `openToPasswordDue` is his until he has changed it. */
   readonly mustChangePassword?: boolean;

@@ -33,18 +33,6 @@ export function requireStepUp({ identity, accessToken, login }: Caller, { maxAge
   if (!isFresh || (acr.length > 0 && !hasAcr(login.acr, acr))) throw stepUpRequired({ maxAge, acr });
 }
 
-/** What an installation may have guarded, by its name in `login.stepUp.operations`. */
-export type StepUpOperation = 'passwordReset' | 'bindings' | 'certificates' | 'accessTokens';
-
-interface StepUpSettings extends StepUpPolicy {
-  readonly operations: readonly StepUpOperation[];
-}
-
-/** As `requireStepUp`, where the installation wants it for that operation. @throws StatusError 401, 403 */
-export function requireStepUpFor(operation: StepUpOperation, caller: Caller, settings: StepUpSettings, now: Date): void {
-  if (settings.operations.includes(operation)) requireStepUp(caller, settings, now);
-}
-
 function stepUpRequired({ maxAge, acr }: StepUpPolicy): StatusError {
   const message = 'log in once more: this operation wants a fresh login';
   const cause: StatusCause = { reason: 'StepUpRequired', message };

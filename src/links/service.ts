@@ -2,7 +2,7 @@ import { invalidValue } from '../api/field-error.ts';
 import { conflict, forbidden, invalid, notFound } from '../api/status.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
-import { requireStepUp } from '../http/step-up.ts';
+import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { Services } from '../services.ts';
 import type { PasswordChange, PasswordState } from '../users/passwords/change.ts';
 import type { Account } from '../users/record/account.ts';
@@ -81,7 +81,7 @@ export class LinkService {
     if (isSelf(account, caller))
       throw forbidden({ ...userResource, subresource: 'links', verb, name, user: caller.identity.name }, [ownLinks]);
     await rights.requireForPassword(caller, account, signal);
-    requireStepUp(caller, config.login.stepUp, now());
+    requireRecentLogin('links', caller, config.login.stepUp, now());
     return account;
   }
 

@@ -4,9 +4,8 @@ import type { Context } from 'koa';
 import { mapLimit } from '../api/map-limit.ts';
 import { conflict, notFound } from '../api/status.ts';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
-import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { requireStepUp } from '../http/step-up.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { revokeAtIssuer } from '../sessions/issuer-revocation.ts';
@@ -75,10 +74,10 @@ export async function unlink(
   signal: AbortSignal,
 ): Promise<Account> {
   const { config, accounts, revokedTokens, now } = context;
-  requireNoAccessToken(caller, 'unlink accounts');
+  requireNoAccessToken('linkedAccounts', caller);
   requireAccounts(accounts);
   const account = ownAccount(accounts, caller);
-  requireStepUp(caller, config.login.stepUp, now());
+  requireRecentLogin('linkedAccounts', caller, config.login.stepUp, now());
   const { linked = [] } = account ?? {};
   const link = linked.find((one) => linkID(one) === id);
   if (account !== undefined && link === undefined && shownOf(account, issuersOf(config)).some((one) => one.id === id))

@@ -2,10 +2,9 @@
 import type { Context } from 'koa';
 import { notSupported } from '../api/field-error.ts';
 import { conflict, invalid, StatusError } from '../api/status.ts';
-import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
 import { stateOf } from '../http/router.ts';
-import { requireStepUp } from '../http/step-up.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Session } from '../sessions/browser-sessions.ts';
 import type { SessionContext } from '../sessions/context.ts';
@@ -29,10 +28,10 @@ export async function beginLink(
   caller: Caller,
 ): Promise<LoginInfo> {
   const { config, accounts, now } = context;
-  requireNoAccessToken(caller, 'link accounts');
+  requireNoAccessToken('linkedAccounts', caller);
   requireAccounts(accounts);
   const { account, session } = linkingUser(ownAccount(accounts, caller), caller);
-  requireStepUp(caller, config.login.stepUp, now());
+  requireRecentLogin('linkedAccounts', caller, config.login.stepUp, now());
   const issuer = furtherIssuer(context, account, id);
   if (account.subjects?.some((one) => one.issuer === issuer.settings.issuer))
     throw conflict(userResource, account.name, 'there is an account of this issuer already');

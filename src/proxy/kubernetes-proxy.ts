@@ -14,6 +14,7 @@ import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
 import { checkRequest } from './rules.ts';
 import { isTrue, type Target, targetOf } from './target.ts';
+import { withoutTokenSecret } from './token-secrets.ts';
 import { carry } from './tunnel.ts';
 
 /** The API server's own bound. */
@@ -24,7 +25,7 @@ const maxShortOfCaller = 100;
 /** A reader who takes nothing for so long is gone. */
 const stuckMs = 60_000;
 
-/** Passes requests on to the API server as those who sent them (docs/contract/kubernetes.md): bytes are neither parsed nor kept. */
+/** Passes requests on to the API server as those who sent them (docs/contract/kubernetes.md): bytes are neither parsed nor kept, but those of a Secret that may be refused. */
 export class KubernetesProxy {
   readonly #services: Services;
   readonly #authenticator: Authenticator;
@@ -49,7 +50,7 @@ export class KubernetesProxy {
     const { apiServer, config } = this.#services;
     const rules = config.kubernetes.proxy;
     const target = targetOf(ctx, this.#own);
-    checkRequest(ctx, caller, target, this.#services);
+    const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     const isLong = this.isLong(ctx);
     const lasting = isLong ? this.#begin(ctx, caller, signal) : { signal, end: this.#short.begin(caller.identity.name) };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
@@ -62,7 +63,7 @@ export class KubernetesProxy {
       path: target.path,
       search: target.search,
       headers: ctx.req.headers,
-      body: bodyOf(ctx),
+      body: tokenSecretRefusal && hasBody(ctx.req) ? await withoutTokenSecret(ctx, tokenSecretRefusal) : bodyOf(ctx),
       isLong,
       signal: lasting.signal,
     };

@@ -3,26 +3,30 @@ import type { Context } from 'koa';
 import { badRequest, StatusError, unknownPath } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import { hasBody } from '../http/body.ts';
-import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { requireStepUpFor, type StepUpOperation } from '../http/step-up.ts';
+import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../http/sensitive-writes.ts';
 import { upgradeOf } from '../http/upgrade.ts';
 import type { Services } from '../services.ts';
 import type { Target, TargetResource } from './target.ts';
 
 type ProxyRules = Config['kubernetes']['proxy'];
 
+type RulesContext = Pick<Services, 'config' | 'namespace' | 'now'>;
+
+interface Checked {
+  /** Refuses the request if its body makes a Secret with a token of a service account. */
+  tokenSecretRefusal: StatusError | undefined;
+}
+
 /** @throws StatusError 400, 401, 403, 404 */
-export function checkRequest(ctx: Context, caller: Caller, target: Target, { config, now }: Pick<Services, 'config' | 'now'>): void {
-  const rules = config.kubernetes.proxy;
+export function checkRequest(ctx: Context, caller: Caller, target: Target, services: RulesContext): Checked {
+  const rules = services.config.kubernetes.proxy;
   if (Object.keys(ctx.req.headers).some((name) => name.startsWith('impersonate-'))) throw impersonationNotSupported();
   if (!rules.paths.some((path) => isBelow(target.segments, path))) throw unknownPath();
   if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method) && hasBody(ctx.req)) throw badRequest(`a ${ctx.method} has no body here`);
   if (isProxy(target)) checkProxy(ctx, caller, rules);
   if (rules.readOnly && !isRead(ctx, target)) throw refused('ReadOnly', 'this service lets the Kubernetes API be read only');
-  if (makesCredentials(ctx.method, target.resource)) requireNoAccessToken(caller, 'create or change this here');
-  const guarded = stepUpOperationOf(ctx.method, target.resource);
-  if (guarded !== undefined) requireStepUpFor(guarded, caller, config.login.stepUp, now());
+  return { tokenSecretRefusal: checkSensitiveWrite(ctx.method, target.resource, caller, services) };
 }
 
 const isBelow = (segments: readonly string[], path: string) =>
@@ -71,29 +75,28 @@ const isSelfReview = (resource: TargetResource | undefined): boolean =>
   resource !== undefined && resource.subresource === '' && selfReviews.includes(`${resource.group}/${resource.resource}`);
 
 /**
- * What an access token could outlast itself by. By PATCH too, with which a server-side apply creates, and PUT, which may.
+ * Requires what the table of sensitive writes says of this one.
+ *
+ * @returns the refusal of a Secret that gets a token of a service account, where the body has to say whether it is one
+ * @throws StatusError 401, 403
  */
-function makesCredentials(method: string, resource: TargetResource | undefined): boolean {
-  if (resource === undefined || !['POST', 'PUT', 'PATCH'].includes(method)) return false;
-  const { group, resource: plural, subresource } = resource;
-  return (
-    group === 'auth.platform.io' ||
-    (group === 'certificates.k8s.io' && plural === 'certificatesigningrequests') ||
-    (group === '' && plural === 'serviceaccounts' && subresource === 'token')
-  );
-}
-
-const stepUpOperations: Readonly<Record<string, StepUpOperation>> = {
-  'auth.platform.io/userbindings': 'bindings',
-  'rbac.authorization.k8s.io/rolebindings': 'bindings',
-  'rbac.authorization.k8s.io/clusterrolebindings': 'bindings',
-  'certificates.k8s.io/certificatesigningrequests': 'certificates',
-  '/serviceaccounts/token': 'accessTokens',
-};
-
-/** What a write gives that an operation of ours gives, too. What takes away must go fast. */
-function stepUpOperationOf(method: string, resource: TargetResource | undefined): StepUpOperation | undefined {
-  if (resource === undefined || !['POST', 'PUT', 'PATCH'].includes(method)) return undefined;
-  const { group, resource: plural, subresource } = resource;
-  return stepUpOperations[`${group}/${plural}`] ?? stepUpOperations[`${group}/${plural}/${subresource}`];
+function checkSensitiveWrite(
+  method: string,
+  resource: TargetResource | undefined,
+  caller: Caller,
+  { config, namespace, now }: RulesContext,
+): StatusError | undefined {
+  if (resource === undefined) return undefined;
+  const isSecret = resource.group === '' && resource.resource === 'secrets';
+  const isOwnSecret = isSecret && ['', namespace].includes(resource.namespace);
+  const write = isOwnSecret && isWrite(method, 'ownSecrets') ? 'ownSecrets' : sensitiveWriteOf(method, resource);
+  if (write !== undefined) requireSensitiveWrite(write, caller, config.login.stepUp, now());
+  if (!isSecret || isOwnSecret || !isWrite(method, 'serviceAccountTokens')) return undefined;
+  try {
+    requireSensitiveWrite('serviceAccountTokens', caller, config.login.stepUp, now());
+    return undefined;
+  } catch (error) {
+    if (error instanceof StatusError) return error;
+    throw error;
+  }
 }

@@ -4,6 +4,8 @@ import { badRequest, unknownPath } from '../api/status.ts';
 /** What a path of the API server is about, as its own RequestInfo reads it. */
 export interface TargetResource {
   group: string;
+  /** Empty for a path without one. */
+  namespace: string;
   resource: string;
   subresource: string;
   /** By the deprecated paths `/api/v1/watch/…` and `/api/v1/proxy/…`. */
@@ -71,9 +73,11 @@ function resourceOf(segments: readonly string[]): TargetResource | undefined {
   const prefix = special === 'watch' || special === 'proxy' ? special : undefined;
   if (prefix) rest = rest.slice(1);
   // `namespaces/x/status` is about the namespace, `namespaces/x/pods` about what is in it.
-  if (rest[0] === 'namespaces' && rest.length > 2 && !['status', 'finalize'].includes(rest[2] ?? '')) rest = rest.slice(2);
+  const isWithin = rest[0] === 'namespaces' && rest.length > 2 && !['status', 'finalize'].includes(rest[2] ?? '');
+  const namespace = isWithin ? (rest[1] ?? '') : '';
+  if (isWithin) rest = rest.slice(2);
   const [resource, , subresource = ''] = rest;
-  return resource === undefined ? undefined : { group, resource, subresource, prefix };
+  return resource === undefined ? undefined : { group, namespace, resource, subresource, prefix };
 }
 
 /** Whether the parameter is given and true, as the API server reads it: anything but `0` and `false` is. */

@@ -4,9 +4,8 @@ import type { Collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
 import type { ListParameters } from '../collection/schema.ts';
-import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { requireStepUpFor } from '../http/step-up.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
@@ -54,11 +53,11 @@ export class AccessTokenService {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<{ made: MadeAccessToken; owner: Account }> {
-    requireNoAccessToken(caller, 'make access tokens');
+    requireNoAccessToken('accessTokens', caller);
     requireAccounts(this.#accounts);
     const time = this.#services.now();
     const owner = this.#requireOwner(caller, time);
-    requireStepUpFor('accessTokens', caller, this.#services.config.login.stepUp, time);
+    requireRecentLogin('accessTokens', caller, this.#services.config.login.stepUp, time);
     const { subject } = caller;
     if (subject !== undefined) await this.#whenLinked(owner, subject, caller, signal);
     const expiration = this.#expirationOf(asked, time);

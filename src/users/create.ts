@@ -3,6 +3,7 @@ import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf } from '../api/reader.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
@@ -44,14 +45,16 @@ export class UserCreator {
    * later. Where not even the mark could be written, the record stays as one that was made with kubectl: without a password.
    *
    * @returns the User, and the texts of warnings
-   * @throws StatusError 400, 403, 409, 422, 429, 503, 504
+   * @throws StatusError 400, 401, 403, 409, 422, 429, 503, 504
    */
   async create({ body, isDryRun, fieldValidation }: CreateRequest, caller: Caller, signal: AbortSignal) {
     const { services, accounts, newPasswords, rights } = this.#context;
+    requireNoAccessToken('newUser', caller);
     await services.access.require(caller, { ...userResource, verb: 'create' }, signal);
     const { spec, metadata, password, warnings } = await this.#read(body, fieldValidation);
     const name = recordName(spec.email) ?? '';
     await rights.requireForNew(caller, { name, email: spec.email }, signal);
+    requireRecentLogin('newUser', caller, services.config.login.stepUp, services.now());
     refuseKnown(name, spec.email, accounts.find(spec.email), accounts.get(name));
     if (isDryRun) return { user: await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal }), warnings };
     const hash = await newPasswords.hash(password);

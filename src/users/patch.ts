@@ -5,9 +5,8 @@ import { partsOf } from '../api/reader.ts';
 import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, StatusError, tooManyRequests } from '../api/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
-import { requireStepUpFor } from '../http/step-up.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
@@ -87,7 +86,7 @@ export class UserPatcher {
     const object = await this.#records.readInstalled(name, signal);
     const account = object && accountOf(object);
     const requested = requestedChange(patch, account, caller);
-    if (requested.setsPassword) requireNoAccessToken(caller, 'change passwords');
+    if (requested.setsPassword) requireNoAccessToken(requested.isSelf ? 'ownPassword' : 'passwordReset', caller);
     await this.#requireRights(requested, name, account, caller, signal);
     if (object === undefined || account === undefined) throw notFound(userResource, name);
     const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, requested);
@@ -138,7 +137,7 @@ export class UserPatcher {
     if (requested.setsPassword) await rights.requireForPassword(caller, account, signal);
     // As the admission policy has it, for the API server may have none.
     if (requested.needsPatch && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
-    if (requested.setsPassword) requireStepUpFor('passwordReset', caller, services.config.login.stepUp, services.now());
+    if (requested.setsPassword) requireRecentLogin('passwordReset', caller, services.config.login.stepUp, services.now());
   }
 
   /** Every violation at once. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { partsOf } from '../api/reader.ts';
 import { notFound, StatusError } from '../api/status.ts';
-import { requireNoAccessToken } from '../http/no-access-token.ts';
 import type { Caller } from '../http/operation.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
@@ -21,7 +21,7 @@ export type EndAccessTokens = (owner: { uid: string }, signal: AbortSignal) => P
  *
  * @param endAccessTokens undefined where there are none
  * @returns the user's record
- * @throws StatusError 403, 404, 409, 503, 504
+ * @throws StatusError 401, 403, 404, 409, 503, 504
  */
 export async function forgetSubjects(
   context: UsersContext,
@@ -31,12 +31,13 @@ export async function forgetSubjects(
   signal: AbortSignal,
 ): Promise<Account> {
   const { services, accounts, passwordChange } = context;
-  requireNoAccessToken(caller, 'take the accounts of the issuer from a user');
+  requireNoAccessToken('issuerAccounts', caller);
   await services.access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
   const object = await new UserRecords(services.client).readInstalled(name, signal);
   if (object === undefined) throw notFound(userResource, name);
   const account = accountOf(object);
   await requireRights(context, account, caller, signal);
+  requireRecentLogin('issuerAccounts', caller, services.config.login.stepUp, services.now());
   // Of a record that is not canonical, too: there they count for nothing.
   const held = partsOf(object).status?.subjects;
   if (!Array.isArray(held) || held.every(isForgotten)) throw belongsToNone(name);

@@ -1,0 +1,121 @@
+/**
+ * Writes that make a credential or a right. A thief who makes one with a stolen session or access token keeps it after the session or
+ * token has ended. Each kind has one rule, which holds at our own operations and at the same objects below `/api/kubernetes`.
+ */
+import { StatusError } from '../api/status.ts';
+import type { Bearer, Caller } from './operation.ts';
+import { requireStepUp, type StepUpPolicy } from './step-up.ts';
+
+/** A value of `login.stepUp.operations`. */
+type StepUpOperation = 'passwordReset' | 'bindings' | 'certificates' | 'accessTokens';
+
+interface StepUpSettings extends StepUpPolicy {
+  readonly operations: readonly StepUpOperation[];
+}
+
+interface Rule {
+  /** Completes the sentence "an access token cannot …": no access token is accepted for any of these writes. */
+  readonly action: string;
+  /** A session needs a recent login always, or where the installation lists one of these operations. */
+  readonly recentLogin: 'always' | readonly StepUpOperation[];
+  /** `group/resource[/subresource]` in the Kubernetes API; `*` stands for all other resources of the group. */
+  readonly resources?: readonly string[];
+  /** Deletion counts as a write. Other deletions take something away, and must be fast. */
+  readonly includesDeletion?: true;
+}
+
+const rules = {
+  // The user gives the old password.
+  ownPassword: { action: 'change passwords', recentLogin: [] },
+  passwordReset: { action: 'change passwords', recentLogin: ['passwordReset'] },
+  newUser: { action: 'make users', recentLogin: ['passwordReset'] },
+  issuerAccounts: { action: 'take the accounts of the issuer from a user', recentLogin: ['passwordReset'] },
+  linkedAccounts: { action: 'link or unlink accounts', recentLogin: 'always' },
+  factors: { action: 'change second factors', recentLogin: 'always' },
+  links: { action: 'make or revoke one-time links', recentLogin: 'always' },
+  bindings: {
+    action: 'change roles and bindings',
+    recentLogin: ['bindings'],
+    resources: [
+      'auth.platform.io/userbindings',
+      'rbac.authorization.k8s.io/roles',
+      'rbac.authorization.k8s.io/rolebindings',
+      'rbac.authorization.k8s.io/clusterroles',
+      'rbac.authorization.k8s.io/clusterrolebindings',
+    ],
+  },
+  members: { action: 'change members of groups', recentLogin: ['bindings'], resources: ['auth.platform.io/groups'] },
+  certificates: {
+    action: 'get certificates',
+    recentLogin: ['certificates'],
+    resources: ['certificates.k8s.io/certificatesigningrequests'],
+  },
+  accessTokens: { action: 'make access tokens', recentLogin: ['accessTokens'], resources: ['auth.platform.io/accesstokens'] },
+  serviceAccountTokens: {
+    action: 'make tokens of service accounts',
+    recentLogin: ['accessTokens'],
+    resources: ['/serviceaccounts/token'],
+  },
+  ownSecrets: {
+    action: 'write Secrets in the namespace of the console',
+    recentLogin: ['passwordReset', 'accessTokens'],
+    includesDeletion: true,
+  },
+  // Without its factor, a password is enough. Without its RevokedToken, a stolen token is valid again.
+  proofs: {
+    action: 'write second factors and revoked tokens',
+    recentLogin: ['passwordReset'],
+    resources: ['auth.platform.io/factors', 'auth.platform.io/revokedtokens'],
+    includesDeletion: true,
+  },
+  records: { action: 'write records of the console', recentLogin: ['passwordReset'], resources: ['auth.platform.io/*'] },
+} as const satisfies Record<string, Rule>;
+
+export type SensitiveWrite = keyof typeof rules;
+
+const ruleOf = (write: SensitiveWrite): Rule => rules[write];
+
+const writesByResource = new Map(
+  (Object.keys(rules) as SensitiveWrite[]).flatMap((write) =>
+    (ruleOf(write).resources ?? []).map((resource): [string, SensitiveWrite] => [resource, write]),
+  ),
+);
+
+/** Reports which write a request to the Kubernetes API is, by its method and resource; undefined for any other request. */
+export function sensitiveWriteOf(
+  method: string,
+  { group, resource, subresource }: { group: string; resource: string; subresource: string },
+): SensitiveWrite | undefined {
+  const found = [`${group}/${resource}/${subresource}`, `${group}/${resource}`, `${group}/*`].find((key) => writesByResource.has(key));
+  const write = found === undefined ? undefined : writesByResource.get(found);
+  return write !== undefined && isWrite(method, write) ? write : undefined;
+}
+
+/** Server-side apply creates by PATCH, and some resources are created by PUT. */
+export const isWrite = (method: string, write: SensitiveWrite): boolean =>
+  ['POST', 'PUT', 'PATCH'].includes(method) || (method === 'DELETE' && ruleOf(write).includesDeletion === true);
+
+/** @throws StatusError 403, cause `AccessTokenNotAllowed` */
+export function requireNoAccessToken(write: SensitiveWrite, { accessToken }: Bearer): void {
+  if (accessToken === undefined) return;
+  const message = `an access token cannot ${ruleOf(write).action}: log in, or send a token of the identity provider`;
+  throw new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'AccessTokenNotAllowed', message }] } });
+}
+
+/**
+ * Requires a recent login where the rule or the installation asks for one. Callers are told after the check of their rights, so that a
+ * login is not asked for in vain.
+ *
+ * @throws StatusError 401, cause `StepUpRequired`; 403, cause `StepUpNotPossible`
+ */
+export function requireRecentLogin(write: SensitiveWrite, caller: Caller, settings: StepUpSettings, now: Date): void {
+  const { recentLogin } = ruleOf(write);
+  if (recentLogin === 'always' || recentLogin.some((operation) => settings.operations.includes(operation)))
+    requireStepUp(caller, settings, now);
+}
+
+/** Requires what the rule of the write says of access tokens and of recent logins. @throws StatusError 401, 403 */
+export function requireSensitiveWrite(write: SensitiveWrite, caller: Caller, settings: StepUpSettings, now: Date): void {
+  requireNoAccessToken(write, caller);
+  requireRecentLogin(write, caller, settings, now);
+}

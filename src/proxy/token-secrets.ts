@@ -1,0 +1,52 @@
+/**
+ * A Secret of the type `kubernetes.io/service-account-token` gets a token that does not expire, in any namespace. Only the body of a write
+ * says which Secret is one.
+ */
+import { Readable } from 'node:stream';
+import type { Context } from 'koa';
+import { StatusError } from '../api/status.ts';
+import { requestBody } from '../http/request-body.ts';
+import type { PassedCall } from '../kubernetes/passage.ts';
+
+type Body = NonNullable<PassedCall['body']>;
+
+/** The API server takes 1 MiB of data in a Secret, and the body has it in base64. */
+const maxSecretBytes = 1.5 * 1024 * 1024;
+
+/** The type and the annotation that names the account, also in a path of a JSON Patch. */
+const tokenSecret = /kubernetes\.io(?:\\?\/|~1)service-account/;
+/** Escapes of letters, which encoders do not write, could hide the type. */
+const jsonEscape = /\\u00(?:2[d-f]|31|[67][0-9a-f])/i;
+/** YAML has further escapes, folds lines within them, and decodes base64 for a tag. */
+const yamlEscape = /\\[^"\\bfnrt]|!/;
+
+const jsonType = /^application\/(?:[-a-z]+\+)?json$/;
+const yamlTypes = ['application/yaml', 'application/apply-patch+yaml'];
+
+/**
+ * Reads the body of a write of a Secret.
+ *
+ * @param refusal of a body that makes or changes a token Secret, or that cannot be read: protobuf, CBOR, unusual escapes, over 1.5 MiB
+ * @returns the body to send on
+ */
+export async function withoutTokenSecret({ req }: Context, refusal: StatusError): Promise<Body> {
+  const [mediaType = ''] = (req.headers['content-type'] ?? 'application/json').split(';', 1);
+  const type = mediaType.trim().toLowerCase();
+  const hiding = jsonType.test(type) ? jsonEscape : yamlTypes.includes(type) ? yamlEscape : undefined;
+  if (hiding === undefined) throw refusal;
+  const bytes = await read(requestBody(req, maxSecretBytes), refusal);
+  // Each byte is a character, which changes none of the ASCII that is looked for. UTF-16 has a zero in each of these.
+  const text = bytes.toString('latin1');
+  if (text.includes('\0') || tokenSecret.test(text) || hiding.test(text)) throw refusal;
+  return { stream: Readable.from([bytes], { objectMode: false }), length: bytes.length };
+}
+
+async function read(body: Readable, refusal: StatusError): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of body) chunks.push(chunk);
+  } catch (error) {
+    throw error instanceof StatusError ? refusal : error;
+  }
+  return Buffer.concat(chunks);
+}
