@@ -68,7 +68,10 @@ export interface Surroundings {
   writeAudit?: (line: string) => unknown;
   /** Where tests have the Services of plugins. */
   pluginSurroundings?: PluginSurroundings;
+  /** Default: the time of the API server. */
   now?: () => Date;
+  /** The clock of this machine, which may be wrong. */
+  wallClock?: () => Date;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
 }
@@ -161,11 +164,13 @@ export function createFeatures(surroundings: Surroundings): Features {
 
 /** What every feature is given, made once. */
 function createServices(surroundings: Surroundings) {
-  const { config, connection, log, writeAudit = () => undefined, now = () => new Date(), clock = () => performance.now() } = surroundings;
+  const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = surroundings;
   const metrics = new Metrics();
-  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics });
+  const { requestTimeout, accessCache } = config.kubernetes;
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, ...(wallClock && { wallClock }) });
   const client = apiServer.asService;
-  const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
+  const now = surroundings.now ?? (() => client.serverClock.now());
+  const access = new AccessReviews({ apiServer, accessCacheMs: accessCache, metrics, now });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;
   const keepsRules = followsNamespaces(config) || config.features.explain;
@@ -214,7 +219,7 @@ type Base = ReturnType<typeof createBase>;
 function createLogins(base: Base, brand: () => Brand) {
   const { services, directory, accounts } = base;
   const { config, apiServer, metrics, keyRing, now } = services;
-  const identities = new IdentityCache({ apiServer, metrics });
+  const identities = new IdentityCache({ apiServer, metrics, now });
   const passwords = new Passwords();
   const identityURL = identityURLOf(config);
   const factorStore = config.features.factors && identityURL !== undefined ? new FactorStore(services) : undefined;

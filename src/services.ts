@@ -17,7 +17,7 @@ export interface Services {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly audit: Audit;
-  /** The wall clock. */
+  /** The time of the API server: replicas compare the times that they write for each other. Code of a room has no other clock. */
   readonly now: () => Date;
   /** Milliseconds that only ever grow. */
   readonly clock: () => number;

@@ -70,15 +70,14 @@ async function ensure(context: ReconcileContext, row: UserBindingRow, object: Ku
   return { requeueAt: term.changesAt, isRetried: !isSettled };
 }
 
-/** Whether it gives its role now, by the clock of the API server, and when by ours that changes. */
-function termOf({ notBefore = 0, expiresAt }: UserBindingRow, { client, now }: Services): { state: TermState; changesAt?: number } {
-  const { aheadMs } = client.serverClock;
-  const time = now().getTime() - aheadMs;
+/** Whether it gives its role now, and when that changes. */
+function termOf({ notBefore = 0, expiresAt }: UserBindingRow, { now }: Services): { state: TermState; changesAt?: number } {
+  const time = now().getTime();
   if (expiresAt !== undefined && expiresAt <= time) return { state: 'Expired' };
   const isEarly = notBefore > time;
   const next = isEarly ? Math.min(notBefore, expiresAt ?? notBefore) : expiresAt;
   const state = isEarly ? 'NotYetValid' : 'InEffect';
-  return next !== undefined && Number.isFinite(next) ? { state, changesAt: next + aheadMs } : { state };
+  return next !== undefined && Number.isFinite(next) ? { state, changesAt: next } : { state };
 }
 
 async function ensureEach(

@@ -47,7 +47,7 @@ export interface ListerOptions<Row> {
   /** Resolves once there are keys to seal `continue` with, or none can be had for now: `keyRing.settled`. */
   keysSettled: () => Promise<void>;
   metrics: Metrics;
-  now?: () => Date;
+  now: () => Date;
 }
 
 /** Lists objects out of a watch cache, filtered, sorted and in pages (docs/contract/users.md). Who may see them has been asked before. */
@@ -66,7 +66,7 @@ export class Lister<Row extends ListRow> {
   readonly #keys = new WeakMap<ListParameters, string>();
 
   constructor(options: ListerOptions<Row>) {
-    const { cache, properties, seal, metrics, name, now = () => new Date() } = options;
+    const { cache, properties, seal, metrics, name, now } = options;
     this.#options = options;
     this.#index = new ListIndex(properties, { rows: () => cache.values(), resourceVersion: () => cache.resourceVersion });
     this.#continueTokens = new ContinueTokens({ seal, now });

@@ -81,7 +81,7 @@ export interface AuditOptions {
   /** Told of what happens to users. */
   events?: { send(event: AuditEvent): void } | undefined;
   log: Logger;
-  now?: () => Date;
+  now: () => Date;
 }
 
 const maxLength = 512;
@@ -96,7 +96,7 @@ export class Audit {
 
   /** Never throws: an event that is lost fails nothing. */
   record(event: AuditEvent): void {
-    const { write, events, log, now = () => new Date() } = this.#options;
+    const { write, events, log, now } = this.#options;
     const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, session, members } = event;
     const time = now()
       .toISOString()

@@ -3,7 +3,7 @@ import { StatusError } from '../api/status.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { BrowserRecords } from './browser-records.ts';
-import { errors } from './oidc-provider.ts';
+import { errors, type ProviderError } from './oidc-provider.ts';
 import { type HandedOut, handedOut, type RecordIds } from './record-ids.ts';
 import type { IdentityRecords } from './records.ts';
 import { requestScope } from './request-scope.ts';
@@ -132,7 +132,7 @@ function deviceCodeAdapter(store: Adapter, records: IdentityRecords, { userCodeG
 }
 
 /** What says so in the provider's words: the API server is out of reach, and trying again may help. */
-export function unavailable(cause: unknown): errors.OIDCProviderError {
+export function unavailable(cause: unknown): ProviderError {
   requestScope().ctx.set('Retry-After', '1');
   const error = new errors.OIDCProviderError(503, 'temporarily_unavailable', { cause });
   return Object.assign(error, { expose: true, error_description: 'try again' });

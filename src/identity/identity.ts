@@ -173,10 +173,10 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     // All requests of the service come by.
     middleware: (ctx, next) =>
       ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
-        ? inRequestScope(ctx, () => answer(ctx, { keeper, logIn, linkPages }))
+        ? inRequestScope(ctx, now, () => answer(ctx, { keeper, logIn, linkPages }))
         : next(ctx),
     provenAgain: (ctx, refreshToken) =>
-      inRequestScope(ctx, async () => {
+      inRequestScope(ctx, now, async () => {
         const found = await records.find('RefreshToken', refreshToken);
         const seconds = Math.floor(now().getTime() / 1000);
         if (found?.exp !== undefined) await records.save('RefreshToken', refreshToken, { ...found, iiat: seconds }, found.exp - seconds);

@@ -135,7 +135,7 @@ function lifetimesOf({
 /**
  * When a user is needed: to log in, also if the one who is logged in may not go on, and for consent where another program on the same machine could be listening at the redirect URL (RFC 8252, 8.6). Other scopes need none: nothing is shared but who the user is.
  */
-function policy(): interactionPolicy.DefaultPolicy {
+function policy() {
   const { Check, Prompt, base } = interactionPolicy;
   const prompts = base();
   prompts

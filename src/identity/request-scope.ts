@@ -13,6 +13,7 @@ interface KnownRecord {
 export interface RequestScope {
   readonly ctx: Context;
   readonly signal: AbortSignal;
+  readonly now: () => Date;
   /** Peer address, or what a trusted proxy says it is. */
   readonly source: string;
   /** The records that were read or written in this request, by object name. */
@@ -23,9 +24,9 @@ export interface RequestScope {
 
 const scopes = new AsyncLocalStorage<RequestScope>();
 
-export function inRequestScope<T>(ctx: Context, run: () => Promise<T>): Promise<T> {
+export function inRequestScope<T>(ctx: Context, now: () => Date, run: () => Promise<T>): Promise<T> {
   const { signal, source } = stateOf(ctx);
-  return scopes.run({ ctx, signal, source, known: new Map(), revoked: new Set() }, run);
+  return scopes.run({ ctx, signal, now, source, known: new Map(), revoked: new Set() }, run);
 }
 
 export function requestScope(): RequestScope {

@@ -5,7 +5,7 @@ import { reader } from '../api/reader.ts';
 import { networkOf } from '../http/network.ts';
 import { stateOf } from '../http/router.ts';
 import type { languageChoice } from './languages.ts';
-import { errors } from './oidc-provider.ts';
+import { errors, type ProviderError } from './oidc-provider.ts';
 import { type Look, type Page, sendPage } from './page.ts';
 import * as pages from './pages.ts';
 import type { Texts } from './texts.ts';
@@ -120,7 +120,7 @@ function begunOf(ctx: KoaContextWithOIDC, device: unknown, now: Date): pages.Ask
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'userCode' in error && typeof error.userCode === 'string' ? error.userCode.slice(0, 32) : '';
 
-function problemOf(texts: Texts, error: Error | errors.OIDCProviderError, out: FailureLike | undefined): string {
+function problemOf(texts: Texts, error: Error | ProviderError, out: FailureLike | undefined): string {
   switch (error.name) {
     case 'NotFoundError':
     case 'NoCodeError':

@@ -57,7 +57,7 @@ export interface AccessReviewsOptions {
   /** `kubernetes.accessCache`; 0 turns keeping off. */
   accessCacheMs: number;
   metrics: Metrics;
-  now?: () => Date;
+  now: () => Date;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
 }
@@ -72,7 +72,7 @@ export class AccessReviews {
   readonly #accessCacheMs: number;
   #clearedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ apiServer, accessCacheMs, metrics, now = () => new Date(), clock = () => performance.now() }: AccessReviewsOptions) {
+  constructor({ apiServer, accessCacheMs, metrics, now, clock = () => performance.now() }: AccessReviewsOptions) {
     this.#apiServer = apiServer;
     this.#now = now;
     this.#clock = clock;

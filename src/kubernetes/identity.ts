@@ -29,7 +29,7 @@ type Verdict = { identity: Identity; expiresInMs: number } | 'refused';
 export interface IdentityCacheOptions {
   apiServer: KubernetesClient;
   metrics: Metrics;
-  now?: () => Date;
+  now: () => Date;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
 }
@@ -40,7 +40,7 @@ export class IdentityCache {
   readonly #verdicts: AnswerCache<Verdict>;
   readonly #now: () => Date;
 
-  constructor({ apiServer, metrics, now = () => new Date(), clock }: IdentityCacheOptions) {
+  constructor({ apiServer, metrics, now, clock }: IdentityCacheOptions) {
     this.#apiServer = apiServer;
     this.#now = now;
     this.#verdicts = new AnswerCache<Verdict>({

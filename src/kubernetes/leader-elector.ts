@@ -12,7 +12,7 @@ export interface LeaderElectorOptions {
   log: Logger;
   /** How long a holder that is not heard of stays one, in seconds. */
   durationSeconds?: number;
-  now?: () => Date;
+  now: () => Date;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
 }

@@ -54,9 +54,8 @@ export class LeaseLock {
     const renewedAt = Date.parse(renewTime ?? '');
     if (!holderIdentity || Number.isNaN(renewedAt)) return 0;
     const duration = leaseDurationSeconds ?? this.#durationSeconds;
-    const now = this.#options.now?.() ?? new Date();
     // A time that lies ahead comes from another clock: it must not hold for longer than a renewal does.
-    return Math.min(duration, duration + (renewedAt - now.getTime()) / 1000);
+    return Math.min(duration, duration + (renewedAt - this.#options.now().getTime()) / 1000);
   }
 }
 

@@ -32,7 +32,7 @@ export interface LeaseObjectOptions {
   client: ServiceClient;
   namespace: string;
   name: string;
-  now?: () => Date;
+  now: () => Date;
 }
 
 /** One Lease of the API server, read and written with the service's own account. */
@@ -62,7 +62,7 @@ export class LeaseObject {
    * @returns undefined if one has; @throws StatusError
    */
   async write(found: FoundLease | undefined, holding: Holding, signal: AbortSignal): Promise<FoundLease | undefined> {
-    const { client, namespace, name, now = () => new Date() } = this.#options;
+    const { client, namespace, name, now } = this.#options;
     const { holderIdentity, durationSeconds, annotations } = holding;
     const time = `${now().toISOString().replace('Z', '')}000Z`;
     const isNew = found?.spec.holderIdentity !== holderIdentity;

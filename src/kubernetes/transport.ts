@@ -75,6 +75,8 @@ export interface TransportOptions {
   /** Time for one call with all its retries. */
   requestTimeoutMs: number;
   metrics: Metrics;
+  /** Of this machine; for tests. */
+  wallClock?: () => Date;
 }
 
 /** The connections to the API server: one pool for short calls, one for those that stay, and these again for tokens of callers. */
@@ -83,11 +85,12 @@ export class Transport {
   readonly #prefix: string;
   readonly #timeoutMs: number;
   readonly #metrics: Metrics;
-  readonly serverClock = new ServerClock();
+  readonly serverClock: ServerClock;
   #pending = 0;
   #failure: string | undefined;
 
-  constructor({ connection, requestTimeoutMs, metrics }: TransportOptions) {
+  constructor({ connection, requestTimeoutMs, metrics, wallClock }: TransportOptions) {
+    this.serverClock = new ServerClock(wallClock);
     const { origin, pathname } = new URL(connection.server);
     this.#prefix = pathname.replace(/\/$/, '');
     this.#timeoutMs = requestTimeoutMs;
@@ -161,12 +164,13 @@ export class Transport {
     if (this.#pending >= maxPending) throw serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') });
     const options = this.#requestOptions(call, credential);
     const end = this.#metrics.upstream.startTimer({ call: call.call });
+    const sentAt = performance.now();
     this.#pending += 1;
     try {
       // undici hears an abort only once a connection stands, which a silent server may never let it have.
       const response = await abortable(pool.request({ ...options, signal: deadline.signal }), deadline.signal);
       this.#failure = undefined;
-      this.serverClock.note(response.headers.date);
+      this.serverClock.note(response.headers.date, sentAt);
       end({ outcome: response.statusCode });
       return response;
     } catch (error) {

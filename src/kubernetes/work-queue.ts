@@ -25,7 +25,7 @@ export interface WorkQueueOptions {
   /** Milliseconds before a failure is tried again, doubled with each in a row up to `maxRetryMs`. */
   minRetryMs?: number;
   maxRetryMs?: number;
-  now?: () => Date;
+  now: () => Date;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
 }
@@ -54,20 +54,13 @@ export class WorkQueue {
   readonly #failures = new Map<string, number>();
   /** By the clock that only grows. */
   readonly #later = new DueTimes();
-  /** By the wall clock. */
+  /** By `now`. */
   readonly #dated = new DueTimes();
   #resting: PromiseWithResolvers<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WorkQueueOptions) {
-    const {
-      workers,
-      delayMs = 0,
-      minRetryMs = 500,
-      maxRetryMs = 30_000,
-      now = () => new Date(),
-      clock = () => performance.now(),
-    } = options;
+    const { workers, delayMs = 0, minRetryMs = 500, maxRetryMs = 30_000, now, clock = () => performance.now() } = options;
     this.#workers = workers;
     this.#delayMs = delayMs;
     this.#minRetryMs = minRetryMs;

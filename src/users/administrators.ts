@@ -26,11 +26,11 @@ export class Administrators {
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(services: Services, accounts: AccountLookup) {
-    const { client, namespace, log } = services;
+    const { client, namespace, log, now } = services;
     this.#services = services;
     this.#accounts = accounts;
     this.#records = new UserRecords(client);
-    this.#lock = new LeaseLock({ client, namespace, log, name: 'atrium-administrators', durationSeconds: lockSeconds });
+    this.#lock = new LeaseLock({ client, namespace, log, now, name: 'atrium-administrators', durationSeconds: lockSeconds });
   }
 
   /** @throws StatusError 409 for the last administrator who can log in, 503, 504 */

@@ -34,10 +34,15 @@ export interface EmbeddedLogin {
   lines: string[];
   /** @param at another replica than the first */
   request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect'>, at?: string): Promise<Response>;
-  /** Up to UserInfo, with storage `cookie` unless the parameters say otherwise, with the browser that has the session, and the address that the issuer sent it back to. */
-  logIn(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; status: number; body: string }>;
+  /** `at` is the replica that all requests go to, those to the issuer among them. Up to UserInfo, with storage `cookie` unless the parameters say otherwise, with the browser that has the session, and the address that the issuer sent it back to. */
+  logIn(
+    email: string,
+    password: string,
+    parameters?: string,
+    at?: string,
+  ): Promise<{ browser: Browser; back: URL; status: number; body: string }>;
   /** Up to the answer of the issuer, which was not taken yet. */
-  authorize(email: string, password: string, parameters?: string): Promise<{ browser: Browser; back: URL; refusal: number }>;
+  authorize(email: string, password: string, parameters?: string, at?: string): Promise<{ browser: Browser; back: URL; refusal: number }>;
   stop(): Promise<void>;
 }
 
@@ -68,8 +73,10 @@ export interface EmbeddedLoginOptions {
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
   /** Directory of the static files. Default: a page in the place of the console. */
   files?: string;
-  /** What the service takes for the time. Tokens of the issuer tell of the real one. */
+  /** What the service takes for the time. */
   now?: () => Date;
+  /** How many milliseconds the clock of the machine is ahead, of each replica. Default: 0. */
+  clocksAhead?: readonly number[];
   /** What its address names. Browsers have passkeys at `localhost`, and at no IP address. */
   host?: '127.0.0.1' | 'localhost';
 }
@@ -108,6 +115,7 @@ async function startAll(
     host = '127.0.0.1',
     between,
     now,
+    clocksAhead = [],
   }: EmbeddedLoginOptions,
   started: (() => Promise<void>)[],
 ): Promise<Omit<EmbeddedLogin, 'stop'>> {
@@ -141,7 +149,7 @@ async function startAll(
       async () => (await request('/readyz?verbose', {}, at)).text(),
       (report) => !/^\[-\](?!identity-provider-)/m.test(report),
     );
-  const startReplica = async (listenOn: number) => {
+  const startReplica = async (listenOn: number, aheadMs = 0) => {
     const app = new TestApp({
       config: parseConfig({
         yaml: stringify({
@@ -169,6 +177,7 @@ async function startAll(
       },
       environment: {},
       ...(now && { now }),
+      wallClock: () => new Date(Date.now() + aheadMs),
       log: createLog({ level: 'debug', format: 'json' }, { write }),
       writeAudit: write,
     });
@@ -178,15 +187,15 @@ async function startAll(
     await isReady(replica.url);
     return replica;
   };
-  const first = await startReplica(port);
+  const first = await startReplica(port, clocksAhead[0]);
   const replicas = [first];
-  while (replicas.length < count) replicas.push(await startReplica(0));
+  while (replicas.length < count) replicas.push(await startReplica(0, clocksAhead[replicas.length]));
   if (credentials === 'passthrough') {
     await cluster.trustIssuer({ url: `${url}/identity`, audiences: ['atrium', 'kubectl'] });
     await isReady();
   }
-  const authorize: EmbeddedLogin['authorize'] = async (email, given, parameters = '?token_storage=cookie') => {
-    const browser = new Browser(url, [url], { dispatcher });
+  const authorize: EmbeddedLogin['authorize'] = async (email, given, parameters = '?token_storage=cookie', at = url) => {
+    const browser = new Browser(url, [at], { dispatcher });
     const { auth_url } = JSON.parse((await browser.get(`${url}/api/v2/token/login${parameters}`)).body);
     const { url: back, response } = await browser.submit(await browser.get(auth_url), { email, password: given });
     return { browser, back, refusal: response.status };
@@ -202,8 +211,8 @@ async function startAll(
     lines,
     request,
     authorize,
-    async logIn(email, given, parameters) {
-      const { browser, back, refusal } = await authorize(email, given, parameters);
+    async logIn(email, given, parameters, at) {
+      const { browser, back, refusal } = await authorize(email, given, parameters, at);
       if (!back.searchParams.has('code')) return { browser, back, status: refusal, body: '' };
       const { response, body } = await browser.get(`${url}/api/v2/token/callback${back.search}`);
       return { browser, back, status: response.status, body };

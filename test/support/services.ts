@@ -14,15 +14,16 @@ export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: {
   const metrics = new Metrics();
   const client = apiServer.asService;
   const namespace = 'atrium-system';
-  const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics });
+  const now = () => new Date();
+  const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics, now });
   return {
     config,
     basePath: '',
     namespace,
     log,
     metrics,
-    audit: new Audit({ log, write: () => undefined, events: undefined }),
-    now: () => new Date(),
+    audit: new Audit({ log, write: () => undefined, events: undefined, now }),
+    now,
     clock: () => performance.now(),
     apiServer,
     client,

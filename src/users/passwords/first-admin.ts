@@ -101,7 +101,7 @@ async function attempt(work: Work): Promise<FirstAdminOutcome | undefined> {
   if (await hashes.read(owner, signal)) return 'exists';
   if ((await records.patch(user, { status: newStatus(work, user) }, signal)) === undefined) return undefined;
   const hash = await new Passwords().hash(await passwordToSet(work));
-  if (await hashes.create({ user: owner, hash, changedAt: new Date() }, signal)) return 'created';
+  if (await hashes.create({ user: owner, hash, changedAt: work.client.serverClock.now() }, signal)) return 'created';
   if (await hashes.read(owner, signal)) return 'exists';
   throw new FirstAdminError(`the password Secret of an earlier user ${email} is still there; try again when it is gone`);
 }
@@ -113,8 +113,8 @@ function newAdmin({ email, displayName, name }: Work) {
   return { apiVersion: userApiVersion, kind: 'User', metadata: { name, labels: userLabels(spec), annotations }, spec };
 }
 
-function newStatus({ config, naming, password }: Work, user: KubernetesObject): Record<string, unknown> {
-  const now = new Date();
+function newStatus({ client, config, naming, password }: Work, user: KubernetesObject): Record<string, unknown> {
+  const now = client.serverClock.now();
   const subjectName = localSubjectName(accountOf(user), naming);
   const told = {
     ...(subjectName !== undefined && { subjectName }),

@@ -14,6 +14,11 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     pattern: /\b(seenWithinMs|listedWithinMs|madeWithinMs|toldWithinMs|watchDelayMs) = /,
     home: ['kubernetes/until.ts'],
   },
+  {
+    what: 'S14 the clock of the machine: `Services.now` is that of the API server',
+    pattern: /\bDate\.now\b|\bnew Date\(\)/,
+    home: ['http/log.ts', 'kubernetes/server-clock.ts'],
+  },
   { what: 'deletion of what has expired: `Sweeper`', pattern: /serverClock\.isTrusted/, home: ['kubernetes/sweeper.ts'] },
   {
     what: 'calls for each item, so many at a time: `mapLimit`',

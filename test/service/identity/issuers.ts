@@ -209,7 +209,7 @@ async function startReplica({
     yaml: JSON.stringify({ ...settings, server: { ...(isRecord(settings.server) && settings.server), publicURL } }),
   });
   const basePath = basePathOf(config);
-  const audit = new Audit({ write: (line) => auditLines.push(JSON.parse(line)), log });
+  const audit = new Audit({ write: (line) => auditLines.push(JSON.parse(line)), log, now: () => new Date() });
   const services = servicesOf(service, { log, config, audit, basePath, keyRing, namespace: serviceNamespace });
   const factorStore = new FactorStore(services);
   const passwordCheck = new PasswordCheck(services, accounts, passwords, undefined, factorStore);

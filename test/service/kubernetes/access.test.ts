@@ -24,7 +24,7 @@ describe('what a caller may do', () => {
 
   const can = (name: string, access = listUsers, signal = forever()) => reviews.can(bearer(name), access, signal);
   function create(accessCacheMs = 5000): void {
-    reviews = new AccessReviews({ apiServer, accessCacheMs, metrics, clock: () => now });
+    reviews = new AccessReviews({ apiServer, accessCacheMs, metrics, now: () => new Date(), clock: () => now });
   }
 
   beforeEach(async () => {
@@ -167,7 +167,7 @@ describe('what a caller may do', () => {
       });
     });
     const patient = clientOf(server, 60_000);
-    reviews = new AccessReviews({ apiServer: patient, accessCacheMs: 5000, metrics });
+    reviews = new AccessReviews({ apiServer: patient, accessCacheMs: 5000, metrics, now: () => new Date() });
     expect(await failureOf(can('jane', listUsers, goingAway.signal))).to.equal(goingAway.signal.reason);
     expect(await closed).to.equal(true);
     server.answer(allow);
@@ -230,7 +230,7 @@ describe('what a caller may do', () => {
     it(`AUZ-11 is never a yes after ${what}, and not kept`, async () => {
       server.answer(answer);
       const client = clientOf(server, code === 504 ? 500 : 60_000);
-      reviews = new AccessReviews({ apiServer: client, accessCacheMs: 60_000, metrics });
+      reviews = new AccessReviews({ apiServer: client, accessCacheMs: 60_000, metrics, now: () => new Date() });
       expect(await failureOf(can('jane'))).to.have.nested.property('status.code', code);
       server.answer(allow);
 

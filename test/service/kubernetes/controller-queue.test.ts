@@ -28,7 +28,7 @@ describe('the queue of a controller', () => {
   });
 
   const start = (reconcile: (key: string) => Outcome | Promise<Outcome> = () => 'done', options: Partial<WorkQueueOptions> = {}) => {
-    const queue = new WorkQueue({ workers: 4, minRetryMs: 1, maxRetryMs: 4, ...options });
+    const queue = new WorkQueue({ workers: 4, minRetryMs: 1, maxRetryMs: 4, now: () => new Date(), ...options });
     const work = {
       reconcile: async (key: string) => {
         looks.push(key);

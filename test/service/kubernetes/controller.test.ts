@@ -41,7 +41,7 @@ describe('a controller', () => {
   };
   const start = (term: Partial<Term>, source: Partial<Source> = {}) => {
     const followed: Source = { onChange: () => () => undefined, whenSynced: async () => undefined, keys: () => ['a', 'b'], ...source };
-    const services = { client: client.asService, namespace: 'atrium-system', log: silentLog };
+    const services = { client: client.asService, namespace: 'atrium-system', log: silentLog, now: () => new Date() };
     const controller = new Controller(services, {
       name: 'things',
       durationSeconds: 0.5,

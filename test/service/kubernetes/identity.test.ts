@@ -129,10 +129,10 @@ describe('whose token it is', () => {
   it('AUZ-11 is 504 when the API server says nothing, and 503 when it is gone', async () => {
     server.answer(() => undefined);
     const impatient = clientOf(server, 100);
-    identities = new IdentityCache({ apiServer: impatient, metrics });
+    identities = new IdentityCache({ apiServer: impatient, metrics, now: () => new Date() });
     expect(await failureOf(identify('jane'))).to.have.nested.property('status.code', 504);
     await impatient.close();
-    identities = new IdentityCache({ apiServer, metrics });
+    identities = new IdentityCache({ apiServer, metrics, now: () => new Date() });
     await server.stop();
 
     expect(await failureOf(identify('jane'))).to.have.nested.property('status.code', 503);

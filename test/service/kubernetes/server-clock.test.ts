@@ -1,6 +1,7 @@
 /** A replica whose clock is wrong, as the API server's answers show it. */
 import { expect } from 'chai';
-import { afterEach, describe, it } from 'mocha';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import { ServerClock } from '../../../src/kubernetes/server-clock.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { type FaultyServer, startFaultyServer } from '../../support/faulty-server.ts';
 
@@ -47,5 +48,61 @@ describe('FLT-12 a clock that differs from the API server’s', () => {
     await startBehind(2);
 
     expect((await report()).text).to.include('[+]clock ok');
+  });
+});
+
+describe('S14 the clock of the API server', () => {
+  const start = Date.UTC(2026, 0, 1);
+  let wall: number;
+  let clock: ServerClock;
+  beforeEach(() => {
+    wall = start;
+    clock = new ServerClock(() => new Date(wall));
+  });
+  /** An answer that comes at once. */
+  const hear = (time: number) => clock.note(new Date(time).toUTCString(), performance.now());
+  const aheadOf = (time: number) => clock.now().getTime() - time;
+
+  it('S14 is that of the machine before the first answer, and while answers agree with it', () => {
+    expect(aheadOf(start)).to.equal(0);
+    clock.note(undefined, performance.now());
+    clock.note('yesterday', performance.now());
+    expect(aheadOf(start)).to.equal(0);
+    hear(start);
+    expect(aheadOf(start)).to.equal(0);
+    wall += 10;
+    expect(aheadOf(start)).to.equal(10);
+  });
+
+  for (const [minutes, where] of [
+    [4, 'ahead'],
+    [-4, 'behind'],
+  ] as const)
+    it(`S14 has never passed what the API server has reached, where the machine is 4 minutes ${where}`, () => {
+      wall += minutes * minuteMs;
+      hear(start);
+      expect(aheadOf(start)).to.be.within(0, 1000);
+      expect(clock.isTrusted).to.equal(true);
+    });
+
+  it('S14 does not follow a wall clock that is set', () => {
+    hear(start);
+    for (const minutes of [4, -8, 60]) {
+      wall += minutes * minuteMs;
+      expect(aheadOf(start)).to.be.within(0, 1000);
+    }
+  });
+
+  it('S14 follows an API server whose clock is set, from its next answer on', () => {
+    for (const minutes of [0, 10, -10]) {
+      hear(start + minutes * minuteMs);
+      expect(aheadOf(start + minutes * minuteMs)).to.be.within(0, 1000);
+    }
+  });
+
+  it('S14 learns nothing wrong from an answer that was under way for long', () => {
+    hear(start);
+    clock.note(new Date(start - minuteMs).toUTCString(), performance.now() - minuteMs);
+    expect(aheadOf(start)).to.equal(0);
   });
 });

@@ -105,7 +105,7 @@ describe('what has expired', () => {
     const store = new SessionStore(services);
     const revokedTokens = new RevokedTokens(services);
     const serverClock = new ServerClock();
-    serverClock.note(new Date(Date.now() - days).toUTCString());
+    serverClock.note(new Date(Date.now() - days).toUTCString(), performance.now());
     const sweep = sessionSweep(store, revokedTokens, () => new Date(Date.now() + days));
     const sweeper = new Sweeper({ client: { serverClock }, log }, { ...sweep, everyMs: 20 });
     for (const part of [store, revokedTokens]) part.start();

@@ -147,7 +147,7 @@ describe('a call in the name of a user', () => {
   });
 
   it('is not believed by an API server that answers as if it had been made in our name', async () => {
-    const identities = new IdentityCache({ apiServer: client, metrics: new Metrics() });
+    const identities = new IdentityCache({ apiServer: client, metrics: new Metrics(), now: () => new Date() });
     const review =
       (username: string): Answer =>
       (_request, response) =>
@@ -174,7 +174,7 @@ describe('a call in the name of a user, on a cluster', () => {
     const token = await kubernetes.serviceToken();
     const connection: Connection = connectionWith(token, cluster);
     client = new KubernetesClient({ connection, requestTimeoutMs: 60_000, metrics: new Metrics() });
-    identities = new IdentityCache({ apiServer: client, metrics: new Metrics() });
+    identities = new IdentityCache({ apiServer: client, metrics: new Metrics(), now: () => new Date() });
   });
   after(async () => {
     await kubernetes.remove('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/atrium-impersonation');
@@ -190,7 +190,7 @@ describe('a call in the name of a user, on a cluster', () => {
     const text = await readFile(new URL('../../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
     await kubernetes.apply(...parseAllDocuments(text).map((document): Manifest => document.toJS()));
     await kubernetes.apply(clusterRoleBinding('test-impersonated-viewers', 'atrium-users-view', { kind: 'Group', name: 'Büro, Süd' }));
-    const access = new AccessReviews({ apiServer: client, accessCacheMs: 1000, metrics: new Metrics() });
+    const access = new AccessReviews({ apiServer: client, accessCacheMs: 1000, metrics: new Metrics(), now: () => new Date() });
     const mayList = (bearer: Bearer) => access.can(bearer, { verb: 'list', group: 'auth.platform.io', resource: 'users' }, forever());
     const member = acting({ uid: 'u-1', groups: ['Büro, Süd', 'system:masters'] });
 

@@ -105,7 +105,7 @@ describe('with a cluster', () => {
   });
 
   it('knows whose token it is, and refuses one of no user', async () => {
-    const identities = new IdentityCache({ apiServer: client, metrics });
+    const identities = new IdentityCache({ apiServer: client, metrics, now: () => new Date() });
     const { identity } = await identities.identify(await bearer('admin'), signal);
 
     expect(identity.name).to.equal('admin');
@@ -133,7 +133,7 @@ describe('with a cluster', () => {
 
   it('AUZ-07 what a caller may do changes with their bindings, not with the cache time', async () => {
     let now = 0;
-    const reviews = new AccessReviews({ apiServer: client, accessCacheMs: 3_600_000, metrics, clock: () => now });
+    const reviews = new AccessReviews({ apiServer: client, accessCacheMs: 3_600_000, metrics, now: () => new Date(), clock: () => now });
     const watch = new RbacWatch(parts(), { onChange: () => reviews.clear() });
     watch.start();
     await eventually(() => watch.failure() === undefined, Boolean);
