@@ -109,6 +109,22 @@ const withoutBrowserAPIs: Plugin = {
   },
 };
 
+/** The OpenID provider reads the time of the service (`src/identity/oidc-provider.ts`). The build fails if it has no such module any more. */
+const withServiceTime: Plugin = {
+  name: 'with the time of the service',
+  setup({ onResolve, onEnd }) {
+    let isReplaced = false;
+    onResolve({ filter: /\/epoch_time\.js$/ }, ({ importer }) => {
+      if (!importer.includes('/node_modules/oidc-provider/')) return undefined;
+      isReplaced = true;
+      return { path: join(process.cwd(), 'src/identity/epoch-time.ts') };
+    });
+    onEnd(() => {
+      if (!isReplaced) throw new Error('oidc-provider reads the time in another way');
+    });
+  },
+};
+
 /** The embedded cluster and the demo on it stay in the repository, which is where the demo can run. */
 const withoutDemo: Plugin = {
   name: 'without the demo',
@@ -131,7 +147,7 @@ const service = await build({
   outdir: join(outdir, 'parts'),
   chunkNames: '[name]-[hash]',
   splitting: true,
-  plugins: [withReflectMetadata, withClassNames, withoutTypes, withoutOtherLanguages, withoutBrowserAPIs, withoutDemo],
+  plugins: [withReflectMetadata, withClassNames, withoutTypes, withoutOtherLanguages, withoutBrowserAPIs, withServiceTime, withoutDemo],
   // For LICENSES.txt: a name in a licence is not always ASCII.
   legalComments: 'external',
   // What a test runner happens to bring.

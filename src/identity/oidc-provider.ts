@@ -1,20 +1,11 @@
-/** The library, with the time of the service, and without its line about runtimes. */
+/** The library, with the time of the service (`epoch-time.ts`), and without its line about runtimes. `scripts/build.ts` replaces the same module. */
 import { registerHooks } from 'node:module';
-import { requestScope } from './request-scope.ts';
 
-/** The one place where the library reads a clock for what it writes and compares. */
-const libraryClock = /\/oidc-provider\/lib\/helpers\/epoch_time\.js$/;
-const clockName = Symbol.for('atrium.identity.clock');
-const source = `const now = globalThis[Symbol.for('${clockName.description}')];
-export default (milliseconds = now()) => Math.floor(milliseconds / 1000);`;
-Object.defineProperty(globalThis, clockName, { value: () => requestScope().now().getTime() });
-
-let isReplaced = false;
 const hooks = registerHooks({
-  load(url, context, nextLoad) {
-    if (!libraryClock.test(url)) return nextLoad(url, context);
-    isReplaced = true;
-    return { format: 'module', source, shortCircuit: true };
+  resolve(specifier, context, nextResolve) {
+    const isLibraryClock = /\/helpers\/epoch_time\.js$/.test(specifier) || specifier === './epoch_time.js';
+    if (!isLibraryClock || !context.parentURL?.includes('/oidc-provider/lib/')) return nextResolve(specifier, context);
+    return { url: new URL('epoch-time.ts', import.meta.url).href, shortCircuit: true };
   },
 });
 const { warn } = console;
@@ -25,7 +16,6 @@ console.warn = (...data: unknown[]) => {
 export const { errors, interactionPolicy, Provider } = await import('oidc-provider');
 console.warn = warn;
 hooks.deregister();
-if (!isReplaced) throw new Error('oidc-provider reads the time in another way');
 
 export type Provider = InstanceType<typeof Provider>;
 export type ProviderError = InstanceType<typeof errors.OIDCProviderError>;
