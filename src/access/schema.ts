@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxSelectorLength } from '../api/selectors.ts';
 import { shownAsBoolean } from '../http/parameters.ts';
 
 /** Both are one and the same to the API server; the answer carries the one that was asked with. */
@@ -11,7 +12,7 @@ const text = () => z.string().nullish();
 
 const selector = z
   .object({
-    rawSelector: text(),
+    rawSelector: z.string().max(maxSelectorLength).nullish(),
     requirements: z.array(z.object({ key: text(), operator: text(), values: z.array(z.string()).nullish() })).nullish(),
   })
   .meta({ id: 'ReviewSelector' })

@@ -10,7 +10,7 @@ import { badRequest } from './status.ts';
 
 export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
 
-type TokenKind = 'identifier' | 'end' | 'error' | '!' | '=' | '==' | '!=' | '(' | ')' | ',' | '<' | '>' | 'in' | 'notin';
+type TokenKind = 'identifier' | 'end' | '!' | '=' | '==' | '!=' | '(' | ')' | ',' | '<' | '>' | 'in' | 'notin';
 
 interface Token {
   kind: TokenKind;
@@ -22,15 +22,36 @@ const isSymbol = (text: string): text is TokenKind => symbols.has(text);
 const isSymbolCharacter = (character: string) => '=!(),<>'.includes(character);
 const isSpace = (character: string) => ' \t\r\n'.includes(character);
 
-/** Takes the longest operator, as far as the characters still add up to one. */
+/** Most characters of a selector. A request line that holds more is refused by most proxies. */
+export const maxSelectorLength = 8192;
+/** Each requirement is looked at for every object. */
+const maxRequirements = 100;
+/** Of a word in a message. */
+const maxShown = 256;
+
+/** @throws StatusError 400 */
+export function checkSelectorLength(text: string): void {
+  if (text.length > maxSelectorLength) throw badRequest(`must have at most ${maxSelectorLength} characters`);
+}
+
+function checkRequirements(count: number): void {
+  if (count > maxRequirements) throw badRequest(`must have at most ${maxRequirements} requirements`);
+}
+
+const shown = (text: string) => (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
+
+/** Returns the longest operator at `start`. Each character of an operator is one by itself, too. */
 function symbolAt(text: string, start: number): Token {
+  const [one, two] = [text.charAt(start), text.slice(start, start + 2)];
+  const kind = isSymbol(two) ? two : (one as TokenKind);
+  return { kind, text: kind };
+}
+
+function wordAt(text: string, start: number): Token {
   let end = start;
-  while (end < text.length && isSymbolCharacter(text.charAt(end))) end += 1;
-  for (const length of [2, 1]) {
-    const candidate = text.slice(start, Math.min(start + length, end));
-    if (candidate.length === length && isSymbol(candidate)) return { kind: candidate, text: candidate };
-  }
-  return { kind: 'error', text: text.slice(start, end) };
+  while (end < text.length && !isSpace(text.charAt(end)) && !isSymbolCharacter(text.charAt(end))) end += 1;
+  const word = text.slice(start, end);
+  return { kind: word === 'in' || word === 'notin' ? word : 'identifier', text: word };
 }
 
 function tokensOf(text: string): Token[] {
@@ -41,32 +62,35 @@ function tokensOf(text: string): Token[] {
       at += 1;
       continue;
     }
-    if (isSymbolCharacter(text.charAt(at))) {
-      const token = symbolAt(text, at);
-      tokens.push(token);
-      at += token.text.length;
-      continue;
-    }
-    const start = at;
-    while (at < text.length && !isSpace(text.charAt(at)) && !isSymbolCharacter(text.charAt(at))) at += 1;
-    const word = text.slice(start, at);
-    tokens.push({ kind: word === 'in' || word === 'notin' ? word : 'identifier', text: word });
+    const token = isSymbolCharacter(text.charAt(at)) ? symbolAt(text, at) : wordAt(text, at);
+    tokens.push(token);
+    at += token.text.length;
   }
-  return [...tokens, { kind: 'end', text: '' }];
+  return tokens;
 }
 
 const end: Token = { kind: 'end', text: '' };
-const found = (token: Token, expected: string) => badRequest(`unable to parse requirement: found '${token.text}', expected: ${expected}`);
+const found = (token: Token, expected: string) =>
+  badRequest(`unable to parse requirement: found '${shown(token.text)}', expected: ${expected}`);
 const invalidValue = (field: string, value: string, problem: string) =>
-  badRequest(`unable to parse requirement: ${field}: Invalid value: ${value}: ${problem}`);
+  badRequest(`unable to parse requirement: ${shown(field)}: Invalid value: ${shown(value)}: ${problem}`);
 
 /** Not what an object has from its prototype. */
 const labelOf = (labels: Readonly<Record<string, string>>, key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
 
+/** As `strconv.ParseInt` of the API server reads it: an integer of more than 64 bits is none. */
+function int64(text: string): bigint | undefined {
+  if (!/^[+-]?\d{1,63}$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : undefined;
+}
+
 class LabelSelectorParser {
-  readonly #tokens: Token[];
+  readonly #tokens: readonly Token[];
+  #next = 0;
 
   constructor(text: string) {
+    checkSelectorLength(text);
     this.#tokens = tokensOf(text);
   }
 
@@ -76,25 +100,27 @@ class LabelSelectorParser {
       const next = this.#peek();
       if (next.kind === 'end') return requirements;
       if (next.kind !== 'identifier' && next.kind !== '!')
-        throw badRequest(`found '${next.text}', expected: !, identifier, or 'end of string'`);
+        throw badRequest(`found '${shown(next.text)}', expected: !, identifier, or 'end of string'`);
       requirements.push(this.#requirement());
+      checkRequirements(requirements.length);
       const separator = this.#take();
       if (separator.kind === 'end') return requirements;
-      if (separator.kind !== ',') throw badRequest(`found '${separator.text}', expected: ',' or 'end of string'`);
+      if (separator.kind !== ',') throw badRequest(`found '${shown(separator.text)}', expected: ',' or 'end of string'`);
       const after = this.#peek();
-      if (after.kind !== 'identifier' && after.kind !== '!') throw badRequest(`found '${after.text}', expected: identifier after ','`);
+      if (after.kind !== 'identifier' && after.kind !== '!')
+        throw badRequest(`found '${shown(after.text)}', expected: identifier after ','`);
     }
   }
 
   /** `in` and `notin` are operators behind a key only; elsewhere they are words like any other. */
   #peek(): Token {
-    const token = this.#tokens[0] ?? end;
+    const token = this.#tokens[this.#next] ?? end;
     return token.kind === 'in' || token.kind === 'notin' ? { kind: 'identifier', text: token.text } : token;
   }
 
   #take(): Token {
     const token = this.#peek();
-    this.#tokens.shift();
+    this.#next += 1;
     return token;
   }
 
@@ -113,7 +139,8 @@ class LabelSelectorParser {
   }
 
   #comparison(key: string): LabelMatcher {
-    const operator = this.#tokens.shift() ?? end;
+    const operator = this.#tokens[this.#next] ?? end;
+    this.#next += 1;
     switch (operator.kind) {
       case '=':
       case '==':
@@ -146,13 +173,13 @@ class LabelSelectorParser {
 
   #order(key: string, operator: '<' | '>'): LabelMatcher {
     const text = this.#exact();
-    if (!/^[+-]?\d+$/.test(text))
+    const bound = int64(text);
+    if (bound === undefined)
       throw invalidValue('values[0]', JSON.stringify(text), "for 'Gt', 'Lt' operators, the value must be an integer");
-    const bound = BigInt(text);
     return (labels) => {
-      const label = labelOf(labels, key);
-      if (label === undefined || !/^[+-]?\d+$/.test(label)) return false;
-      return operator === '<' ? BigInt(label) < bound : BigInt(label) > bound;
+      const value = int64(labelOf(labels, key) ?? '');
+      if (value === undefined) return false;
+      return operator === '<' ? value < bound : value > bound;
     };
   }
 
@@ -166,7 +193,7 @@ class LabelSelectorParser {
 
   #list(): string[] {
     const open = this.#take();
-    if (open.kind !== '(') throw badRequest(`unable to parse requirement: found '${open.text}' expected: '('`);
+    if (open.kind !== '(') throw badRequest(`unable to parse requirement: found '${shown(open.text)}' expected: '('`);
     if (this.#peek().kind === ')') {
       this.#take();
       return [];
@@ -199,9 +226,7 @@ export interface FieldRequirement {
 }
 
 /** Splits at commas that no backslash stands before. */
-function termsOf(text: string): string[] {
-  return (text.match(/(?:\\.|[^,\\]|\\$)+/gs) ?? []).filter((term) => term !== '');
-}
+const termsOf = (text: string): string[] => text.match(/(?:\\.|[^,\\]|\\$)+/gs) ?? [];
 
 function unescaped(value: string): string {
   const bad = /\\(?![\\,=])./s.exec(value)?.[0] ?? /(?<!\\)(?:\\\\)*(\\)$/.exec(value)?.[1];
@@ -217,9 +242,12 @@ function unescaped(value: string): string {
  * @throws StatusError 400 for bad grammar; whether a field can be selected by, the caller knows.
  */
 export function parseFieldSelector(text: string): FieldRequirement[] {
-  return termsOf(text).map((term) => {
+  checkSelectorLength(text);
+  const terms = termsOf(text);
+  checkRequirements(terms.length);
+  return terms.map((term) => {
     const match = /^(.*?)(!=|==|=)(.*)$/s.exec(term);
-    if (!match) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    if (!match) throw badRequest(`invalid selector: '${shown(text)}'; can't understand '${shown(term)}'`);
     const [, field = '', operator, value = ''] = match;
     return { field, operator: operator === '!=' ? '!=' : '=', value: unescaped(value) };
   });

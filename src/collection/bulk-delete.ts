@@ -108,10 +108,10 @@ export class BulkDeleter<Row extends ListRow> {
       checkNames(names);
       return names.map((name) => ({ name }));
     }
+    await access.require(caller, { ...type, verb: 'deletecollection' }, signal);
     const isSelected = selectionPredicate(properties, { labelSelector, fieldSelector });
     if (isSelected === undefined)
       throw badRequest('give names, or select by a labelSelector or fieldSelector that is not empty: there is no way to delete all');
-    await access.require(caller, { ...type, verb: 'deletecollection' }, signal);
     const selected = [...(await rows(signal))].filter(isSelected);
     checkSelected(selected.length);
     return selected.map((row) => ({ name: row.name, uid: uidOf(row) }));

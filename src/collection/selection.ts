@@ -1,4 +1,4 @@
-import { parseFieldSelector, parseLabelSelector } from '../api/selectors.ts';
+import { checkSelectorLength, type FieldRequirement, parseFieldSelector, parseLabelSelector } from '../api/selectors.ts';
 import { badParameter, StatusError } from '../api/status.ts';
 import type { ListProperties, ListRow, Predicate } from './properties.ts';
 
@@ -11,6 +11,15 @@ function inParameter<T>(parameter: string, parse: () => T): T {
   }
 }
 
+/** Returns the requirements of the parameter `fieldSelector`. @throws StatusError 400 */
+export const fieldRequirements = (selector: string): FieldRequirement[] => inParameter('fieldSelector', () => parseFieldSelector(selector));
+
+/** Checks the selectors of a list that the API server parses. @throws StatusError 400 */
+export function checkPassedSelectors(query: URLSearchParams): void {
+  for (const name of ['labelSelector', 'fieldSelector'])
+    for (const selector of query.getAll(name)) inParameter(name, () => checkSelectorLength(selector));
+}
+
 /** @throws StatusError 400 */
 function labelPredicate(selector: string): Predicate<Pick<ListRow, 'labels'>> | undefined {
   if (selector === '') return undefined;
@@ -20,7 +29,7 @@ function labelPredicate(selector: string): Predicate<Pick<ListRow, 'labels'>> | 
 
 /** @throws StatusError 400 for bad grammar and for fields that cannot be selected by */
 function fieldPredicate<Row>({ selectable }: Pick<ListProperties<Row>, 'selectable'>, selector: string): Predicate<Row> | undefined {
-  const requirements = inParameter('fieldSelector', () => parseFieldSelector(selector)).map(({ field, operator, value }) => {
+  const requirements = fieldRequirements(selector).map(({ field, operator, value }) => {
     const read = selectable.get(field);
     if (read === undefined) throw badParameter('fieldSelector', `field label not supported: ${field}`, 'FieldValueNotSupported');
     return (row: Row) => (read(row) === value) === (operator === '=');

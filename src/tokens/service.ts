@@ -1,9 +1,9 @@
-import { parseFieldSelector } from '../api/selectors.ts';
 import { badParameter, conflict, forbidden, notFound, StatusError } from '../api/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
 import type { ListParameters } from '../collection/schema.ts';
+import { fieldRequirements } from '../collection/selection.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
@@ -82,7 +82,7 @@ export class AccessTokenService {
     const asked = { ...accessTokenResource, verb: 'list' };
     if (await access.can(caller, asked, signal)) return this.#lister.list(parameters, signal);
     const own = this.#accountOf(caller);
-    const isForeign = parseFieldSelector(parameters.fieldSelector).some(
+    const isForeign = fieldRequirements(parameters.fieldSelector).some(
       ({ field, operator, value }) => field === 'spec.owner' && operator === '=' && value !== own?.name,
     );
     if (isForeign) throw forbidden({ ...asked, user: caller.identity.name });

@@ -1,7 +1,7 @@
 /** The Kubernetes list, watch and get of users, as kubectl expects them: between caller and API server, unchanged. */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { parseFieldSelector } from '../api/selectors.ts';
+import { checkPassedSelectors, fieldRequirements } from '../collection/selection.ts';
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
@@ -66,12 +66,14 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       described: { query: nativeQuery },
       answers: {
         200: { description: 'What the API server answers.', content: { 'application/json': nativeList } },
+        400: { description: 'A selector that is too long, or parameters that the API server refuses.' },
         403: { description: 'The API server says no.' },
         404: { description: 'The resource is not installed.' },
         410: { description: '`continue` or `resourceVersion` is too old.' },
         422: { description: 'Parameters that the API server does not take together.' },
       },
       handle({ ctx, caller, signal }) {
+        checkPassedSelectors(ctx.URL.searchParams);
         if (!isWatch(ctx)) return asCaller(caller).forward(ctx, { call: 'forward users', signal });
         const lasting = whileAllowed(ctx, { check: rightCheck(access, watchAccess(ctx), caller.user ?? ''), signal }, guard);
         const reader = cutWhenStuck(ctx.req.socket, { stuckMs, over: lasting.signal });
@@ -109,7 +111,7 @@ function isWatch(ctx: Context): boolean {
 
 /** What the API server decides a watch by: of a single user, if the field selector names one. */
 function watchAccess(ctx: Context): ResourceAccess {
-  const requirements = parseFieldSelector(ctx.URL.searchParams.get('fieldSelector') ?? '');
+  const requirements = fieldRequirements(ctx.URL.searchParams.get('fieldSelector') ?? '');
   const name = requirements.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
   return { ...userResource, verb: 'watch', ...(name && { name }) };
 }
