@@ -66,9 +66,16 @@ export const tooMany = (field: string, actual: number, limit: number): FieldErro
   field,
 });
 
+/** Most characters of a value in a message. A longer one is cut. */
+const maxShown = 1024;
+
+const cut = (text: string) => (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
+
 /** The value as a field error shows it: text quoted, anything structured as JSON with its keys in order. */
 function valueText(value: unknown): string {
-  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'string') return quote(cut(value));
+  const text = JSON.stringify(value ?? null);
+  if (text.length > maxShown) return cut(text);
   return JSON.stringify(inOrder(value) ?? null).replace(/[<>&\u2028\u2029]/g, escapeCharacter);
 }
 

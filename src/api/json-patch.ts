@@ -76,11 +76,18 @@ export function checkTests(served: unknown, tests: readonly PatchTest[], { group
     );
 }
 
+/** Most characters of a path: names of annotations, the longest part of one, have 317. */
+const maxPath = 4096;
+/** Most segments of a path, as of the levels of a body. */
+const maxSegments = 100;
+
 /** RFC 6901. */
 function segmentsOf(pointer: string, index: number): string[] {
-  const [first, ...segments] = pointer.split('/');
+  if (pointer.length > maxPath) throw badRequest(`the path of operation ${index} is longer than ${maxPath} characters`);
+  const [first, ...segments] = pointer.split('/', maxSegments + 2);
   if (first !== '' || segments.length === 0)
     throw badRequest(`the path of operation ${index} must be a JSON Pointer to a member (RFC 6901)`);
+  if (segments.length > maxSegments) throw badRequest(`the path of operation ${index} is deeper than ${maxSegments} levels`);
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 

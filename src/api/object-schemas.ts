@@ -72,5 +72,9 @@ const disguising = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 export const shownText = (maxCharacters: number) =>
   z
     .string()
-    .refine((text) => [...text].length <= maxCharacters, `may not be longer than ${maxCharacters} characters`)
+    // A character has at most two code units: a longer text is not taken apart.
+    .refine(
+      (text) => text.length <= 2 * maxCharacters && [...text].length <= maxCharacters,
+      `may not be longer than ${maxCharacters} characters`,
+    )
     .refine((text) => text.isWellFormed() && !disguising.test(text), 'may not hold control characters');

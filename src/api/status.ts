@@ -64,6 +64,22 @@ interface StatusOptions extends ErrorOptions {
   headers?: Record<string, string>;
 }
 
+/** A refusal may repeat text of the caller. It stays short, whatever was sent. */
+const limits = { message: 8192, causes: 100, causeMessage: 1024, field: 512 };
+
+const clipped = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text);
+
+const clippedCause = ({ message, field, ...cause }: StatusCause): StatusCause => ({
+  ...cause,
+  ...(message !== undefined && { message: clipped(message, limits.causeMessage) }),
+  ...(field !== undefined && { field: clipped(field, limits.field) }),
+});
+
+const clippedDetails = ({ causes, ...details }: StatusDetails): StatusDetails => ({
+  ...details,
+  ...(causes && { causes: causes.slice(0, limits.causes).map(clippedCause) }),
+});
+
 /** A failure that the caller may see, whole. `headers` are set on the answer beside the body. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
@@ -71,8 +87,18 @@ export class StatusError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: number, reason: StatusReason, message: string, { details, headers, ...options }: StatusOptions = {}) {
-    super(message, options);
-    this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...(details && { details }), code };
+    const shown = clipped(message, limits.message);
+    super(shown, options);
+    this.status = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: shown,
+      reason,
+      ...(details && { details: clippedDetails(details) }),
+      code,
+    };
     const retryAfter = details?.retryAfterSeconds;
     this.headers = retryAfter === undefined ? { ...headers } : { 'Retry-After': String(retryAfter), ...headers };
   }

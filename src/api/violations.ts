@@ -21,6 +21,9 @@ export interface Violation {
   readonly maximum: number;
 }
 
+/** Most characters of an unknown field in a message. */
+const maxShown = 512;
+
 type Validated<S extends z.ZodType> = { success: true; data: z.output<S> } | { success: false; data?: undefined; violations: Violation[] };
 
 /** Reads the input of a caller by a schema. Whatever takes input from callers goes this way, so that all of it is refused in one voice. */
@@ -42,7 +45,7 @@ function violationsOf(issue: Issue, input: unknown): Violation[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
       const field = fieldPath([...path, key]);
-      const text = `unknown field ${JSON.stringify(field)}`;
+      const text = `unknown field ${JSON.stringify(field.slice(0, maxShown))}`;
       return { ...violation, reason: 'FieldValueForbidden', detail: text, path: [...path, key], field, isUnknown: true };
     });
   if (isForbidden(issue)) return [{ ...violation, reason: 'FieldValueForbidden' }];

@@ -28,6 +28,8 @@ export async function passwordProblems(
   user: { email: string; username: string },
   { minLength, maxLength, classes: needed }: PasswordRules,
 ): Promise<PasswordProblem[]> {
+  // A character has at most two code units. A longer text is not normalized, which takes long.
+  if (password.length > 2 * maxLength) return ['TooLong'];
   const problems: PasswordProblem[] = [];
   // Characters that only look or are encoded differently count as one form, so that no string of marks makes up the length.
   const characters = [...password.normalize('NFKC')].length;
