@@ -1,0 +1,68 @@
+/**
+ * A program that feeds every parser with every hostile text, and prints a line of JSON for each parser: the text that takes longest.
+ * It measures the time of the processor that this process has used, and not the time that passed: other work of the machine counts not.
+ */
+import { type HostileText, hostileRuns, hostileTexts, hostileValues } from './hostile-texts.ts';
+import type { Parser } from './parser.ts';
+import { parsers } from './parsers.ts';
+
+const limitMs = 20;
+/** Collections of garbage and the compiler are not of the parser: the best of so many counts. */
+const attempts = 8;
+/** What grows with the square of the length is found out at a part of it, instead of after hours. */
+const parts = [32, 1];
+
+async function costOf(parse: Parser['parse'], text: string): Promise<number> {
+  const before = process.cpuUsage();
+  try {
+    await parse(text);
+  } catch {
+    // A refusal.
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+async function bestOf(parse: Parser['parse'], text: string): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < attempts && best > limitMs / 2; attempt += 1) {
+    best = Math.min(best, await costOf(parse, text));
+    // No chance does that.
+    if (attempt > 0 && best > 10 * limitMs) break;
+  }
+  return best;
+}
+
+function textsOf({ kind }: Parser): readonly HostileText[] {
+  if (kind === 'json text') return hostileRuns;
+  return kind === 'json' ? [...hostileValues, ...hostileTexts] : hostileTexts;
+}
+
+const fitting = (text: string, kind: Parser['kind'], room: number): string => {
+  if (kind !== 'json text') return text;
+  const escaped = JSON.stringify(text).slice(1, -1);
+  return escaped.length <= room ? escaped : JSON.stringify(text.slice(0, Math.floor((text.length * room) / escaped.length))).slice(1, -1);
+};
+
+const only = process.argv[2] ?? '';
+for (const parser of parsers.filter(({ name }) => name.includes(only))) {
+  let worst = { ms: 0, text: '', length: 0 };
+  // What is made at the first use is made once.
+  for (const frame of parser.frames ?? []) await costOf(parser.parse, frame.join('a'));
+  for (const [before, after] of parser.frames ?? [['', '']]) {
+    for (const { name, of } of textsOf(parser)) {
+      for (const part of parts) {
+        const room = Math.floor(parser.limit / part) - before.length - after.length;
+        if (room <= 0) continue;
+        // What takes long is seen at a part already.
+        const text = `${before}${fitting(of(room), parser.kind, room)}${after}`;
+        const ms = await bestOf(parser.parse, text);
+        if (ms > worst.ms) worst = { ms, text: `${before.slice(-20)} ${name}`, length: text.length };
+        if (ms > limitMs) break;
+      }
+    }
+  }
+  process.stdout.write(`${JSON.stringify({ parser: parser.name, ...worst })}\n`);
+}
+process.stderr.write(`${process.cpuUsage().user / 1e6} s\n`);
+process.exit(0);

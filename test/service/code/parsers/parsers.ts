@@ -1,0 +1,376 @@
+/** Every parser of callers' text, with the most text that its way in admits. A new parser is one line of `parsers`. */
+import { generateKeyPairSync } from 'node:crypto';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import type { Context } from 'koa';
+import { mergePatchOf } from '../../../../src/api/json-patch.ts';
+import { warningHeaders } from '../../../../src/api/warning.ts';
+import { isVersionAsked } from '../../../../src/api/write-options.ts';
+import { checkRequest } from '../../../../src/certificates/signing-request.ts';
+import { ContinueTokens } from '../../../../src/collection/continue-token.ts';
+import { parseFilters, parseSearch } from '../../../../src/collection/filter.ts';
+import { selectionPredicate } from '../../../../src/collection/selection.ts';
+import { comparator, parseSort } from '../../../../src/collection/sort.ts';
+import { parseConfig } from '../../../../src/config/load.ts';
+import { sendStaticFile } from '../../../../src/console/static-answer.ts';
+import { staticPath } from '../../../../src/console/static-path.ts';
+import { indexOfCode, isRecoveryCode, newRecoveryCodes } from '../../../../src/factors/recovery-codes.ts';
+import { readAssertion, readAttestation } from '../../../../src/factors/webauthn.ts';
+import { decodeJson } from '../../../../src/http/body.ts';
+import { clientAddress } from '../../../../src/http/client-address.ts';
+import { chooseEncoding } from '../../../../src/http/compression.ts';
+import { isHashedName } from '../../../../src/http/hashed-name.ts';
+import { hostCookie } from '../../../../src/http/host-cookie.ts';
+import { networkOf } from '../../../../src/http/network.ts';
+import { languageChoice } from '../../../../src/identity/languages.ts';
+import { KeySeal } from '../../../../src/keys/seal.ts';
+import { passedHeaders } from '../../../../src/kubernetes/passed-headers.ts';
+import { openLink } from '../../../../src/links/link.ts';
+import { ResourceRow, rowProperties } from '../../../../src/lists/row.ts';
+import { FlowCookies } from '../../../../src/login/flow-cookie.ts';
+import { restOfPath } from '../../../../src/plugins/rest-of-path.ts';
+import { isTrue, targetOf } from '../../../../src/proxy/target.ts';
+import { isSecret } from '../../../../src/sessions/cookie.ts';
+import { readToken } from '../../../../src/tokens/token-text.ts';
+import { passwordProblems } from '../../../../src/users/passwords/policy.ts';
+import { bodyParsers, queryParsers } from './operations.ts';
+import { KiB, MiB, type Parser } from './parser.ts';
+import { contextOf, sendThroughFrame, takesUpgrade } from './requests.ts';
+
+const header = 16 * KiB;
+
+const seal = new KeySeal({ kid: 'key', secret: new Uint8Array(32).fill(1) }, 'test');
+const asSeal = { seal: (text: string) => seal.seal(text), open: async (text: string) => seal.open(text) };
+const config = parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' });
+const now = () => new Date();
+
+/** As many as are looked at in one turn of the event loop. */
+const rows = Array.from({ length: 4096 }, (_, index) => {
+  const name = `object-${index}`;
+  const metadata = {
+    name,
+    namespace: 'shop',
+    uid: name,
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    labels: { a: '1' },
+  };
+  return new ResourceRow({ apiVersion: 'v1', kind: 'Pod', metadata }, []);
+});
+const properties = rowProperties([]);
+
+const continueTokens = new ContinueTokens({ seal: asSeal, now });
+const keySet = createLocalJWKSet({
+  keys: [{ ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'ES256' }],
+} as never);
+const base64 = (text: string) => Buffer.from(text).toString('base64url');
+const recoveryCodes = newRecoveryCodes().kept;
+const flows = new FlowCookies({ config, keyRing: { sealFor: () => asSeal } as never, now });
+const session = hostCookie({ name: 'atrium_session', isSecure: false });
+const language = languageChoice([
+  { id: 'en', name: 'English' },
+  { id: 'zh-Hans', name: '简体' },
+] as never);
+const addressOf = clientAddress(['10.0.0.0/8', '::/0']);
+const content = { size: 3, etag: '"a"', lastModified: 'Thu, 01 Jan 1970 00:00:00 GMT', modified: new Date(0), source: Buffer.from('abc') };
+const file = { contentType: 'text/plain', isHtml: false, cacheControl: 'no-cache', content, compressed: { br: content, gzip: content } };
+const withHeader = (name: string, use: (ctx: Context) => unknown) => (text: string) => use(contextOf({ headers: { [name]: text } }));
+const selected = (labelSelector: string, fieldSelector: string) =>
+  rows.filter(selectionPredicate(properties, { labelSelector, fieldSelector }) ?? (() => true));
+
+const labelFrames = [
+  ['', ''],
+  ['a in (', ')'],
+  ['a=', ''],
+  ['a>', ''],
+  ['!', ''],
+] as const;
+
+export const parsers: readonly Parser[] = [
+  // With as much as the grammar takes, and as much as a body holds.
+  ...[8 * KiB, MiB].flatMap((limit): Parser[] => [
+    { name: `label selector of ${limit}`, limit, frames: labelFrames, parse: (text) => selected(text, '') },
+    {
+      name: `field selector of ${limit}`,
+      limit,
+      frames: [
+        ['', ''],
+        ['metadata.name=', ''],
+      ],
+      parse: (text) => selected('', text),
+    },
+  ]),
+  {
+    name: 'filter',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['name,', ''],
+    ],
+    parse: (text) => rows.filter(parseFilters(properties, [text]) ?? (() => true)),
+  },
+  { name: 'search', limit: header, parse: (text) => rows.filter(parseSearch(properties, text) ?? (() => true)) },
+  {
+    name: 'order',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['a,namespace,a,name,', ''],
+    ],
+    parse: (text) => rows.toSorted(comparator(parseSort(properties, text, 'asc'))),
+  },
+  {
+    name: 'continue token',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['key.', ''],
+    ],
+    parse: (text) => continueTokens.read(text, ''),
+  },
+  { name: 'JSON', limit: MiB, kind: 'json', parse: decodeJson },
+  {
+    name: 'JSON Patch',
+    limit: MiB,
+    kind: 'json',
+    frames: [
+      ['', ''],
+      ['[{"op":"add","path":"/', '","value":0}]'],
+    ],
+    parse: (text) => mergePatchOf(decodeJson(text), { group: '', kind: '' }),
+  },
+  {
+    name: 'certificate request',
+    limit: MiB,
+    frames: [
+      ['', ''],
+      ['-----BEGIN CERTIFICATE REQUEST-----', '-----END CERTIFICATE REQUEST-----'],
+    ],
+    parse: (text) => checkRequest(Buffer.from(text.slice(0, 192 * KiB)).toString('base64')),
+  },
+  { name: 'certificate request, not in base64', limit: 256 * KiB, parse: checkRequest },
+  {
+    name: 'one-time link',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['key.', ''],
+    ],
+    parse: (text) => openLink(asSeal, text),
+  },
+  {
+    name: 'access token',
+    limit: MiB,
+    frames: [
+      ['', ''],
+      ['cat_', ''],
+    ],
+    parse: readToken,
+  },
+  { name: 'secret of a session', limit: header, parse: isSecret },
+  {
+    name: 'JWT',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['a.', '.b'],
+    ],
+    parse: (text) => jwtVerify(text, keySet),
+  },
+  {
+    name: 'header of a JWT',
+    limit: 12 * KiB,
+    kind: 'json',
+    frames: [
+      ['', ''],
+      ['{"alg":"ES256","kid":"', '"}'],
+      ['{"alg":"ES256","kid":"one","x":', '}'],
+    ],
+    parse: (text) => jwtVerify(`${base64(text)}.${base64('{}')}.${base64('a'.repeat(64))}`, keySet),
+  },
+  { name: 'recovery code', limit: 32 * KiB, parse: (text) => isRecoveryCode(text) || indexOfCode(recoveryCodes, text) },
+  { name: 'answer of a passkey', limit: 32 * KiB, kind: 'json', parse: (text) => readAssertion(text) ?? readAttestation(text) },
+  {
+    name: 'new password',
+    limit: 32 * KiB,
+    parse: (text) => passwordProblems(text, { email: 'jane@example.com', username: 'Jane Doe' }, config.users.passwordPolicy),
+  },
+  { name: 'form', limit: 32 * KiB, parse: (text) => [...new URLSearchParams(text)] },
+  {
+    name: 'precondition',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['"', '"'],
+    ],
+    parse: (text) => isVersionAsked({ uid: '', resourceVersion: '1' }, undefined, text),
+  },
+  { name: 'text of a warning', limit: MiB, parse: (text) => warningHeaders([text, text]) },
+  // Paths.
+  {
+    name: 'path of a file',
+    limit: header,
+    frames: [
+      ['/', ''],
+      ['http://', ''],
+    ],
+    parse: (text) => staticPath(text, ''),
+  },
+  {
+    name: 'path of the Kubernetes API',
+    limit: header,
+    frames: [
+      ['/api/kubernetes/', ''],
+      ['/api/kubernetes/a?', ''],
+      ['http://', ''],
+    ],
+    parse: (text) => targetOf({ originalUrl: text } as Context, '/api/kubernetes'),
+  },
+  { name: 'flag in a query', limit: header, parse: (text) => isTrue(text, 'watch') },
+  {
+    name: 'path behind a plugin',
+    limit: header,
+    frames: [
+      ['/api/proxy/', ''],
+      ['http://', ''],
+    ],
+    parse: (text) => restOfPath(text, 2),
+  },
+  { name: 'name of a file with a hash', limit: 2 * KiB, parse: isHashedName },
+  {
+    name: 'path of an operation',
+    limit: header,
+    frames: [
+      ['/', ''],
+      ['/auth/v1/users/', ''],
+      ['/openapi/v3?', ''],
+      ['/api/v2/resources/', ''],
+      ['//', ''],
+    ],
+    parse: (text) => sendThroughFrame({ url: text.replaceAll(/[^!-~]/g, '%41') }),
+  },
+  // Headers that the frame reads of each request, and some that single operations do.
+  ...[
+    'accept',
+    'accept-encoding',
+    'accept-language',
+    'authorization',
+    'cookie',
+    'origin',
+    'host',
+    'x-forwarded-for',
+    'x-request-id',
+    'if-none-match',
+    'if-modified-since',
+    'range',
+    'content-type',
+    'user-agent',
+    'connection',
+    'upgrade',
+    'access-control-request-method',
+    'x-made-up',
+  ].map(
+    (name): Parser => ({
+      name: `header ${name}`,
+      limit: header,
+      frames:
+        name === 'authorization'
+          ? [
+              ['', ''],
+              ['Bearer ', ''],
+            ]
+          : [['', '']],
+      parse: (text) => sendThroughFrame({ url: '/openapi/v3', headers: { [name]: text } }),
+    }),
+  ),
+  {
+    name: 'header If-Range',
+    limit: header,
+    parse: (text) => sendStaticFile(contextOf({ headers: { range: 'bytes=0-1', 'if-range': text } }), file, () => ''),
+  },
+  {
+    name: 'header Range',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['bytes=', ''],
+      ['bytes=0-', ''],
+    ],
+    parse: withHeader('range', (ctx) => sendStaticFile(ctx, file, () => '')),
+  },
+  {
+    name: 'header Accept-Encoding of a file',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['br;q=', ''],
+    ],
+    parse: withHeader('accept-encoding', (ctx) => sendStaticFile(ctx, file, () => '')),
+  },
+  {
+    name: 'header If-None-Match of a file',
+    limit: header,
+    parse: withHeader('if-none-match', (ctx) => sendStaticFile(ctx, file, () => '')),
+  },
+  {
+    name: 'header Accept-Encoding',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['br;q=', ''],
+    ],
+    parse: withHeader('accept-encoding', (ctx) => {
+      ctx.body = { text: 'a'.repeat(2000) };
+      return chooseEncoding(ctx);
+    }),
+  },
+  {
+    name: 'header Accept-Language',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['en;q=', ''],
+    ],
+    parse: withHeader('accept-language', (ctx) => language(ctx)),
+  },
+  { name: 'ui_locales', limit: header, parse: (text) => language(contextOf({}), text) },
+  { name: 'header X-Forwarded-For', limit: header, parse: (text) => networkOf(addressOf('10.0.0.1', text)) },
+  {
+    name: 'address',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['::', ''],
+    ],
+    parse: networkOf,
+  },
+  {
+    name: 'header Sec-WebSocket-Protocol',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['base64url.bearer.authorization.k8s.io.', ''],
+    ],
+    parse: takesUpgrade,
+  },
+  { name: 'headers that are passed on', limit: header, parse: (text) => passedHeaders({ connection: text, accept: text }, false) },
+  {
+    name: 'cookie of a session',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['atrium_session=', ''],
+    ],
+    parse: withHeader('cookie', (ctx) => session.read(ctx)),
+  },
+  {
+    name: 'cookies of a login',
+    limit: header,
+    frames: [
+      ['', ''],
+      ['__Host-atrium_flow_', ''],
+    ],
+    parse: withHeader('cookie', (ctx) => flows.find(ctx, 'a'.repeat(43))),
+  },
+  ...queryParsers,
+  ...bodyParsers,
+];

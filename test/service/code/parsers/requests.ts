@@ -1,0 +1,75 @@
+/** Requests that come over no network: what is measured is the service alone. */
+import { once } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import Koa, { type Context } from 'koa';
+import { unauthorized } from '../../../../src/api/status.ts';
+import { tokensOnly } from '../../../../src/http/authenticator.ts';
+import { createLog } from '../../../../src/http/log.ts';
+import { Metrics } from '../../../../src/http/metrics.ts';
+import { requestListener } from '../../../../src/http/request-listener.ts';
+import { RequestMiddleware } from '../../../../src/http/request-middleware.ts';
+import { upgradeListener } from '../../../../src/http/upgrade.ts';
+import { app } from './operations.ts';
+
+interface Sent {
+  url?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+function requestOf({ url = '/', headers = {} }: Sent): IncomingMessage {
+  const request = new IncomingMessage(new Socket());
+  const all = { host: 'localhost', ...headers };
+  Object.assign(request, { method: 'GET', url, headers: all, rawHeaders: Object.entries(all).flat(), httpVersion: '1.1', complete: true });
+  return request;
+}
+
+const koa = new Koa();
+
+export function contextOf(sent: Sent): Context {
+  const request = requestOf(sent);
+  return koa.createContext(request, new ServerResponse(request)) as Context;
+}
+
+const listener = requestListener(
+  new RequestMiddleware({
+    basePath: '',
+    trustedProxies: ['10.0.0.0/8'],
+    requestTimeoutMs: 60_000,
+    maxInFlight: 100,
+    log: createLog({ level: 'info', format: 'json' }, { write: () => undefined }),
+    metrics: new Metrics(),
+    isStopping: () => false,
+  }),
+  {
+    operations: app.operations.filter(({ credential, id }) => credential === 'required' || id === 'OpenApi'),
+    authenticator: tokensOnly(async () => {
+      throw unauthorized({ tokenGiven: true });
+    }),
+    bodyLimit: 1024,
+    corsOrigins: ['https://console.example.com'],
+  },
+);
+
+/** Takes what is written, and gives nothing. */
+const sink = () => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+
+export async function sendThroughFrame(sent: Sent): Promise<void> {
+  const request = requestOf(sent);
+  const response = new ServerResponse(request);
+  response.assignSocket(sink() as Socket);
+  const finished = once(response, 'finish');
+  listener(request, response);
+  await finished;
+  response.emit('close');
+}
+
+/** What is done with the token of a page before anybody reads it. */
+export function takesUpgrade(protocols: string): void {
+  upgradeListener(() => undefined)(
+    requestOf({ headers: { upgrade: 'websocket', 'sec-websocket-protocol': protocols } }),
+    new Socket(),
+    Buffer.alloc(0),
+  );
+}
