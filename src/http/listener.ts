@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { badRequest, headersTooLarge, type StatusError, timedOut } from '../api/status.ts';
+import { Pipelines } from './pipelines.ts';
 import { upgradeListener } from './upgrade.ts';
 
 export interface ListenerOptions {
@@ -29,6 +30,8 @@ export class Listener {
 
   constructor(handle: RequestListener, options: ListenerOptions) {
     this.#options = options;
+    const pipelines = new Pipelines(handle, answerClientError);
+    const offersUpgrade = options.offersUpgrade ?? (() => false);
     const limits: ServerOptions = {
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: Math.min(15_000, options.requestTimeoutMs),
@@ -39,24 +42,27 @@ export class Listener {
       insecureHTTPParser: false,
       // The frame refuses a request without Host, or with two, by a Status.
       requireHostHeader: false,
-      shouldUpgradeCallback: options.offersUpgrade ?? (() => false),
+      // Node.js hands the connection over at once, also while an answer to an earlier request is being sent.
+      shouldUpgradeCallback: (request) => pipelines.isIdle(request.socket) && offersUpgrade(request),
     };
-    this.#server = options.tls ? createTlsServer({ ...limits, ...readCertificate(options.tls) }, handle) : createServer(limits, handle);
+    this.#server = options.tls
+      ? createTlsServer({ ...limits, ...readCertificate(options.tls) }, pipelines.handle)
+      : createServer(limits, pipelines.handle);
     this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
-    this.#server.on('clientError', answerClientError);
+    this.#server.on('clientError', pipelines.fail);
     if (options.offersUpgrade) this.#server.on('upgrade', upgradeListener(handle));
     this.#server.on('checkContinue', (request, response) => {
       whenRead(request, () => {
         if (!response.headersSent) response.writeContinue();
       });
-      handle(request, response);
+      pipelines.handle(request, response);
     });
     // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
-    this.#server.on('checkExpectation', handle);
+    this.#server.on('checkExpectation', pipelines.handle);
   }
 
   /** @returns the port, which differs from the configured one when that was 0 */

@@ -46,7 +46,7 @@ export class Metrics {
 
   readonly inFlight = new Gauge({
     name: 'atrium_http_requests_in_flight',
-    help: 'Requests being answered now, by kind: those whose body has not come yet, short ones, and long-running ones such as watches.',
+    help: 'Requests by kind: receiving (the body has not arrived), short, unread (the answer waits for its reader), and long such as watches.',
     labelNames: ['kind'] as const,
     registers: [this.registry],
     collect: () => this.#setInFlight(),

@@ -9,8 +9,8 @@ const slowReaderFactor = 2;
 
 const deadlines = new Deadlines();
 
-/** A body that has not come yet, an answer being made, and one that may outlive the deadline. */
-export type Kind = 'receiving' | 'short' | 'long';
+/** A body that has not arrived, an answer that is being made, one that only waits for its reader, and one that may outlive the deadline. */
+export type Kind = 'receiving' | 'short' | 'unread' | 'long';
 
 /** One request from its first byte to the end of its answer: when it must stop, and why. */
 export class RequestLifetime implements Due {

@@ -10,9 +10,11 @@ import { answerError } from './error-answer.ts';
 import { checkHost } from './host.ts';
 import { lineWriter } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import { networkOf } from './network.ts';
 import { type Kind, RequestLifetime } from './request-deadline.ts';
 import { type Answer, type RequestState, stateOf } from './router.ts';
 import { UnfinishedBodies, type UnfinishedBody } from './unfinished-bodies.ts';
+import { UnreadAnswers } from './unread-answers.ts';
 
 export interface RequestMiddlewareOptions {
   basePath: string;
@@ -42,8 +44,9 @@ const isProbe = /\/(livez|readyz|healthz)$/;
 export class RequestMiddleware {
   readonly #options: RequestMiddlewareOptions;
   readonly #addressOf: ReturnType<typeof clientAddress>;
-  readonly #inFlight = { receiving: 0, short: 0, long: 0 };
+  readonly #inFlight = { receiving: 0, short: 0, unread: 0, long: 0 };
   readonly #unfinished: UnfinishedBodies;
+  readonly #unread: UnreadAnswers;
   #untrustedProxy: string | undefined;
   readonly #lasting = new Set<RequestLifetime>();
   readonly #writeLine: Record<'debug' | 'info', ((members: string) => void) | undefined>;
@@ -54,6 +57,7 @@ export class RequestMiddleware {
     options.metrics.countInFlight(() => this.#inFlight);
     this.#addressOf = clientAddress(options.trustedProxies, (peer) => this.#distrust(peer));
     this.#unfinished = new UnfinishedBodies(options.maxInFlight, options.bodyTimeoutMs);
+    this.#unread = new UnreadAnswers(options.maxInFlight);
   }
 
   /** What is around an answer: the only middleware of its app. */
@@ -132,6 +136,14 @@ export class RequestMiddleware {
     ctx.state = state;
     this.#inFlight[lifetime.kind] += 1;
     const unfinished = lifetime.kind === 'receiving' ? this.#receive(ctx, lifetime, source) : undefined;
+    const endUnread = this.#unread.watch(res, {
+      source,
+      isLong: () => lifetime.kind === 'long',
+      onChange: (isUnread) => {
+        if (unfinished) this.#unfinished.remove(unfinished);
+        this.#move(lifetime, isUnread ? 'unread' : 'short');
+      },
+    });
     res.setHeader('X-Request-Id', state.requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     res.setHeader('Referrer-Policy', 'no-referrer');
@@ -140,6 +152,7 @@ export class RequestMiddleware {
     if (this.#options.isStopping()) res.setHeader('Connection', 'close');
     res.once('close', () => {
       lifetime.end();
+      endUnread();
       if (unfinished) this.#unfinished.remove(unfinished);
       this.#inFlight[lifetime.kind] -= 1;
       this.#tell(ctx, path, (performance.now() - started) / 1000);
@@ -185,7 +198,7 @@ export class RequestMiddleware {
   #receive(ctx: Context, lifetime: RequestLifetime, source: string): UnfinishedBody {
     const body: UnfinishedBody = {
       request: ctx.req,
-      source,
+      network: networkOf(source),
       isStreamed: () => lifetime.isSlow,
       done: () => {
         if (lifetime.kind !== 'receiving') return;

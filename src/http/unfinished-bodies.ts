@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { networkOf } from './network.ts';
+import { EvictionQueue } from './eviction-queue.ts';
 import { Deadlines, type Due } from './shared-timer.ts';
 
 const defaultCutAfterMs = 10_000;
@@ -9,8 +9,8 @@ const maxPerNetwork = 200;
 
 export interface UnfinishedBody {
   request: IncomingMessage;
-  /** Client address. */
-  source: string;
+  /** Client network. */
+  network: string;
   /** Whether the operation takes long bodies: then it is enough that it goes on coming. */
   isStreamed: () => boolean;
   /** It is there, or the answer has begun without it. */
@@ -24,40 +24,30 @@ export interface UnfinishedBody {
  * bound the oldest of the same network makes room, and else the oldest of all, so that a body that comes at once is always taken.
  */
 export class UnfinishedBodies {
-  readonly #max: number;
   readonly #cutAfterMs: number;
   readonly #deadlines = new Deadlines();
-  readonly #all = new Map<UnfinishedBody, Due>();
-  readonly #byNetwork = new Map<string, Set<UnfinishedBody>>();
+  readonly #queue: EvictionQueue<UnfinishedBody>;
+  readonly #looks = new Map<UnfinishedBody, Due>();
 
   /** @param cutAfterMs how long a body may take that is not streamed */
   constructor(max: number, cutAfterMs = defaultCutAfterMs) {
-    this.#max = max;
+    this.#queue = new EvictionQueue({ perNetwork: maxPerNetwork, inAll: max }, (body) => this.#makeRoom(body));
     this.#cutAfterMs = cutAfterMs;
   }
 
   add(body: UnfinishedBody): void {
-    const key = networkOf(body.source);
-    const ofNetwork = this.#byNetwork.get(key) ?? new Set();
-    this.#byNetwork.set(key, ofNetwork);
-    ofNetwork.add(body);
-    this.#all.set(body, this.#watch(body));
+    this.#looks.set(body, this.#watch(body));
     body.request.once('end', () => this.#settle(body));
-    if (ofNetwork.size > maxPerNetwork) this.#makeRoom(ofNetwork);
-    if (this.#all.size > this.#max) this.#makeRoom(this.#all.keys());
+    this.#queue.add(body);
   }
 
   /** The request has ended, whatever became of its body. */
   remove(body: UnfinishedBody): boolean {
-    const look = this.#all.get(body);
+    this.#queue.remove(body);
+    const look = this.#looks.get(body);
     if (look === undefined) return false;
     this.#deadlines.clear(look);
-    this.#all.delete(body);
-    const key = networkOf(body.source);
-    const ofNetwork = this.#byNetwork.get(key);
-    ofNetwork?.delete(body);
-    if (ofNetwork?.size === 0) this.#byNetwork.delete(key);
-    return true;
+    return this.#looks.delete(body);
   }
 
   #settle(body: UnfinishedBody): void {
@@ -65,13 +55,9 @@ export class UnfinishedBodies {
   }
 
   /** A body that is there, and only not read yet, is none of these. */
-  #makeRoom(oldestFirst: Iterable<UnfinishedBody>): void {
-    for (const body of oldestFirst) {
-      const { complete } = body.request;
-      if (complete) this.#settle(body);
-      else if (this.remove(body)) body.cut('crowded');
-      return;
-    }
+  #makeRoom(body: UnfinishedBody): void {
+    if (body.request.complete) this.#settle(body);
+    else if (this.remove(body)) body.cut('crowded');
   }
 
   #watch(body: UnfinishedBody): Due {

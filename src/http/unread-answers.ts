@@ -1,0 +1,60 @@
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { EvictionQueue } from './eviction-queue.ts';
+import { networkOf } from './network.ts';
+
+export interface UnreadAnswersOptions {
+  /** Client address. */
+  source: string;
+  /** Whether the answer lasts: other limits apply to its reader. */
+  isLong: () => boolean;
+  onChange: (isUnread: boolean) => void;
+}
+
+/**
+ * Answers of which nothing is missing but their reader. They are not in flight: a client that does not read must not keep others out.
+ * Beyond a bound the connection of the oldest is cut, so that an answer gets less time the more of them are unread.
+ */
+export class UnreadAnswers {
+  readonly #queue: EvictionQueue<UnreadAnswer>;
+
+  /** @param max in all; a network has a fifth of it */
+  constructor(max: number) {
+    this.#queue = new EvictionQueue({ perNetwork: Math.ceil(max / 5), inAll: max }, ({ response }) => response.destroy());
+  }
+
+  /**
+   * @param response has its socket, and no headers are sent
+   * @returns a function to call once the response is closed
+   */
+  watch(response: ServerResponse, { source, isLong, onChange }: UnreadAnswersOptions): () => void {
+    let unread: UnreadAnswer | undefined;
+    const begin = () => {
+      if (unread !== undefined || isLong()) return;
+      unread = { network: networkOf(source), response };
+      onChange(true);
+      this.#queue.add(unread);
+    };
+    const end = () => {
+      if (unread === undefined) return;
+      this.#queue.remove(unread);
+      unread = undefined;
+      onChange(false);
+    };
+    response.once('prefinish', () => {
+      if (response.socket?.writableLength) begin();
+    });
+    response.once('pipe', (body: Readable) => {
+      body.on('pause', () => {
+        if (response.writableNeedDrain) begin();
+      });
+      response.on('drain', end);
+    });
+    return end;
+  }
+}
+
+interface UnreadAnswer {
+  network: string;
+  response: ServerResponse;
+}
