@@ -1,0 +1,177 @@
+/** Which operations an access token may use and which need a recent login: a new operation has to be placed in one of the two tables. */
+import { expect } from 'chai';
+import { z } from 'zod';
+import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import type { Browser } from '../identity/browser.ts';
+import { Clock } from '../login/support.ts';
+import { nameOf } from '../users/a-user.ts';
+import { Described, type DescribedOperation } from './described.ts';
+
+const password = 'correct horse';
+const chief = 'chief@example.com';
+const jane = 'jane@example.com';
+const mergePatch = 'application/merge-patch+json';
+const rbac = '/api/kubernetes/apis/rbac.authorization.k8s.io/v1';
+
+interface Guarded {
+  operation: string;
+  request: readonly [method: string, path: string, body?: unknown];
+  /** The cause of the refusal of an access token; undefined where it is accepted. */
+  token: 'AccessTokenNotAllowed' | 'StepUpNotPossible' | undefined;
+  /** Whether a session needs a recent login. */
+  needsRecentLogin: boolean;
+}
+
+const refused = { token: 'AccessTokenNotAllowed', needsRecentLogin: true } as const;
+/** Operations on factors and links ask each credential for a login, which an access token does not have. */
+const ofLogin = { token: 'StepUpNotPossible', needsRecentLogin: true } as const;
+
+const binding = { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }, subjects: [] };
+const kubernetesBinding = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'stolen' },
+  ...binding,
+};
+const userBinding = {
+  metadata: { name: 'stolen' },
+  spec: { subjects: [{ kind: 'User', name: nameOf(jane) }], scope: 'platform', roleRef: 'view' },
+};
+const factor = `t-${'0'.repeat(64)}`;
+
+/** Operations that make a credential or a right. */
+const guarded: readonly Guarded[] = [
+  {
+    operation: 'CreateUser',
+    request: ['POST', '/auth/v1/users', { spec: { email: 'new@example.com', password: 'another horse battery' } }],
+    ...refused,
+  },
+  {
+    operation: 'PatchUser',
+    request: ['PATCH', `/auth/v1/users/${nameOf(jane)}`, { spec: { password: 'another horse battery' } }],
+    ...refused,
+  },
+  {
+    // The old password takes the place of a recent login.
+    operation: 'PatchUser',
+    request: ['PATCH', `/auth/v1/users/${nameOf(chief)}`, { spec: { password: 'another horse battery', old_password: 'wrong' } }],
+    token: 'AccessTokenNotAllowed',
+    needsRecentLogin: false,
+  },
+  { operation: 'DeleteUserSubjects', request: ['DELETE', `/auth/v1/users/${nameOf(jane)}/subjects`], ...refused },
+  { operation: 'PatchUserFactor', request: ['PATCH', `/auth/v1/users/${nameOf(chief)}/factors/${factor}`, { name: 'phone' }], ...ofLogin },
+  { operation: 'DeleteUserFactor', request: ['DELETE', `/auth/v1/users/${nameOf(chief)}/factors/${factor}`], ...ofLogin },
+  { operation: 'DeleteUserFactors', request: ['DELETE', `/auth/v1/users/${nameOf(jane)}/factors`], ...ofLogin },
+  { operation: 'CreateUserLink', request: ['POST', `/auth/v1/users/${nameOf(jane)}/links`, { kind: 'password' }], ...ofLogin },
+  { operation: 'DeleteUserLinks', request: ['DELETE', `/auth/v1/users/${nameOf(jane)}/links`], ...ofLogin },
+  { operation: 'LinkAccount', request: ['POST', '/auth/v1/links', { issuer: 'corp' }], ...refused },
+  { operation: 'UnlinkAccount', request: ['DELETE', `/auth/v1/links/${'f'.repeat(32)}`], ...refused },
+  {
+    operation: 'CreateGroup',
+    request: ['POST', '/auth/v1/groups', { metadata: { name: 'stolen' }, spec: { users: [{ name: nameOf(jane) }] } }],
+    ...refused,
+  },
+  { operation: 'AddGroupMembers', request: ['POST', '/auth/v1/groups/oncall/members', { names: [nameOf(jane)] }], ...refused },
+  { operation: 'CreateUserBinding', request: ['POST', '/auth/v2/userbindings', userBinding], ...refused },
+  { operation: 'Authorize', request: ['POST', '/auth/v1/authorize', { spec: {} }], ...refused },
+  { operation: 'CreateAccessToken', request: ['POST', '/auth/v1/accesstoken', { description: 'stolen' }], ...refused },
+  { operation: 'PostKubernetes', request: ['POST', `${rbac}/clusterrolebindings`, kubernetesBinding], ...refused },
+  { operation: 'PutKubernetes', request: ['PUT', `${rbac}/clusterrolebindings/stolen`, kubernetesBinding], ...refused },
+  { operation: 'PatchKubernetes', request: ['PATCH', `${rbac}/clusterroles/view`, { rules: [] }], ...refused },
+  { operation: 'DeleteKubernetes', request: ['DELETE', '/api/kubernetes/api/v1/namespaces/atrium-system/secrets'], ...refused },
+];
+
+/** Operations that read, take something away, or change what gives no right. */
+const free = [
+  ...['Livez', 'Healthz', 'Readyz', 'Version', 'Metrics', 'OpenApi', 'Docs', 'DocsDirectory', 'DocsFile'],
+  ...['ListGroupVersions', 'GetUserGroup', 'GetUserGroupResources', 'GetReviewGroup', 'GetReviewGroupResources'],
+  ...['HandleConfigMapImage', 'HandleConsolePlugins', 'HandleEnvVars', 'HandleModules', 'HandleLanguages', 'HandleStaticFiles'],
+  ...['GetPluginAsset', 'GetThroughPlugin', 'PostThroughPlugin', 'PutThroughPlugin', 'PatchThroughPlugin', 'DeleteThroughPlugin'],
+  ...['HandleLogin', 'HandleLoginV2', 'HandleRedirect', 'HandleCallback', 'HandleCallbackV2', 'HandleInfo', 'HandleInfoV2'],
+  ...['HandleRefresh', 'PostRefresh', 'HandleRefreshV2', 'PostRefreshV2', 'BackchannelLogout', 'ListLoginIssuers', 'ListLinkedAccounts'],
+  ...['ListSessions', 'DeleteSession', 'SyncUsers', 'GetUsersSync', 'ListUsersRoles', 'GetPasswordKey', 'GetMe', 'ListUserFactors'],
+  ...['ListUsersNative', 'GetUserNative', 'ListUsers', 'ListUsersV1', 'GetUser', 'DeleteUser', 'DeleteUsers'],
+  ...['ListGroups', 'GetGroup', 'PatchGroup', 'DeleteGroup', 'RemoveGroupMembers'],
+  ...['ListUserBindings', 'GetUserBinding', 'DeleteUserBinding', 'DeleteUserBindings'],
+  ...['ListAccessTokens', 'DeleteAccessToken', 'CreateTokenReview', 'GetKubeconfig'],
+  ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview', 'ListNamespaces'],
+  ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'GetKubernetes', 'OptionsKubernetes'],
+];
+/** Operations that end the session, and are asked last. */
+const ending = ['HandleLogoutV2', 'PostLogoutV2', 'DeleteSessions'];
+
+describe('operations that make a credential or a right', () => {
+  const clock = new Clock();
+  const service = forSuite(() =>
+    startEmbeddedLogin({
+      emails: [chief, jane],
+      password,
+      credentials: 'impersonate',
+      login: { stepUp: { operations: ['passwordReset', 'bindings', 'certificates', 'accessTokens'] } },
+      now: clock.now,
+    }),
+  );
+  let operations: readonly DescribedOperation[];
+  let token: string;
+  let browser: Browser;
+
+  before(async () => {
+    await service.admin.apply(clusterRoleBinding('chief', 'cluster-admin', { kind: 'User', name: chief }));
+    await service.admin.apply({ apiVersion: 'auth.platform.io/v1', kind: 'Group', metadata: { name: 'oncall' }, spec: {} });
+    operations = new Described(await (await service.request('/openapi/v3')).json()).operations;
+    ({ browser } = await service.logIn(chief, password));
+    const made = await ask(service, cookieOf(browser), ['POST', '/auth/v1/accesstoken', { description: 'ci' }]);
+    token = z.object({ token: z.string() }).parse(made.body).token;
+    clock.advance(360);
+  });
+
+  it('S6 are each placed in a table', () => {
+    const placed = [...new Set(guarded.map(({ operation }) => operation)), ...free, ...ending];
+    expect(operations.map(({ operationId }) => operationId)).to.have.members(placed);
+  });
+
+  for (const { operation, request, token: cause, needsRecentLogin } of guarded)
+    it(`S6 S15 ${operation} ${request[1].slice(0, 60)} asks for ${needsRecentLogin ? 'a recent login' : 'no recent login'}`, async () => {
+      const byToken = await ask(service, { authorization: `Bearer ${token}` }, request);
+      expect(`${byToken.status} ${reasonIn(byToken)}`).to.equal(`403 ${cause}`);
+      const bySession = await ask(service, cookieOf(browser), request);
+      if (needsRecentLogin) expect(`${bySession.status} ${reasonIn(bySession)}`).to.equal('401 StepUpRequired');
+      else expect(bySession.status).not.to.be.oneOf([401, 403]);
+    });
+
+  const describedAs = (id: string) => operations.filter(({ operationId }) => operationId === id);
+
+  it('S6 are all that refuse an access token or an old login', async () => {
+    for (const { operationId, method, path, parameters } of [...free, ...ending].flatMap(describedAs)) {
+      const dryRun = parameters.some(({ name }) => name === 'dryRun') ? '?dryRun=All' : '';
+      const request = [method.toUpperCase(), `${path.replaceAll(/\{\w+\}/g, 'made-up')}${dryRun}`, {}] as const;
+      if (operationId === ending[0]) expect((await ask(service, cookieOf(browser), ['GET', '/auth/v1/me'])).status).to.equal(200);
+      for (const credential of [{ authorization: `Bearer ${token}` }, cookieOf(browser)])
+        expect(reasonIn(await ask(service, credential, request)), operationId).not.to.be.oneOf(reasons);
+    }
+  });
+});
+
+const reasons = ['AccessTokenNotAllowed', 'StepUpNotPossible', 'StepUpRequired'];
+
+const failure = z.object({ details: z.object({ causes: z.array(z.object({ reason: z.string() })) }) });
+const reasonIn = ({ body }: { body: unknown }) => failure.safeParse(body).data?.details.causes[0]?.reason;
+
+async function ask(service: EmbeddedLogin, credential: Record<string, string>, [method, path, body]: Guarded['request']) {
+  const hasBody = body !== undefined && method !== 'GET' && method !== 'OPTIONS';
+  const response = await service.request(path, {
+    method,
+    redirect: 'manual',
+    headers: { ...credential, ...(hasBody && { 'content-type': method === 'PATCH' ? mergePatch : 'application/json' }) },
+    ...(hasBody && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text.startsWith('{') ? (JSON.parse(text) as unknown) : text };
+}
+
+const cookieOf = ({ cookies }: Pick<Browser, 'cookies'>) => ({
+  cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; '),
+  'sec-fetch-site': 'same-origin',
+});
