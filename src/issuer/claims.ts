@@ -34,9 +34,16 @@ export function usedClaims(claims: VerifiedClaims, { claims: { username, groups 
   return { ...used, ...(acr !== undefined && { acr }), ...(federated.success && { federated_claims: federated.data }), iss, sub, exp, iat };
 }
 
+/** Claims that decide who a user is. */
+const decisive = ({ claims: { username, groups } }: ClaimRules) => [...new Set([username, groups, 'email'])];
+
 /** Whether claims that have a use are missing, which the userinfo endpoint may know. */
-export const isIncomplete = (claims: VerifiedClaims, { claims: { username, groups } }: ClaimRules): boolean =>
-  [username, groups, 'email'].some((name) => claims[name] === undefined);
+export const isIncomplete = (claims: VerifiedClaims, rules: ClaimRules): boolean =>
+  decisive(rules).some((name) => claims[name] === undefined);
+
+/** Names of decisive claims that are known and that a token does not tell. @param token undefined for an opaque one */
+export const untoldBy = (token: VerifiedClaims | undefined, known: VerifiedClaims, rules: ClaimRules): string[] =>
+  decisive(rules).filter((name) => token?.[name] === undefined && known[name] !== undefined);
 
 /** The claims, and what was missing among them from the userinfo endpoint's answer about the same subject. */
 export const completed = (claims: VerifiedClaims, info: Readonly<Record<string, unknown>>, rules: ClaimRules): VerifiedClaims =>

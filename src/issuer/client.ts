@@ -17,6 +17,17 @@ export interface IssuedTokens {
   readonly expiresIn: number | undefined;
 }
 
+/** What the userinfo endpoint told, or why it told nothing. */
+export type UserInfo =
+  | { readonly claims: Readonly<Record<string, unknown>> }
+  /** @param isRefused whether another attempt would change nothing */
+  | { readonly fault: string; readonly isRefused: boolean };
+
+/** An optional source gets a part of the time that a login has for the issuer. */
+const userInfoTimeoutMs = 3_000;
+/** Statuses of a userinfo endpoint that does not take the access tokens of this client. */
+const refusals = [401, 403, 404];
+
 /**
  * The OpenID provider that people log in at: its metadata and the calls to it. It is asked when a user
  * needs it, never at the start. What it says in words stays here.
@@ -118,24 +129,26 @@ export class IssuerClient {
   }
 
   /**
-   * What the issuer tells of the person behind an access token (OpenID Connect Core 5.3). Undefined without such an endpoint, and for a
-   * token that it does not take there.
+   * Asks the userinfo endpoint about the user of an access token (OpenID Connect Core 5.3). No claims without such an endpoint.
    *
-   * @throws StatusError 401 if the answer is about another subject; 503
+   * @throws StatusError 401 if the answer is about another subject; the signal's reason when it aborts
    */
-  async userInfo(accessToken: string, subject: string, signal: AbortSignal): Promise<Record<string, unknown> | undefined> {
-    const configuration = await this.#configuration(signal, ({ headers }) => {
-      // A signed answer was not asked for, and openid-client would believe one whose signature was not checked.
-      if (/^application\/jwt\b/i.test(headers['content-type'] ?? '')) throw new IssuerFault('gave signed userinfo');
-    });
-    if (configuration.serverMetadata().userinfo_endpoint === undefined) return undefined;
+  async userInfo(accessToken: string, subject: string, signal: AbortSignal): Promise<UserInfo> {
+    let status = 200;
     try {
-      return await client.fetchUserInfo(configuration, accessToken, subject);
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(userInfoTimeoutMs)]);
+      const configuration = await this.#configuration(deadline, (answer) => {
+        ({ status } = answer);
+        // A signed answer was not asked for, and openid-client would believe one whose signature was not checked.
+        if (/^application\/jwt\b/i.test(answer.headers['content-type'] ?? '')) throw new IssuerFault('gave signed userinfo');
+      });
+      if (configuration.serverMetadata().userinfo_endpoint === undefined) return { claims: {} };
+      return { claims: await client.fetchUserInfo(configuration, accessToken, subject) };
     } catch (error) {
-      if (error instanceof client.WWWAuthenticateChallengeError && error.status < 500) return undefined;
+      signal.throwIfAborted();
       const isOther = error instanceof client.ClientError && error.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED';
       if (isOther) throw unauthorized({ tokenGiven: true });
-      throw unavailable(error);
+      return { fault: status === 200 ? faultOf(error) : `answered ${status}`, isRefused: refusals.includes(status) };
     }
   }
 

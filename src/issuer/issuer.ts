@@ -9,6 +9,7 @@ import type { Services } from '../services.ts';
 import { IssuerClient } from './client.ts';
 import { IssuerKeys } from './keys.ts';
 import { RefusalLog } from './refusal-log.ts';
+import { SealedBearers } from './sealed-bearers.ts';
 import { TokenVerifier } from './token-verifier.ts';
 import { IssuerTokens } from './tokens.ts';
 import type { IssuerSettings } from './types.ts';
@@ -20,6 +21,7 @@ export interface Issuer {
   readonly client: IssuerClient;
   readonly verifier: TokenVerifier;
   readonly tokens: IssuerTokens;
+  readonly bearers: SealedBearers;
   /** Ends tokens that were not handed out, if the issuer can be reached. Never throws. */
   discard(refreshToken: string): Promise<void>;
   readonly checks: Check[];
@@ -28,7 +30,7 @@ export interface Issuer {
 
 /** @param all of the configuration */
 export function createIssuer(
-  services: Pick<Services, 'config' | 'log' | 'metrics' | 'now' | 'clock'>,
+  services: Pick<Services, 'config' | 'log' | 'metrics' | 'now' | 'clock' | 'keyRing'>,
   issuer: IssuerConfig,
   all: readonly IssuerConfig[],
 ): Issuer {
@@ -49,6 +51,7 @@ export function createIssuer(
     client,
     verifier,
     tokens: new IssuerTokens(services, settings, { client, verifier, refusals }),
+    bearers: new SealedBearers(services, settings),
     async discard(refreshToken) {
       try {
         await client.revoke(refreshToken, 'refresh_token', AbortSignal.timeout(discardMs));

@@ -1,10 +1,11 @@
 import { decodeJwt } from 'jose';
-import { badParameter } from '../api/status.ts';
+import { badParameter, unauthorized } from '../api/status.ts';
 import type { Check } from '../http/health.ts';
 import type { IssuersInUse } from '../users/record/account.ts';
 import { unfit } from './claims.ts';
 import type { Issuer } from './issuer.ts';
 import { requireAllTellable } from './mix-up.ts';
+import { readSealedBearer } from './sealed-bearers.ts';
 import type { LogoutClaims, TokenVerifier } from './token-verifier.ts';
 import type { VerifiedToken } from './types.ts';
 
@@ -75,8 +76,14 @@ export class Issuers {
     return this.#all.values();
   }
 
-  /** As `TokenVerifier.bearer`, by the one that the token names. */
+  /** As `TokenVerifier.bearer`, by the one that the token names; also one that this service has sealed. */
   async bearer(...asked: Parameters<TokenVerifier['bearer']>): Promise<VerifiedToken | 'not ours'> {
+    const own = readSealedBearer(asked[0]);
+    if (own !== undefined) {
+      const issuer = this.named(own.id);
+      if (issuer === undefined) throw unauthorized({ tokenGiven: true });
+      return issuer.bearers.open(own.sealed);
+    }
     for (const { verifier } of this.all()) {
       const verified = await verifier.bearer(...asked);
       if (verified !== 'not ours') return verified;

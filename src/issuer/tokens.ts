@@ -1,7 +1,8 @@
 import { StatusError, unauthorized } from '../api/status.ts';
 import type { Services } from '../services.ts';
-import { completed, isIncomplete, unfit, usedClaims } from './claims.ts';
-import type { IssuedTokens, IssuerClient } from './client.ts';
+import { completed, isIncomplete, unfit, untoldBy, usedClaims } from './claims.ts';
+import type { IssuedTokens, IssuerClient, UserInfo } from './client.ts';
+import { IssuerFault, issuerUnavailable } from './errors.ts';
 import { type RefusalLog, TokenRefusal } from './refusal-log.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { FatalRefresh, type IssuerSettings, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
@@ -19,10 +20,23 @@ export interface CodeRedemption {
 /** Whose tokens are renewed. */
 export type TokenOwner = Pick<VerifiedClaims, 'iss' | 'sub'>;
 
+/** Claims of a login that the userinfo endpoint told. */
+export type LearntClaims = Readonly<Record<string, unknown>>;
+
 interface IssuerParts {
   client: IssuerClient;
   verifier: TokenVerifier;
   refusals: RefusalLog;
+}
+
+/** Why the userinfo endpoint told nothing. */
+type Missing = Exclude<UserInfo, { claims: unknown }>;
+
+/** An ID token with the claims that it has itself, and with those that are known beside it. */
+interface IdentifiedTokens {
+  idToken: string;
+  own: VerifiedClaims;
+  claims: VerifiedClaims;
 }
 
 /** From what the issuer gives to tokens that hold, with the one among them that is the credential. */
@@ -31,13 +45,15 @@ export class IssuerTokens {
   readonly #client: IssuerClient;
   readonly #verifier: TokenVerifier;
   readonly #refusals: RefusalLog;
+  readonly #log: Services['log'];
   readonly #now: () => Date;
 
-  constructor({ now }: Pick<Services, 'now'>, settings: IssuerSettings, { client, verifier, refusals }: IssuerParts) {
+  constructor({ log, now }: Pick<Services, 'log' | 'now'>, settings: IssuerSettings, { client, verifier, refusals }: IssuerParts) {
     this.#settings = settings;
     this.#client = client;
     this.#verifier = verifier;
     this.#refusals = refusals;
+    this.#log = log;
     this.#now = now;
   }
 
@@ -52,8 +68,11 @@ export class IssuerTokens {
     }
     const claims = await this.#verifier.idToken(idToken, { nonce, accessToken });
     if (frontChannel !== undefined && frontChannel.sub !== claims.sub) throw unauthorized({ tokenGiven: false });
-    const tokens = await this.#tokenSet(issued, { idToken, claims: await this.#completed(claims, accessToken, signal) });
+    const { claims: known, missing } = await this.#completed(claims, accessToken, signal);
+    if (missing !== undefined) this.#requireNamed(known, missing);
+    const tokens = await this.#tokenSet(issued, { idToken, own: claims, claims: known });
     if (isTooLarge(tokens)) throw unfit('is too large to be kept');
+    if (this.#settings.isForwarded) this.#requireTold(tokens);
     return tokens;
   }
 
@@ -81,33 +100,45 @@ export class IssuerTokens {
     if (refreshToken === undefined) throw new FatalRefresh('there is no refresh token');
     const issued = await this.#exchange(refreshToken, previous.claims, signal);
     const renewed = await this.#renewedClaims(issued, previous.claims, signal);
-    const claims = renewed && completed(renewed.claims, renewed.isWhole ? {} : previous.claims, this.#settings);
     const kept = { ...issued, refreshToken: issued.refreshToken ?? refreshToken };
-    if (claims !== undefined && issued.idToken !== undefined) return this.#tokenSet(kept, { idToken: issued.idToken, claims });
-    const tokens = await this.#tokenSet(kept, { idToken: previous.idToken, claims: previous.claims });
+    if (renewed !== undefined) return this.#tokenSet(kept, renewed);
+    const { idToken, claims } = previous;
+    const tokens = await this.#tokenSet(kept, { idToken, own: claims, claims });
     if (tokens.bearer !== previous.idToken || this.#settings.isForwarded) return tokens;
     return { ...tokens, bearerExpiresAt: Math.max(tokens.bearerExpiresAt, tokens.issuedAt + (issued.expiresIn ?? 0)) };
   }
 
-  /** Renews for a caller who keeps the tokens. @throws as `refresh`, but that nothing that counts need come */
-  async renew(refreshToken: string, owner: TokenOwner, signal: AbortSignal): Promise<RenewedTokens> {
+  /**
+   * Renews for a caller who keeps the tokens.
+   *
+   * @param learnt holds for as long as the userinfo endpoint tells no others
+   * @throws as `refresh`, but that nothing that counts need come
+   */
+  async renew(
+    refreshToken: string,
+    { learnt, ...owner }: TokenOwner & { learnt: LearntClaims },
+    signal: AbortSignal,
+  ): Promise<RenewedTokens> {
     const issued = await this.#exchange(refreshToken, owner, signal);
     const kept = { ...issued, refreshToken: issued.refreshToken ?? refreshToken };
-    const renewed = await this.#renewedClaims(issued, owner, signal);
-    if (renewed !== undefined && issued.idToken !== undefined) {
-      const { claims, isWhole } = renewed;
-      const tokens = await this.#tokenSet(kept, { idToken: issued.idToken, claims });
-      return { ...tokens, accessToken: issued.accessToken, refreshToken: kept.refreshToken, claims: isWhole ? claims : undefined };
-    }
+    const renewed = await this.#renewedClaims(issued, { ...learnt, ...owner }, signal);
+    if (renewed !== undefined)
+      return { ...(await this.#tokenSet(kept, renewed)), accessToken: issued.accessToken, refreshToken: kept.refreshToken };
     const { accessToken } = issued;
     const access = await this.#acceptedAccessToken(accessToken);
     if (access !== undefined && access.sub !== owner.sub) throw otherPerson(kept);
     const issuedAt = this.#seconds();
+    const claims = access && completed(access, learnt, this.#settings);
     return {
       accessToken,
       refreshToken: kept.refreshToken,
       issuedAt,
-      ...(access && { bearer: accessToken, bearerExpiresAt: access.exp, claims: access }),
+      ...(claims && {
+        bearer: accessToken,
+        bearerExpiresAt: claims.exp,
+        claims,
+        untold: untoldBy(access, claims, this.#settings),
+      }),
     };
   }
 
@@ -122,44 +153,86 @@ export class IssuerTokens {
   }
 
   /**
-   * Undefined without a new ID token. The subject is compared before the userinfo endpoint is asked. While the userinfo endpoint is out
-   * of reach, the claims are not whole: the old refresh token may be worth nothing by now, so the new one must not be lost.
+   * Undefined without a new ID token. The subject is compared before the userinfo endpoint is asked. Claims that it does not tell this time
+   * stay as they were: no answer is no change.
    *
    * @throws FatalRefresh, StatusError 503
    */
-  async #renewedClaims(issued: IssuedTokens, owner: TokenOwner, signal: AbortSignal) {
+  async #renewedClaims(issued: IssuedTokens, known: TokenOwner & LearntClaims, signal: AbortSignal): Promise<IdentifiedTokens | undefined> {
     const { idToken, accessToken } = issued;
     if (idToken === undefined) return undefined;
     try {
-      const claims = await this.#verifier.idToken(idToken, { accessToken });
-      if (claims.sub !== owner.sub || claims.iss !== owner.iss) throw otherPerson(issued);
-      return await this.#completed(claims, accessToken, signal).then(
-        (whole) => ({ claims: whole, isWhole: true }),
-        (error: unknown) => {
-          if (error instanceof StatusError && error.status.code === 503)
-            return { claims: usedClaims(claims, this.#settings), isWhole: false };
-          throw error;
-        },
-      );
+      const own = await this.#verifier.idToken(idToken, { accessToken });
+      if (own.sub !== known.sub || own.iss !== known.iss) throw otherPerson(issued);
+      const { claims, missing } = await this.#completed(own, accessToken, signal);
+      return { idToken, own, claims: missing === undefined ? claims : completed(claims, known, this.#settings) };
     } catch (error) {
       if (error instanceof StatusError && error.status.code === 401) throw otherPerson(issued, error);
       throw error;
     }
   }
 
-  /** @throws StatusError 401 if the userinfo endpoint tells of another subject, 503 if it fails where the user name is missing */
-  async #completed(claims: VerifiedClaims, accessToken: string, signal: AbortSignal): Promise<VerifiedClaims> {
-    if (!isIncomplete(claims, this.#settings)) return usedClaims(claims, this.#settings);
-    return completed(claims, (await this.#client.userInfo(accessToken, claims.sub, signal)) ?? {}, this.#settings);
+  /**
+   * With claims of the userinfo endpoint, an optional source whose failure costs no more than its claims.
+   *
+   * @throws StatusError 401 if it tells of another subject
+   */
+  async #completed(
+    claims: VerifiedClaims,
+    accessToken: string,
+    signal: AbortSignal,
+  ): Promise<{ claims: VerifiedClaims; missing?: Missing }> {
+    const used = usedClaims(claims, this.#settings);
+    if (!isIncomplete(claims, this.#settings)) return { claims: used };
+    const info = await this.#client.userInfo(accessToken, claims.sub, signal);
+    if ('claims' in info) return { claims: completed(claims, info.claims, this.#settings) };
+    this.#log.warn(
+      { issuer: this.#settings.issuer, fault: info.fault },
+      'the userinfo endpoint of the identity provider told nothing: its claims are missing from a login',
+    );
+    return { claims: used, missing: info };
   }
 
-  async #tokenSet(issued: IssuedTokens, { idToken, claims }: { idToken: string; claims: VerifiedClaims }): Promise<TokenSet> {
+  /** @throws StatusError 401, 503 for a login whose user name only the userinfo endpoint knows */
+  #requireNamed(claims: VerifiedClaims, { fault, isRefused }: Missing): void {
+    const { username } = this.#settings.claims;
+    if (claims[username] !== undefined) return;
+    const message = `has no ${username} claim, and the userinfo endpoint of the identity provider ${fault}`;
+    if (!isRefused) throw issuerUnavailable(new IssuerFault(`userinfo endpoint: ${fault}`));
+    throw unauthorized({ tokenGiven: false, causes: [{ reason: 'UserInfoRefused', message, field: 'id_token' }] });
+  }
+
+  /** Where the API server reads the token itself, claims of the userinfo endpoint do not count there. @throws StatusError 401 */
+  #requireTold({ untold = [] }: TokenSet): void {
+    const { username, groups } = this.#settings.claims;
+    if (untold.includes(username)) {
+      const message = `has no ${username} claim, and the cluster reads the token alone: have the issuer put the claim into the ID token`;
+      throw unauthorized({ tokenGiven: false, causes: [{ reason: 'ClaimMissing', message, field: 'id_token' }] });
+    }
+    if (untold.includes(groups))
+      this.#log.warn(
+        { issuer: this.#settings.issuer, claim: groups },
+        'the cluster reads the token alone, which has no groups: those of the userinfo endpoint do not count there',
+      );
+  }
+
+  async #tokenSet(issued: IssuedTokens, { idToken, own, claims }: IdentifiedTokens): Promise<TokenSet> {
     const { accessToken, refreshToken } = issued;
+    const { bearer: credential } = this.#settings;
     const issuedAt = this.#seconds();
-    const shared = { accessToken, idToken, ...(refreshToken !== undefined && { refreshToken }), issuedAt, claims };
     const access = await this.#acceptedAccessToken(accessToken, claims);
+    const isOpaque = access === undefined && credential === 'access_token';
+    const untold = isOpaque && this.#settings.isForwarded ? [] : untoldBy(access ?? (isOpaque ? undefined : own), claims, this.#settings);
+    const shared = {
+      accessToken,
+      idToken,
+      ...(refreshToken !== undefined && { refreshToken }),
+      issuedAt,
+      claims,
+      ...(untold.length > 0 && { untold }),
+    };
     if (access !== undefined) return { ...shared, bearer: accessToken, bearerExpiresAt: access.exp };
-    if (this.#settings.bearer !== 'access_token') return { ...shared, bearer: idToken, bearerExpiresAt: claims.exp };
+    if (!isOpaque) return { ...shared, bearer: idToken, bearerExpiresAt: claims.exp };
     return { ...shared, bearer: accessToken, bearerExpiresAt: issuedAt + (issued.expiresIn ?? Math.max(0, claims.exp - issuedAt)) };
   }
 

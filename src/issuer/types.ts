@@ -54,6 +54,8 @@ export interface TokenSet {
   readonly bearerExpiresAt: number;
   /** Those of the ID token, and what was missing there from the userinfo endpoint. */
   readonly claims: VerifiedClaims;
+  /** Names of claims that the userinfo endpoint told and the credential does not. */
+  readonly untold?: readonly string[];
 }
 
 /** What a renewal brought to a caller who keeps the tokens. All but the access token may be missing from it. */
@@ -66,8 +68,9 @@ export interface RenewedTokens {
   /** Missing if the access token is none that is accepted here and no new ID token came: the old credential goes on until its end. */
   readonly bearer?: string;
   readonly bearerExpiresAt?: number;
-  /** Missing too while the userinfo endpoint, which alone knows some of them, is out of reach. */
   readonly claims?: VerifiedClaims | undefined;
+  /** As of a TokenSet. */
+  readonly untold?: readonly string[];
 }
 
 /**

@@ -50,15 +50,11 @@ export class Info {
     if (issuer === undefined || !isIncomplete(claims, issuer.settings)) return claims;
     const known = this.#completed.get(hash);
     if (known !== undefined) return known;
-    try {
-      const info = await issuer.client.userInfo(token, claims.sub, signal);
-      const whole = completed(claims, info ?? {}, issuer.settings);
-      this.#completed.set(hash, whole);
-      return whole;
-    } catch (error) {
-      if (error instanceof StatusError && error.status.code === 503) return claims;
-      throw error;
-    }
+    const info = await issuer.client.userInfo(token, claims.sub, signal);
+    if ('fault' in info && !info.isRefused) return claims;
+    const whole = completed(claims, 'claims' in info ? info.claims : {}, issuer.settings);
+    this.#completed.set(hash, whole);
+    return whole;
   }
 
   /** The API server's word; the claims' while it is out of reach. */

@@ -51,7 +51,7 @@ export class LocalRenewal {
   }
 
   /** Goes on when the caller goes away, or the tokens that the issuer has given would be lost to all who share them. */
-  async #renew({ login, refreshToken, bearers }: SealedLogin): Promise<RenewPayload> {
+  async #renew({ login, refreshToken, bearers, learnt = {} }: SealedLogin): Promise<RenewPayload> {
     const { seals, issuers, accountState, revokedTokens, now } = this.#context;
     const deadline = AbortSignal.timeout(issuerTimeoutMs);
     await accountState.whenCaughtUp({ ...login, createdAt: login.at * 1000 }, deadline);
@@ -63,7 +63,10 @@ export class LocalRenewal {
     if (refreshToken === undefined) throw notRenewable();
     let tokens: RenewedTokens;
     try {
-      tokens = await abortable(issuers.of(login).tokens.renew(refreshToken, login, deadline), deadline);
+      tokens = await abortable(
+        issuers.of(login).tokens.renew(refreshToken, { iss: login.iss, sub: login.sub, learnt }, deadline),
+        deadline,
+      );
     } catch (error) {
       if (error instanceof FatalRefresh) return this.#end(login, error.refreshToken, refusedBy(error));
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
@@ -72,8 +75,8 @@ export class LocalRenewal {
     if (late !== undefined) return this.#end(login, tokens.refreshToken, late);
     const end = tokens.bearerExpiresAt ?? Math.max(0, ...bearers.map(({ exp }) => exp));
     if (end <= seconds) return this.#end(login, tokens.refreshToken, nothingUsable());
-    const next = await seals.write(login, tokens, bearers);
-    return localPayload({ ...tokens, bearerExpiresAt: end }, next);
+    const handedOut = issuers.of(login).bearers.handOut({ ...tokens, bearerExpiresAt: end });
+    return localPayload(handedOut, await seals.write(login, handedOut, bearers));
   }
 
   /** Never returns. The login is over, with all seals of it: the next request with one asks the issuer nothing. */

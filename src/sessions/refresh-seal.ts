@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import type { Issuers } from '../issuer/issuers.ts';
+import type { LearntClaims } from '../issuer/tokens.ts';
 import type { IssuerSettings, RenewedTokens, TokenSet } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { Services } from '../services.ts';
@@ -23,12 +24,15 @@ export interface SealedLogin {
   readonly refreshToken?: string;
   /** What could still be sent as bearer. */
   readonly bearers: readonly HandedOut[];
+  /** Claims that only the userinfo endpoint tells: a renewal that it does not answer keeps them. */
+  readonly learnt?: LearntClaims;
 }
 
 const sealedLogin = z.object({
   login: loginFactsSchema,
   refreshToken: z.string().exactOptional(),
   bearers: z.array(z.object({ name: z.string(), iat: z.number(), exp: z.number() })),
+  learnt: z.record(z.string(), z.unknown()).exactOptional(),
 });
 
 /** The refresh tokens that leave this service: seals that open here and nowhere else. */
@@ -68,8 +72,13 @@ export class RefreshSeals {
   async write(login: LoginFacts, tokens: TokenSet | RenewedTokens, before: readonly HandedOut[] = []): Promise<string> {
     const bearers = this.#remembered(tokens, before);
     const { refreshToken } = tokens;
-    const whole = this.#write({ login, bearers, ...(refreshToken !== undefined && { refreshToken }) });
-    if (refreshToken === undefined || whole.length <= maxSealLength) return whole;
+    if (refreshToken === undefined) return this.#write({ login, bearers });
+    const learnt = learntIn(tokens);
+    const { [this.#issuers.of(login).settings.claims.groups]: _groups, ...withoutGroups } = learnt;
+    for (const kept of [learnt, withoutGroups]) {
+      const whole = this.#write({ login, bearers, refreshToken, ...(Object.keys(kept).length > 0 && { learnt: kept }) });
+      if (whole.length <= maxSealLength) return whole;
+    }
     // Logout works without it, renewal does not: then it is of no use to anyone.
     this.#services.log.warn(
       { length: refreshToken.length },
@@ -94,6 +103,11 @@ export class RefreshSeals {
     const known = new Set(given.map(({ name }) => name));
     return [...given, ...before.filter(({ name, exp }) => exp > now && !known.has(name))].slice(0, maxRemembered);
   }
+}
+
+function learntIn({ untold = [], claims }: TokenSet | RenewedTokens): LearntClaims {
+  const names = untold.includes('email') ? [...untold, 'email_verified'] : untold;
+  return Object.fromEntries(names.flatMap((name) => (claims?.[name] === undefined ? [] : [[name, claims[name]]])));
 }
 
 /** One that tells its times itself, as it was verified; the issuer has told those of another. */

@@ -45,7 +45,7 @@ const allowed: Record<string, { values: string[]; types?: string[] }> = {
   links: { values: ['issuer', 'users', 'keys', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
   login: { values: ['sessions', 'issuer', 'users', 'keys', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
   sessions: { values: ['issuer', 'users', 'collection', 'keys', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
-  issuer: { values: ['users', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
+  issuer: { values: ['users', 'keys', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
   directory: { values: ['users', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   certificates: { values: ['users', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
   roles: { values: ['users', 'rbac', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },

@@ -42,11 +42,8 @@ describe('info', () => {
     const service = await cluster.service({ provider, config: { login: { bearer: 'access_token' } } });
     try {
       provider.person = person;
-      provider.misbehave({ accessTokenAudience: 'atrium', userInfo: { groups } });
-      const { callback } = await logIn(service, { storage: 'local' });
-      expectOK(callback);
-      const bearer = userInfoOf(callback).ext.token?.access_token;
-      provider.forgetRequests();
+      const grant = { person: { ...person, groups }, scope: 'openid', nonce: undefined };
+      const bearer = provider.grants.rememberAccessToken(grant, provider.idToken({ header: { typ: 'at+jwt' } }));
       for (let asked = 0; asked < 3; asked += 1)
         expect(userInfoOf(await new Browser(service.url).info('v2', bearer)).email).to.equal('jane@example.com');
       expect(provider.hits('userinfo')).to.equal(1);

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { unauthorized } from '../api/status.ts';
+import type { Seal } from '../keys/seal.ts';
+import type { Services } from '../services.ts';
+import { loginOf } from './claims.ts';
+import type { IssuerSettings, RenewedTokens, TokenSet, VerifiedToken } from './types.ts';
+
+/** Bearer tokens of this service say which issuer their claims are of. */
+const form = /^atb\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.+)$/;
+/** Bearer tokens of the issuer are accepted that much longer than they say, too. */
+const leewaySeconds = 60;
+
+const claimsSchema = z.looseObject({ iss: z.string(), sub: z.string(), exp: z.number(), iat: z.number() });
+
+/** The id of the issuer and the seal in a bearer token of this service; undefined for any other token. */
+export function readSealedBearer(token: string): { id: string; sealed: string } | undefined {
+  const { id, sealed } = form.exec(token)?.groups ?? {};
+  return id === undefined || sealed === undefined ? undefined : { id, sealed };
+}
+
+/**
+ * Bearer tokens of logins whose claims the issuer's own tokens do not tell (OpenID Connect Core 5.4): the claims, sealed. Every replica
+ * opens them, and the API server gets none of them, since calls are made in the user's name.
+ */
+export class SealedBearers {
+  readonly #settings: IssuerSettings;
+  readonly #seal: Seal;
+  readonly #now: () => Date;
+
+  constructor({ keyRing, now }: Pick<Services, 'keyRing' | 'now'>, settings: IssuerSettings) {
+    this.#settings = settings;
+    this.#seal = keyRing.sealFor(JSON.stringify(['bearer token', settings.issuer, settings.clientID]));
+    this.#now = now;
+  }
+
+  /** The tokens as a caller who keeps them gets them. @throws StatusError 503 while there is no key */
+  handOut<T extends TokenSet | RenewedTokens>(tokens: T): T {
+    const { untold = [], claims, bearerExpiresAt } = tokens;
+    const { id, isForwarded } = this.#settings;
+    if (isForwarded || untold.length === 0 || claims === undefined) return tokens;
+    const sealed = this.#seal.seal(JSON.stringify({ ...claims, exp: bearerExpiresAt ?? claims.exp }));
+    return { ...tokens, bearer: `atb.${id}.${sealed}` };
+  }
+
+  /** @throws StatusError 401, 503 while there are no keys */
+  async open(sealed: string): Promise<VerifiedToken> {
+    const text = this.#settings.isForwarded ? undefined : await this.#seal.open(sealed);
+    const claims = text === undefined ? undefined : claimsSchema.safeParse(JSON.parse(text)).data;
+    if (claims === undefined) throw unauthorized({ tokenGiven: true });
+    if (this.#now().getTime() / 1000 >= claims.exp + leewaySeconds)
+      throw unauthorized({ tokenGiven: true, causes: [{ reason: 'TokenExpired', message: 'the token has expired' }] });
+    return { claims, login: loginOf(claims, this.#settings), isAccessToken: false };
+  }
+}
