@@ -53,6 +53,7 @@ const sessions = createSessions(services, {
     get: () => undefined,
     find: () => undefined,
     ofSubject: () => undefined,
+    ofLogin: () => undefined,
     ofLinked: () => undefined,
     ofIssuerSubject: () => [],
     ofLinkedName: () => undefined,

@@ -273,10 +273,11 @@ function createLogins(base: Base, brand: () => Brand) {
         })
       : withoutSessions(services, identify);
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
-  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, passwordChange, notices });
   const accessTokens = config.features.accessTokens
     ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })
     : undefined;
+  const endAccessTokens = accessTokens?.endAll;
+  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, passwordChange, notices, endAccessTokens });
   return {
     login,
     sessions,

@@ -1,7 +1,7 @@
 import { badRequest, type StatusCause, StatusError, unauthorized, wholeRetrySeconds } from '../api/status.ts';
 import { UnfitClaims } from '../issuer/claims.ts';
 import type { AccountPhase } from '../users/record/phase.ts';
-import { subjectDiffers } from '../users/record/refused-credential.ts';
+import { addressChanged, subjectDiffers } from '../users/record/refused-credential.ts';
 
 /** The codes of the authorization endpoint that mean that the user was refused; after all others no user was asked. */
 const refusals = ['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'];
@@ -80,6 +80,10 @@ export const notAcceptedByCluster = () => {
 /** The record belongs to another account of this issuer: the answer tells nothing of it. */
 export const otherSubject = () =>
   unauthorized({ tokenGiven: false, message: subjectDiffers.message ?? 'Unauthorized', causes: [subjectDiffers] });
+
+/** The account was known under another name, which has ended. */
+export const otherAddress = () =>
+  unauthorized({ tokenGiven: false, message: addressChanged.message ?? 'Unauthorized', causes: [addressChanged] });
 
 /** What was to be linked has a user: the answer does not tell which. */
 export const accountTaken = () => {

@@ -14,9 +14,11 @@ import type { IssuerSettings, TokenSet, VerifiedClaims } from '../issuer/types.t
 import { abortable } from '../kubernetes/abortable.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
+import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, isOf, type LinkingSubject } from '../users/record/account.ts';
 import { recordName } from '../users/record/name.ts';
 import { phaseOf } from '../users/record/phase.ts';
+import type { EndAccessTokens } from '../users/subjects.ts';
 import {
   authorizationRefused,
   idTokenRefused,
@@ -24,6 +26,7 @@ import {
   isRegisteredCode,
   noSuchUser,
   notAcceptedByCluster,
+  otherAddress,
   otherSubject,
   phaseRefused,
 } from './callback-errors.ts';
@@ -51,6 +54,13 @@ export interface LoggedIn {
   account: Account | undefined;
 }
 
+/** What ends the credentials of a record. */
+export interface AccountEnds {
+  access: PasswordChange['endAccess'];
+  /** Undefined where there are none. */
+  accessTokens: EndAccessTokens | undefined;
+}
+
 /** States used here that the watch may not have told of yet. */
 const maxUsed = 10_000;
 
@@ -63,12 +73,14 @@ export class Callback {
   readonly #context: SessionContext;
   readonly #flows: FlowCookies;
   readonly #recorder: LoginRecorder;
+  readonly #ends: AccountEnds;
   readonly #used = new LRUCache<string, true>({ ...atMost(maxUsed), ttl: flowSeconds * 1000 });
 
-  constructor(context: SessionContext, flows: FlowCookies, recorder: LoginRecorder) {
+  constructor(context: SessionContext, flows: FlowCookies, recorder: LoginRecorder, ends: AccountEnds) {
     this.#context = context;
     this.#flows = flows;
     this.#recorder = recorder;
+    this.#ends = ends;
   }
 
   /** Steps 2 to 9: who logged in at the issuer. @throws StatusError 400, 401, 503 */
@@ -171,7 +183,7 @@ export class Callback {
     const { accounts, config, now, issuers } = this.#context;
     const login = nameIn(claims, settings);
     const subject = linkingSubject(claims, settings);
-    const account = (subject && accounts.ofLinked(subject)) ?? accounts.find(login);
+    const account = accounts.ofLogin(subject, login);
     if (account && subject && !isOf(account, subject, issuers.inUse)) throw otherSubject();
     const phase = account && phaseOf(account, now(), config.users.idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
@@ -216,11 +228,23 @@ export class Callback {
       signal,
     );
     if (recorded.outcome === 'refused' && recorded.reason === 'SubjectDiffers') throw otherSubject();
+    if (recorded.outcome === 'refused' && recorded.reason === 'AddressChanged') {
+      if (recorded.account !== undefined) await this.#endOldName(recorded.account, login, signal);
+      throw otherAddress();
+    }
     if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : noSuchUser();
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
     const user = account?.name ?? recordName(login) ?? '';
     this.#tellOfUnusableGroups(user, unusableGroupsOf(claims, settings));
     return { user, account };
+  }
+
+  /** The issuer says that the account has its old name no more: nothing that was opened under it goes on. @throws StatusError 409, 503, 504 */
+  async #endOldName(account: Account, login: string, signal: AbortSignal): Promise<void> {
+    const { log } = this.#context;
+    log.warn({ user: account.name, from: account.email, to: login }, 'the issuer has given the account of a user another address');
+    await this.#ends.accessTokens?.(account, signal);
+    await this.#ends.access(account);
   }
 
   #tellOfUnusableGroups(user: string, unusable: readonly string[]): void {

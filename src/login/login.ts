@@ -9,6 +9,7 @@ import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
+import type { EndAccessTokens } from '../users/subjects.ts';
 import { beginLogin } from './begin.ts';
 import { Callback } from './callback.ts';
 import { finishLogin } from './finish.ts';
@@ -28,6 +29,8 @@ interface LoginNeeds {
   recorder: LoginRecorder;
   knownBrowsers: KnownBrowsers;
   passwordChange: PasswordChange;
+  /** Undefined where there are none. */
+  endAccessTokens: EndAccessTokens | undefined;
   notices: Notices;
 }
 
@@ -52,6 +55,7 @@ function loginHandlers(
     recorder,
     knownBrowsers,
     passwordChange,
+    endAccessTokens,
     notices,
     keepSession,
   }: Omit<LoginNeeds, 'sessions' | 'identify'> & Pick<SessionsFeature, 'keepSession'>,
@@ -59,8 +63,9 @@ function loginHandlers(
 ): FlowHandlers {
   const { limit, keyRing } = context;
   const flows = new FlowCookies(context);
-  const callback = new Callback(context, flows, recorder);
-  const linking = { endAccess: passwordChange.endAccess.bind(passwordChange), notices, keepSession };
+  const endAccess = passwordChange.endAccess.bind(passwordChange);
+  const callback = new Callback(context, flows, recorder, { access: endAccess, accessTokens: endAccessTokens });
+  const linking = { endAccess, notices, keepSession };
   const count = async (ctx: Context) => {
     const taken = await knownBrowsers.take(ctx, limit);
     if ('retryAfterSeconds' in taken) limit.refuse(taken);

@@ -4,10 +4,10 @@ import type { VerifiedClaims } from '../issuer/types.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
-import { type Account, belongsToAnother } from '../users/record/account.ts';
+import { type Account, belongsToAnother, isLinked, isLinkedTo, isRenamed } from '../users/record/account.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
-import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
+import { addressChanged, noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import type { Session } from './browser-sessions.ts';
 import type { LoginFacts } from './login-facts.ts';
@@ -99,10 +99,9 @@ export class AccountState {
     return this.#accounts.get(user);
   }
 
-  /** The record that a token is of: the one that its subject is linked to, else the one that its login string names. */
+  /** The record that a token is of. */
   find(login: string | undefined, { iss, sub }: Pick<VerifiedClaims, 'iss' | 'sub'>): Account | undefined {
-    const accounts = this.#accounts;
-    return accounts.ofLinked({ issuer: iss, sub }) ?? (login === undefined ? undefined : accounts.find(login));
+    return this.#accounts.ofLogin({ issuer: iss, sub }, login);
   }
 
   /** Why the user of a session may not go on with it, as the 401 to throw; undefined if they may. */
@@ -140,6 +139,9 @@ export class AccountState {
     // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
     if (this.#isEmbedded(claims) && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
     if (account && this.#belongsToAnother(account, claims)) return noLongerCounts(subjectDiffers);
+    const subject = { issuer: claims.iss, sub: claims.sub };
+    const isNaming = account !== undefined && isLinkedTo(account, subject) && !isLinked(account, subject);
+    if (isNaming && isRenamed(account, { login: login ?? '', subjectName })) return noLongerCounts(addressChanged);
     return account && this.#refusal(account, issuedAt);
   }
 

@@ -8,12 +8,15 @@ import {
   type Account,
   accountOf,
   forgottenSub,
+  hasAddress,
   type IssuersInUse,
   isLinked,
   isLinkedTo,
   isOf,
+  isRenamed,
   type LinkingSubject,
   type Subject,
+  withoutSubject,
 } from '../record/account.ts';
 import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from '../record/bounds.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
@@ -41,11 +44,22 @@ export interface Login {
   subject?: LinkingSubject | undefined;
 }
 
+interface Recording {
+  outcome: 'recorded';
+  account: Account;
+  /** Whether this login has made the record. */
+  isNew?: boolean;
+  /** Whether this login has linked the record. */
+  isNewSubject?: boolean;
+}
+
 export type Recorded =
-  | { outcome: 'recorded'; account: Account }
+  | Recording
   /** The resource is not installed: login works without records. */
   | { outcome: 'no-records' }
   | { outcome: 'refused'; reason: 'NotALogin' | 'NoRecord' | 'EmailDiffers' | 'AdministratorIsLocal' | 'SubjectDiffers' }
+  /** The account of the issuer is that of a record under another name; undefined where that one logs in at this moment. */
+  | { outcome: 'refused'; reason: 'AddressChanged'; account: Account | undefined }
   | { outcome: 'refused'; reason: 'Phase'; phase: AccountPhase };
 
 /** Bounds of the custom resource definition. */
@@ -75,7 +89,7 @@ export class LoginRecorder {
   async record(login: Login, signal: AbortSignal): Promise<Recorded> {
     const accounts = this.#accounts;
     const { log } = this.#services;
-    const name = (login.subject && accounts.ofLinked(login.subject)?.name) ?? accounts.find(login.login)?.name ?? recordName(login.login);
+    const name = accounts.ofLogin(login.subject, login.login)?.name ?? recordName(login.login);
     if (name === undefined || login.subjectName.length > maxSubjectName) return { outcome: 'refused', reason: 'NotALogin' };
     const holder = login.subject && accounts.ofLinkedName(login.subjectName);
     // The issuer gave the name of a linked account to another person: what the first one may do is not theirs.
@@ -85,9 +99,25 @@ export class LoginRecorder {
     if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a login is not recorded');
     const beyond = recorded.outcome === 'recorded' ? groupsBeyondRecord(login.groups) : undefined;
     if (beyond) log.warn({ user: name, ...beyond }, `the record keeps ${beyond.kept} groups: access tokens of the user have no others`);
-    if (recorded.outcome === 'recorded' && accounts.isSynced)
-      await accounts.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);
-    return recorded;
+    if (recorded.outcome !== 'recorded' || !accounts.isSynced) return recorded;
+    await accounts.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);
+    return (await this.#takenBack(recorded, login, signal)) ?? recorded;
+  }
+
+  /**
+   * Two logins of a new account with different addresses, at the same time on two replicas, each make a record. Whoever sees its own write
+   * has seen all earlier ones: the later one of the two takes its record back.
+   */
+  async #takenBack({ account, isNewSubject, isNew }: Recording, { subject }: Login, signal: AbortSignal): Promise<Recorded | undefined> {
+    if (subject === undefined || !isNewSubject) return undefined;
+    if (this.#accounts.ofIssuerSubject(subject).every(({ name }) => name === account.name)) return undefined;
+    await untilUncontested(async () => {
+      const object = await this.#records.read(account.name, signal);
+      if (object === undefined || object === 'notInstalled' || object.metadata.uid !== account.uid) return 'gone';
+      if (isNew) return (await this.#records.remove(object.metadata, signal)) || undefined;
+      return this.#records.patch(object, { status: withoutSubject(object, subject) }, signal);
+    }, signal);
+    return { outcome: 'refused', reason: 'AddressChanged', account: undefined };
   }
 
   /** Undefined if another writer was faster. */
@@ -99,13 +129,17 @@ export class LoginRecorder {
     if (found !== undefined) return this.#refusal(found, login, time) ?? this.#update(found, login, time, signal);
     if (!config.users.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
     const created = await this.#records.create(newUser(name, login), signal);
-    return created && this.#writeStatus(created, login, time, signal);
+    const written = created && (await this.#writeStatus(created, login, time, signal));
+    return written && { ...written, isNew: true };
   }
 
-  #refusal(object: KubernetesObject, { login, connector, subject }: Login, time: Date): Recorded | undefined {
+  #refusal(object: KubernetesObject, { login, connector, subject, subjectName }: Login, time: Date): Recorded | undefined {
     const account = accountOf(object);
     const isOfLinked = subject !== undefined && isLinked(account, subject);
-    if (!isOfLinked && account.email.toLowerCase() !== login.toLowerCase()) return { outcome: 'refused', reason: 'EmailDiffers' };
+    const isKnown = subject !== undefined && isLinkedTo(account, subject);
+    if (isKnown && !isOfLinked && isRenamed(account, { login, subjectName }))
+      return { outcome: 'refused', reason: 'AddressChanged', account };
+    if (!isKnown && !hasAddress(account, login)) return { outcome: 'refused', reason: 'EmailDiffers' };
     // Before the phase: what it is of another person's account is not shown.
     if (subject !== undefined && !isOf(account, subject, this.#inUse)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const phase = phaseOf(account, time, this.#services.config.users.idleDays);
@@ -149,7 +183,7 @@ export class LoginRecorder {
     { groups, subjectName, subject }: Login,
     time: Date,
     signal: AbortSignal,
-  ): Promise<Recorded | undefined> {
+  ): Promise<Recording | undefined> {
     const { status: old = {} } = readUser(object);
     // Not only right after the record was made: the first login may have failed between the two writes.
     const isFirst = old.lastLoginTime === undefined && old.groups === undefined;
@@ -163,7 +197,8 @@ export class LoginRecorder {
     const status = { ...old, ...told };
     const phase = phaseStatus({ ...object, status }, time, this.#services.config.users.idleDays);
     const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
-    return written && { outcome: 'recorded', account: accountOf(written) };
+    const isNewSubject = subject !== undefined && told.subjects !== old.subjects;
+    return written && { outcome: 'recorded', account: accountOf(written), isNewSubject };
   }
 }
 

@@ -156,6 +156,16 @@ export function belongsToAnother(account: Owned, { issuer, sub }: Subject, inUse
 
 type Owned = Pick<Account, 'subjects' | 'isLocal'>;
 
+/** Whether the record is that of a login string, in any case. */
+export const hasAddress = ({ email }: Pick<Account, 'email'>, login: string): boolean => email.toLowerCase() === login.toLowerCase();
+
+/**
+ * Whether a login goes by another name than the record: the issuer has given its account another address. Roles in Kubernetes are bound to
+ * names, and the old name may be another person's next.
+ */
+export const isRenamed = (account: Pick<Account, 'email' | 'subjectName'>, login: { login: string; subjectName: string }): boolean =>
+  !hasAddress(account, login.login) && account.subjectName !== login.subjectName;
+
 /** Whether a login of that subject has linked the record. */
 export const isLinkedTo = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
   subjects.some((known) => known.issuer === issuer && known.sub === sub);

@@ -1,6 +1,6 @@
 import { serviceUnavailable } from '../../api/status.ts';
 import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
-import type { Account, Subject } from './account.ts';
+import { type Account, hasAddress, type Subject } from './account.ts';
 import { recordName } from './name.ts';
 import { NameIndex } from './name-index.ts';
 import { isSelf, type WhoCalls } from './subject-name.ts';
@@ -19,6 +19,8 @@ export interface AccountLookup {
   find(login: string): Account | undefined;
   /** By any user name that Kubernetes sees of the user: the first one counts before those of linked accounts. */
   ofSubject(subjectName: string): Account | undefined;
+  /** By who logs in: the account of the issuer decides, whatever address the issuer tells now; the login string only where no record has it. */
+  ofLogin(subject: Subject | undefined, login: string | undefined): Account | undefined;
   /** By an account of an external issuer that the user has linked. */
   ofLinked(subject: Subject): Account | undefined;
   /** By any account of an external issuer, the one that names the user and linked ones: none or one, but for those of the same moment. */
@@ -103,15 +105,25 @@ export function accountLookup(records: Records): AccountLookup {
     for (const listener of listeners) listener(change.key, told);
   });
 
+  const find = (login: string) => {
+    const account = get(recordName(login) ?? '');
+    return account && hasAddress(account, login) ? account : undefined;
+  };
+  const ofLinked = (subject: Subject) => firstOf(linkedSubjects.of(keyOf(subject)));
+  const ofIssuerSubject = (subject: Subject) => subjects.of(keyOf(subject)).flatMap((name) => get(name) ?? []);
+
   return {
     get,
-    find(login) {
-      const account = get(recordName(login) ?? '');
-      return account?.email.toLowerCase() === login.toLowerCase() ? account : undefined;
+    find,
+    ofLogin(subject, login) {
+      const named = login === undefined ? undefined : find(login);
+      if (subject === undefined) return named;
+      const held = ofIssuerSubject(subject);
+      return ofLinked(subject) ?? held.find(({ name }) => name === named?.name) ?? held[0] ?? named;
     },
     ofSubject: (subjectName) => get(names.get(subjectName) ?? '') ?? firstOf(linkedNames.of(subjectName)),
-    ofLinked: (subject) => firstOf(linkedSubjects.of(keyOf(subject))),
-    ofIssuerSubject: (subject) => subjects.of(keyOf(subject)).flatMap((name) => get(name) ?? []),
+    ofLinked,
+    ofIssuerSubject,
     ofLinkedName: (subjectName) => firstOf(linkedNames.of(subjectName)),
     administrators: () => [...administrators].flatMap((name) => get(name) ?? []),
     get isSynced() {

@@ -11,6 +11,12 @@ export const subjectDiffers: StatusCause = {
   message: 'the user record belongs to another account of the identity provider',
 };
 
+/** The account of the issuer goes by another name than its record: what that name may do is not moved to the new one. */
+export const addressChanged: StatusCause = {
+  reason: 'AddressChanged',
+  message: 'the address of the account has changed at the identity provider: an administrator deletes the user record of the old address',
+};
+
 /** 401 for a token or session that was real and does not count. */
 export const noLongerCounts = (cause: StatusCause): StatusError =>
   unauthorized({ tokenGiven: true, message: cause.message ?? 'Unauthorized', causes: [cause] });

@@ -140,7 +140,7 @@ describe('login where there are several issuers', () => {
 
   it('ISS-02 keeps the record of one issuer from a user of another with the same address', async () => {
     expect((await two.logInHere()).status).to.equal(200);
-    two.corp.person = { ...kim, email: jane };
+    two.corp.person = { ...kim, sub: 'kim-2', email: jane };
     const refused = await two.logInAtCorp();
     expect(refused.status).to.equal(401);
     expect(refused.text).to.include('SubjectDiffers');
