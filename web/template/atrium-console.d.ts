@@ -28,6 +28,13 @@ export interface Context {
     fetch(path: string, init?: RequestInit): Promise<Response>;
     /** A Service of the cluster, by an alias of the ConsolePlugin. */
     proxy(alias: string, path: string, init?: RequestInit): Promise<Response>;
+    /**
+     * Reads JSON as `JSON.parse` does, except that an integer beyond 2^53 is a BigInt: Kubernetes has int64, and `response.json()` rounds
+     * them. Use it for `await response.text()` of each object that you write back.
+     */
+    parse(text: string): unknown;
+    /** Writes JSON with such integers to the digit. Throws where a number cannot be written as it is. */
+    stringify(value: unknown): string;
     /** Whether the person may, as the cluster answers. */
     may(rights: Right[]): Promise<boolean[]>;
   };

@@ -1,4 +1,5 @@
 import { base } from './client';
+import { parseJson } from './json';
 
 interface LiveEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -38,7 +39,7 @@ export function follow<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): 
     });
     for (const type of types)
       stream.addEventListener(type, ({ data }: MessageEvent<string>) =>
-        onEvent({ type, object: (JSON.parse(data) as { object: T }).object }),
+        onEvent({ type, object: (parseJson(data) as { object: T }).object }),
       );
     stream.addEventListener('ERROR', () => {
       stream.close();

@@ -1,5 +1,6 @@
 /** Objects of the cluster as their API server gives them. */
 import { call } from './client';
+import { jsonOf, stringifyJson } from './json';
 
 export interface Metadata {
   name: string;
@@ -49,7 +50,7 @@ export const tableAccept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 
 export async function getJson<T>(path: string, signal?: AbortSignal, Accept = 'application/json'): Promise<T> {
   const response = await call(path, { headers: { Accept }, ...(signal && { signal }) });
-  return (await response.json()) as T;
+  return (await jsonOf(response)) as T;
 }
 
 interface Write {
@@ -62,7 +63,7 @@ export async function write<T>(path: string, { method, body, contentType = 'appl
   const response = await call(path, {
     method,
     headers: { Accept: 'application/json', 'Content-Type': contentType },
-    body: JSON.stringify(body),
+    body: stringifyJson(body),
   });
-  return (await response.json()) as T;
+  return (await jsonOf(response)) as T;
 }

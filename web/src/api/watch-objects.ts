@@ -1,5 +1,6 @@
 /** Watches of the Kubernetes API, read by `fetch`: the demo's cluster has no WebSockets, and each page has two such requests at most. */
 import { call } from './client';
+import { parseJson } from './json';
 import { isFinal } from './lost';
 import { asProblem, isAbort, type Problem } from './problem';
 
@@ -72,7 +73,7 @@ export function watchObjects<T extends Versioned>({
     const response = await call(`${path}?${query}`, { headers: { Accept }, signal });
     onProblem?.(undefined);
     for await (const line of linesOf(response)) {
-      const event = JSON.parse(line) as WatchEvent<T>;
+      const event = parseJson(line) as WatchEvent<T>;
       if (event.type === 'ERROR') return false;
       resourceVersion = versionOf(event.object) ?? resourceVersion;
       if (event.type !== 'BOOKMARK') onEvent(event);

@@ -1,6 +1,7 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Context, Right as PluginRight, Readable } from '../../template/atrium-console';
 import { sendRaw } from '../api/client';
+import { parseJson, stringifyJson } from '../api/json';
 import { add, kindOf, pluginTabs, question } from '../app/extensions';
 import { namespace } from '../app/namespace';
 import { askRights, may, type Right } from '../app/rights';
@@ -65,6 +66,8 @@ export function contextOf(name: string, stop: AbortSignal): Context {
     api: {
       fetch: (path, init) => sendRaw(path, init),
       proxy: (alias, path, init) => sendRaw(`/api/proxy/plugin/${name}/${encodeURIComponent(alias)}/${path.replace(/^\//, '')}`, init),
+      parse: parseJson,
+      stringify: stringifyJson,
       async may(rights) {
         await askRights(rights.map(rightOf));
         return rights.map((right) => may(rightOf(right)) === true);

@@ -1,4 +1,5 @@
 import { CircleAlert, CircleCheck, Clock } from 'lucide';
+import { stringifyJson } from '../../api/json';
 import { type Kind, pageOf } from '../../api/kinds';
 import type { TableColumn } from '../../api/objects';
 import { href } from '../../app/router';
@@ -34,7 +35,7 @@ export function cellOf(kind: Kind, { name }: TableColumn, index: number): Column
 }
 
 const textOf = (value: unknown): string =>
-  value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+  value === null || value === undefined ? '' : typeof value === 'object' ? stringifyJson(value) : String(value);
 
 const good = new Set(['Running', 'Active', 'Bound', 'Available', 'Ready', 'Complete', 'Completed', 'Succeeded', 'True', 'Normal']);
 const under = new Set(['Pending', 'ContainerCreating', 'PodInitializing', 'Terminating', 'Progressing', 'Released', 'Warning', 'Unknown']);
