@@ -2,10 +2,25 @@
 import { type Diagnostic, linter, lintGutter } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
-import { parseDocument } from 'yaml';
+import { Problem } from '../api/problem';
+import { t } from '../text/text';
 import { editing, readingKeys, shared } from './code';
+import { type Mistake, mistakesIn, parse as parseYaml, YamlError } from './yaml';
 
-export { parse, stringify } from './yaml';
+export { stringify } from './yaml';
+
+/** The objects of a text. @throws Problem that names the line of a mistake */
+export function parse(text: string): unknown[] {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    throw error instanceof YamlError ? new Problem(0, { message: wordsOf(error.mistake) }) : error;
+  }
+}
+
+const mistakeTexts = { key: 'cluster.yamlKey', tag: 'cluster.yamlTag', syntax: 'cluster.yamlSyntax' } as const;
+
+const wordsOf = ({ what, line, message }: Mistake): string => t(mistakeTexts[what], { line, message });
 
 export interface EditorOptions {
   label: string;
@@ -20,15 +35,14 @@ export interface Editor {
   stop(): void;
 }
 
-const problems = linter(({ state: { doc } }): Diagnostic[] => {
-  const { errors } = parseDocument(doc.toString(), { prettyErrors: false });
-  return errors.map(({ pos: [from, to], message }) => ({
-    from: Math.min(from, doc.length),
-    to: Math.min(to, doc.length),
+const problems = linter(({ state: { doc } }): Diagnostic[] =>
+  mistakesIn(doc.toString()).map((mistake) => ({
+    from: Math.min(mistake.from, doc.length),
+    to: Math.min(mistake.to, doc.length),
     severity: 'error',
-    message,
-  }));
-});
+    message: wordsOf(mistake),
+  })),
+);
 
 export function startEditor(host: HTMLElement, { label, text, isReadOnly, onChange }: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { InexactNumber } from '../../api/json';
 import { apiPath, type Kind } from '../../api/kinds';
 import { type ClusterObject, getJson, write } from '../../api/objects';
 import { asProblem, Problem } from '../../api/problem';
@@ -52,7 +53,8 @@ export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: 
     try {
       await work();
     } catch (error) {
-      problem.value = asProblem(error);
+      problem.value =
+        error instanceof InexactNumber ? new Problem(0, { message: t('cluster.inexact', { member: error.member }) }) : asProblem(error);
       if (problem.value.status === 409 && object !== undefined) await showOther();
     } finally {
       isBusy.value = false;
@@ -68,7 +70,7 @@ export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: 
   };
 
   async function compare(): Promise<void> {
-    const sent = asObject(yaml.parse(typed.value));
+    const sent = onlyObject(yaml.parse(typed.value));
     // What was read and is not shown, or what has become of it since.
     if (base !== undefined) sent.metadata = { ...sent.metadata, resourceVersion: base.metadata.resourceVersion, uid: base.metadata.uid };
     const answer = await send(sent, true);
@@ -142,8 +144,9 @@ export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: 
   );
 }
 
-/** @throws Problem if it is no object */
-function asObject(value: unknown): ClusterObject {
+/** @throws Problem if it is not one object */
+function onlyObject([value, ...others]: readonly unknown[]): ClusterObject {
+  if (others.length > 0) throw new Problem(0, { message: t('cluster.severalObjects', { count: others.length + 1 }) });
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Problem(0, { message: t('cluster.notObject') });
   const { metadata } = value as Partial<ClusterObject>;
   if (typeof metadata !== 'object' || metadata === null) throw new Problem(0, { message: t('cluster.notObject') });
