@@ -105,8 +105,8 @@ export class LoginRecorder {
   }
 
   /**
-   * Two logins of a new account with different addresses, at the same time on two replicas, each make a record. Whoever sees its own write
-   * has seen all earlier ones: the later one of the two takes its record back.
+   * Two logins of a new account with different addresses, at the same time on two replicas, each make a record. A replica that sees its
+   * own write has seen all earlier ones: the later of the two takes its record back.
    */
   async #takenBack({ account, isNewSubject, isNew }: Recording, { subject }: Login, signal: AbortSignal): Promise<Recorded | undefined> {
     if (subject === undefined || !isNewSubject) return undefined;

@@ -1,4 +1,4 @@
-/** Texts that are too long, or hard to read, from everybody who may send one. */
+/** Selectors, queries and bodies that are too long or slow to parse, sent by strangers and by users. */
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { z } from 'zod';

@@ -65,7 +65,7 @@ export async function sendThroughFrame(sent: Sent): Promise<void> {
   response.emit('close');
 }
 
-/** What is done with the token of a page before anybody reads it. */
+/** Takes the bearer token out of the sub-protocols of a WebSocket. */
 export function takesUpgrade(protocols: string): void {
   upgradeListener(() => undefined)(
     requestOf({ headers: { upgrade: 'websocket', 'sec-websocket-protocol': protocols } }),
