@@ -20,30 +20,48 @@ export function preparedJson(text: string): JsonText {
   return { bytes, etag: `"${hash('sha256', text).slice(0, 32)}"`, short: bytes.length <= maxShort ? text : undefined };
 }
 
-/** Sends a prepared JSON text with its ETag; an equal If-None-Match becomes 304 in the frame. */
-export function sendJsonText(ctx: Context, { bytes, etag, short }: JsonText): void {
-  const { res, request, response } = ctx;
-  res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  res.setHeader('ETag', etag);
-  // Bytes go out as they are; what is indented has to be read again.
-  response.body = short ?? (request.querystring !== '' && request.query.pretty === 'true' ? bytes.toString() : bytes);
+const indentedTexts = new WeakMap<JsonText, JsonText>();
+
+/** Returns the same JSON indented, made at the first request for it. */
+function indentedText(text: JsonText): JsonText {
+  const known = indentedTexts.get(text);
+  if (known !== undefined) return known;
+  const made = { bytes: Buffer.from(indented(JSON.parse(text.bytes.toString()))), etag: indentedTag(text.etag), short: undefined };
+  indentedTexts.set(text, made);
+  return made;
 }
 
-/** `pretty=true` indents any JSON. The indented text is another representation, so its ETag differs. */
+const indented = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** The indented text is another representation, with an ETag of its own. */
+const indentedTag = (etag: string): string => etag.replace(/"$/, '.pretty"');
+
+/** Reports whether the caller asks for indented JSON, by `pretty=true`. */
+export const isIndentedWanted = ({ request }: Context): boolean =>
+  request.querystring.includes('pretty=true') && request.query.pretty === 'true';
+
+/** Sends a prepared JSON text with its ETag; an equal If-None-Match becomes 304 in the frame. */
+export function sendJsonText(ctx: Context, text: JsonText): void {
+  // A short text is indented by the frame.
+  sendText(ctx, text.short === undefined && isIndentedWanted(ctx) ? indentedText(text) : text, 'application/json; charset=utf-8');
+}
+
+/** Sends a prepared text of any type with its ETag. */
+export function sendText({ res, response }: Context, { bytes, etag, short }: JsonText, type: string): void {
+  res.setHeader('Content-Type', type);
+  res.setHeader('ETag', etag);
+  response.body = short ?? bytes;
+}
+
+/** Indents the JSON of any answer that is not prepared, where the caller asks for that. */
 export function indentJson(ctx: Context): void {
-  if (
-    !ctx.request.querystring.includes('pretty=true') ||
-    ctx.query.pretty !== 'true' ||
-    ctx.body === null ||
-    ctx.body === undefined ||
-    !ctx.response.is('json')
-  )
-    return;
-  const value: unknown = typeof ctx.body === 'string' ? JSON.parse(ctx.body) : ctx.body;
+  const { body } = ctx;
+  if (!isIndentedWanted(ctx) || body === null || body === undefined || !ctx.response.is('json')) return;
+  const value: unknown = typeof body === 'string' ? JSON.parse(body) : body;
   if (typeof value !== 'object' || Buffer.isBuffer(value) || isStream(value)) return;
   const etag = ctx.response.get('ETag');
-  if (etag) ctx.set('ETag', etag.replace(/"$/, '.pretty"'));
-  ctx.body = `${JSON.stringify(value, null, 2)}\n`;
+  if (etag) ctx.set('ETag', indentedTag(etag));
+  ctx.body = indented(value);
 }
 
 const isStream = (value: object | null) => value !== null && 'pipe' in value;

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as letOthersGoOn } from 'node:timers/promises';
 import type { Context } from 'koa';
+import { isIndentedWanted } from '../api/json.ts';
 import { warningHeaders } from '../api/warning.ts';
 
 /** More are never held as one text, but written as they are read. */
@@ -91,11 +92,12 @@ export function sendJson(ctx: Context, json: string): void {
 
 /** Answers with a page: as one text, or piece by piece as the caller reads it. It has no ETag: a page is of its moment. */
 export function sendPage(ctx: Context, page: Page): void {
-  const { request, res, response } = ctx;
-  const isIndented = request.querystring.includes('pretty=true') && request.query.pretty === 'true';
+  const { res, response } = ctx;
+  const isIndented = isIndentedWanted(ctx);
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   if (page.warning !== undefined) ctx.append('Warning', warningHeaders([page.warning]));
-  if (!page.isHeld) response.body = Readable.from(page.chunks({ isIndented }), { objectMode: false, highWaterMark: chunkLength });
+  const isLong = !page.isHeld || (isIndented && page.bytes.length > chunkLength);
+  if (isLong) response.body = Readable.from(page.chunks({ isIndented }), { objectMode: false, highWaterMark: chunkLength });
   // Bytes go out as they are; what is indented has to be read again.
   else response.body = isIndented ? page.bytes.toString() : page.bytes;
 }

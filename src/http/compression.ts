@@ -76,7 +76,7 @@ const isShort = (body: unknown): boolean =>
   (Buffer.isBuffer(body) && body.length < minBytes) || (typeof body === 'string' && Buffer.byteLength(body) < minBytes);
 
 const isText = ({ res, response }: Context): boolean =>
-  res.statusCode < 300 && (isJson(res.getHeader('Content-Type')) || response.is('json', 'yaml') !== false);
+  res.statusCode < 300 && (isJson(res.getHeader('Content-Type')) || response.is('json', 'yaml', 'text/javascript', 'text/css') !== false);
 
 /** As most answers say it; `response.is` takes the type apart each time. */
 const isJson = (type: unknown): boolean => type === 'application/json; charset=utf-8';

@@ -4,7 +4,7 @@ import type { Preparation } from './operation.ts';
 import { stateOf } from './router.ts';
 
 /**
- * JSON over 1 KB goes out compressed. Never where a credential can be in the answer: its length would tell of it what a caller guesses
+ * JSON, scripts and style sheets over 1 KB go out compressed. Never where a credential can be in the answer: its length would tell of it what a caller guesses
  * beside it. Nor where `If-Match` takes the ETag, which names one encoding.
  */
 export const compressed: Preparation = (ctx) => {

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { type JsonText, jsonText, sendJsonText } from '../api/json.ts';
+import { type JsonText, jsonText, sendJsonText, sendText } from '../api/json.ts';
 import { forbiddenPath } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { openApiDocument } from '../http/openapi.ts';
@@ -91,8 +91,7 @@ export function openApiOperation(operations: readonly Operation[], about: { vers
       ctx.vary('Accept');
       ctx.set('Cache-Control', 'no-cache');
       if (ctx.accepts('application/json', 'application/yaml') !== 'application/yaml') return sendJsonText(ctx, made().json);
-      sendJsonText(ctx, made().yaml());
-      ctx.type = 'application/yaml; charset=utf-8';
+      sendText(ctx, made().yaml(), 'application/yaml; charset=utf-8');
     },
   });
   return self;

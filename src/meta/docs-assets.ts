@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
 import mount from 'koa-mount';
@@ -14,25 +16,26 @@ type AssetName = (typeof assetNames)[number];
 /** The package is among the installed ones, or in the folder that the build puts beside the program, with `.gz` files beside its own. */
 const installed = () => dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css')));
 
-const own: Partial<Record<AssetName, { text: string; type: string; etag: string }>> = {
+const own: Partial<Record<AssetName, { bytes: Buffer; type: string; etag: string }>> = {
   'page.css': ownFile(pageStyle, 'text/css'),
   'page.js': ownFile(pageScript, 'text/javascript'),
 };
 
 function ownFile(text: string, type: string) {
-  return { text, type: `${type}; charset=utf-8`, etag: `"${hash('sha256', text).slice(0, 32)}"` };
+  return { bytes: Buffer.from(text), type: `${type}; charset=utf-8`, etag: `"${hash('sha256', text).slice(0, 32)}"` };
 }
 
-/** Sends a file of the page: our own two, and those of a plain directory. */
+/** Sends a file of the page: our own two, and those of a plain directory. What the build has not compressed is read once. */
 export function assetSender(directory?: string): (ctx: Context, name: AssetName) => Promise<void> {
   let files: Middleware | undefined;
+  const read = new Map<AssetName, Promise<Buffer>>();
   return async (ctx, name) => {
     ctx.vary('Accept-Encoding');
     ctx.set('Cache-Control', 'no-cache');
     const file = own[name];
     if (file !== undefined) {
       ctx.set('ETag', file.etag);
-      ctx.body = file.text;
+      ctx.body = file.bytes;
       ctx.type = file.type;
       return;
     }
@@ -40,6 +43,14 @@ export function assetSender(directory?: string): (ctx: Context, name: AssetName)
     await files(ctx, async () => {
       throw unknownPath();
     });
+    if (ctx.res.hasHeader('Content-Encoding')) return;
+    // The encodings of a text are made once for each buffer that holds it.
+    const reading = read.get(name) ?? buffer(ctx.body as Readable);
+    read.set(name, reading);
+    reading.catch(() => read.delete(name));
+    const { type } = ctx;
+    ctx.body = await reading;
+    ctx.type = type;
   };
 }
 

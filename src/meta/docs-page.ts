@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { bytes, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
 import { assetNames, assetSender } from './docs-assets.ts';
 import { pageHtml } from './docs-html.ts';
 
@@ -53,6 +54,7 @@ export const docsPageOperations = (basePath: string, directory?: string): Operat
       tag: 'operations',
       summary: 'A script or style sheet of the page',
       credential: 'none',
+      before: [compressed],
       params: z.object({ file: z.enum(assetNames).describe('Name of the file.') }),
       answers: {
         200: { description: 'The file.', content: { 'text/css': bytes, 'text/javascript': bytes }, headers: etag },

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from 'undici';
 import { docsPageOperations } from '../../../src/meta/docs-page.ts';
@@ -89,6 +89,34 @@ describe('GET /docs', () => {
     } finally {
       await service.stop();
       await rm(directory, { recursive: true });
+    }
+  });
+
+  it('S10 compresses a file that the build has not compressed, for callers that accept it', async () => {
+    for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css'] as const) {
+      const get = async (encoding: string, headers: Record<string, string> = {}) => {
+        const answer = await request(`${server.url}/console/docs/${name}`, { headers: { 'accept-encoding': encoding, ...headers } });
+        return { ...answer, bytes: Buffer.from(await answer.body.arrayBuffer()) };
+      };
+      const plain = await get('identity');
+      expect(plain.headers).to.not.have.property('content-encoding');
+      const tags = new Set([plain.headers.etag]);
+      for (const [encoding, decode] of [
+        ['br', brotliDecompressSync],
+        ['gzip', gunzipSync],
+      ] as const) {
+        const packed = await get(encoding);
+        const again = await get(encoding);
+        expect(packed.headers, name).to.include({ 'content-encoding': encoding, vary: 'Accept-Encoding', 'cache-control': 'no-cache' });
+        expect(packed.headers['content-type']).to.equal(files[name]);
+        expect(packed.headers['content-length']).to.equal(String(packed.bytes.length));
+        expect(decode(packed.bytes).equals(plain.bytes)).to.equal(true);
+        expect(packed.bytes.length).to.be.below(plain.bytes.length * 0.6);
+        expect(again.bytes.equals(packed.bytes)).to.equal(true);
+        expect((await get(encoding, { 'if-none-match': String(packed.headers.etag) })).statusCode).to.equal(304);
+        tags.add(packed.headers.etag);
+      }
+      expect(tags.size).to.equal(3);
     }
   });
 
