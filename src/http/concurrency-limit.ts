@@ -4,6 +4,8 @@ export interface ConcurrencyLimitOptions {
   /** Of one holder: a plugin, a caller. */
   maxEach: number;
   maxInAll?: number;
+  /** The last places of `maxInAll`, for holders of fewer than `maxEach` places. */
+  reserve?: { places: number; maxEach: number };
   /** As in "too many … are under way". */
   what: string;
 }
@@ -20,9 +22,10 @@ export class ConcurrencyLimit {
 
   /** @returns what ends it, once; @throws StatusError 429 */
   begin(holder: string): () => void {
-    const { maxEach, maxInAll = Number.POSITIVE_INFINITY, what } = this.#options;
+    const { maxEach, maxInAll = Number.POSITIVE_INFINITY, reserve = { places: 0, maxEach }, what } = this.#options;
     const count = this.#each.get(holder) ?? 0;
-    if (count >= maxEach || this.#all >= maxInAll) throw tooManyRequests(`too many ${what} are under way, try again`);
+    const max = this.#all < maxInAll - reserve.places ? maxEach : reserve.maxEach;
+    if (count >= max || this.#all >= maxInAll) throw tooManyRequests(`too many ${what} are under way, try again`);
     this.#each.set(holder, count + 1);
     this.#all += 1;
     let isOver = false;

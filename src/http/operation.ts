@@ -96,8 +96,8 @@ interface Described {
 
 /** What bounds requests, as an operation may change it for one of its own. */
 export interface RequestBounds {
-  /** This request may outlive the request deadline. @throws StatusError 429 */
-  onLongRunning(ctx: Context): void;
+  /** This request may outlive the request deadline. @param holder whose bound it counts in; @throws StatusError 429 */
+  onLongRunning(ctx: Context, holder: string): void;
   /** This request may take longer than others. */
   onSlow(ctx: Context, timeoutMs: number): void;
 }

@@ -11,11 +11,11 @@ export const compressed: Preparation = (ctx) => {
   stateOf(ctx).isCompressed = true;
 };
 
-/** A request for which it is true may outlive the request deadline (a watch); it then counts apart from requests in flight. */
+/** A request for which it is true may outlive the request deadline (a watch). Once its caller is known it counts as one of the caller's. */
 export const lasting =
   (isLong: (ctx: Context) => boolean): Preparation =>
-  (ctx, bounds) => {
-    if (isLong(ctx)) bounds.onLongRunning(ctx);
+  (ctx) => {
+    if (isLong(ctx)) stateOf(ctx).isLasting = true;
   };
 
 /** More milliseconds than `server.requestTimeout`. */

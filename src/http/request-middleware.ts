@@ -5,6 +5,7 @@ import { indentJson } from '../api/json.ts';
 import { headersTooLarge, methodNotAllowed, StatusError, timedOut, tooManyRequests, unknownPath } from '../api/status.ts';
 import { clientAddress } from './client-address.ts';
 import { chooseEncoding, compress } from './compression.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { isNotModified } from './conditional.ts';
 import { answerError } from './error-answer.ts';
 import { checkHost } from './host.ts';
@@ -31,6 +32,10 @@ export interface RequestMiddlewareOptions {
 }
 
 const maxHeaders = 200;
+/** Live lists, watches, followed logs and connections together. */
+const maxLongOfCaller = 100;
+/** Of the last tenth of the places, so that a few callers cannot take all. */
+const maxLongOfCallerInReserve = 10;
 /** A one-time link, which is worth a password: also where it is answered by a refusal, and where the path is not quite right. */
 const secretPath = /(\/identity\/{1,8}link)(?:\/|%2f).*/is;
 const oneYear = 'max-age=31536000';
@@ -47,6 +52,7 @@ export class RequestMiddleware {
   readonly #inFlight = { receiving: 0, short: 0, unread: 0, long: 0 };
   readonly #unfinished: UnfinishedBodies;
   readonly #unread: UnreadAnswers;
+  readonly #long: ConcurrencyLimit;
   #untrustedProxy: string | undefined;
   readonly #lasting = new Set<RequestLifetime>();
   readonly #writeLine: Record<'debug' | 'info', ((members: string) => void) | undefined>;
@@ -58,6 +64,12 @@ export class RequestMiddleware {
     this.#addressOf = clientAddress(options.trustedProxies, (peer) => this.#distrust(peer));
     this.#unfinished = new UnfinishedBodies(options.maxInFlight, options.bodyTimeoutMs);
     this.#unread = new UnreadAnswers(options.maxInFlight);
+    this.#long = new ConcurrencyLimit({
+      maxEach: maxLongOfCaller,
+      maxInAll: options.maxInFlight,
+      reserve: { places: Math.floor(options.maxInFlight / 10), maxEach: maxLongOfCallerInReserve },
+      what: 'watches, logs and connections',
+    });
   }
 
   /** What is around an answer: the only middleware of its app. */
@@ -107,14 +119,18 @@ export class RequestMiddleware {
   }
 
   /** Moves a request to those that may outlive the deadline. @throws StatusError 429 */
-  readonly onLongRunning = (ctx: Context): void => {
+  readonly onLongRunning = (ctx: Context, holder: string): void => {
     const lifetime = lifetimeOf(ctx);
     if (lifetime === undefined || lifetime.kind === 'long') return;
     if (this.#inFlight.long >= this.#options.maxInFlight) throw this.#refuse();
+    const leave = this.#long.begin(holder);
     this.#move(lifetime, 'long');
     lifetime.becomeLong();
     this.#lasting.add(lifetime);
-    ctx.res.once('close', () => this.#lasting.delete(lifetime));
+    ctx.res.once('close', () => {
+      leave();
+      this.#lasting.delete(lifetime);
+    });
   };
 
   /** Gives a request more time than others have; it is still one of those that are waited for at the end. */

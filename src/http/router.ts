@@ -6,7 +6,8 @@ import { bodyTextReader, checkLength, decodeJson } from './body.ts';
 import { varyOn } from './conditional.ts';
 import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
 import { KeptInput } from './kept-input.ts';
-import type { Bearer, Caller, Operation, RequestBounds } from './operation.ts';
+import { networkOf } from './network.ts';
+import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
 
@@ -24,6 +25,8 @@ export interface RequestState {
   operationId?: string;
   /** For the access log; never a credential. */
   userName?: string;
+  /** Whether the request may outlive the request deadline. */
+  isLasting?: true;
   /** Whether the operation lets its answers be compressed. */
   isCompressed?: true;
   /** Why a credential was refused, for the access log: callers are not told. */
@@ -114,7 +117,7 @@ type Serve = (ctx: Context, params: Params) => Promise<void> | void;
 
 function runner(operation: Operation, options: RouterOptions, guard: TokenGuard): Serve {
   const { credential } = operation;
-  const handle = handler(operation, options.bodyLimit);
+  const handleInput = handler(operation, options.bodyLimit);
 
   return (ctx, params) => {
     const state = stateOf(ctx);
@@ -129,6 +132,12 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     return serveAuthenticated(ctx, params);
   };
 
+  function handle(ctx: Context, params: Params, caller: Caller | Bearer | undefined): Promise<void> | void {
+    const { isLasting, source } = stateOf(ctx);
+    if (isLasting) options.bounds.onLongRunning(ctx, caller === undefined ? `network ${networkOf(source)}` : callerKey(caller));
+    return handleInput(ctx, params, caller);
+  }
+
   function serveAuthenticated(ctx: Context, params: Params): Promise<void> | void {
     const reading = options.authenticator.read(ctx, credential === 'optional');
     if (reading instanceof Promise) return reading.then((bearer) => serveBearer(ctx, params, bearer));
@@ -139,8 +148,8 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     const bearer = checkCredential(read, operation);
     if (bearer === undefined) return handle(ctx, params, undefined);
     const state = stateOf(ctx);
-    // A forwarded token is judged by the call that the operation makes with it.
-    if (credential === 'forwarded') return guard.ask(state.source, bearer, async () => handle(ctx, params, bearer));
+    // The call that the operation makes with a forwarded token verifies it. The bound of long requests needs the caller's name before.
+    if (credential === 'forwarded' && !state.isLasting) return guard.ask(state.source, bearer, async () => handle(ctx, params, bearer));
     const known = options.authenticator.identified?.(bearer);
     if (known !== undefined) return serveCaller(ctx, params, known);
     const asking = guard.ask(state.source, bearer, () => options.authenticator.identify(bearer, state.signal));

@@ -19,7 +19,6 @@ import { carry } from './tunnel.ts';
 
 /** The API server's own bound. */
 export const maxBodyBytes = 3 * 1024 * 1024;
-const maxLongOfCaller = 100;
 /** Of `server.maxInFlight`, so that one caller leaves room for the others. */
 const maxShortOfCaller = 100;
 /** A reader who takes nothing for so long is gone. */
@@ -31,7 +30,6 @@ export class KubernetesProxy {
   readonly #authenticator: Authenticator;
   /** What stands before the path of the API server. */
   readonly #own: string;
-  readonly #long = new ConcurrencyLimit({ maxEach: maxLongOfCaller, what: 'watches, logs and connections of yours' });
   readonly #short = new ConcurrencyLimit({ maxEach: maxShortOfCaller, what: 'requests of yours to the Kubernetes API' });
 
   constructor(services: Services, authenticator: Authenticator) {
@@ -52,7 +50,7 @@ export class KubernetesProxy {
     const target = targetOf(ctx, this.#own);
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     const isLong = this.isLong(ctx);
-    const lasting = isLong ? this.#begin(ctx, caller, signal) : { signal, end: this.#short.begin(caller.identity.name) };
+    const lasting = isLong ? this.#watchPermission(ctx, signal) : { signal, end: this.#short.begin(caller.identity.name) };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
     ctx.res.once('close', () => {
       lasting.end();
@@ -79,20 +77,11 @@ export class KubernetesProxy {
     ctx.flushHeaders();
   }
 
-  /** @throws StatusError 429 */
-  #begin(ctx: Context, caller: Caller, signal: AbortSignal): Lasting {
-    const leave = this.#long.begin(caller.identity.name);
-    const lasting = whilePermitted(signal, async (lastingSignal) => {
+  #watchPermission(ctx: Context, signal: AbortSignal): Lasting {
+    return whilePermitted(signal, async (lastingSignal) => {
       // What the service cannot verify by itself, the API server is asked about once its answer is a minute old.
       await this.#authenticator.identify(await this.#authenticator.revalidate(ctx), lastingSignal);
     });
-    return {
-      signal: lasting.signal,
-      end() {
-        lasting.end();
-        leave();
-      },
-    };
   }
 
   async #switch(open: Open, upgrade: Upgrade, call: PassedCall): Promise<void> {
