@@ -42,7 +42,10 @@ export function crossSiteRule(own: string, listed: readonly string[]): CrossSite
       if (!isAllowed(ctx)) throw crossSite('the request does not come from a page of this service or of server.corsOrigins');
     },
     checkProven(ctx) {
-      if (ctx.req.headers['sec-fetch-site'] === 'cross-site' && !isListed(ctx)) throw crossSite('the request comes from another site');
+      const { 'sec-fetch-site': site } = ctx.req.headers;
+      // Over plain http browsers send `Origin` alone.
+      const isElsewhere = site === undefined ? !isAllowed(ctx) : site === 'cross-site' && !isListed(ctx);
+      if (isElsewhere) throw crossSite('the request comes from another site');
     },
   };
 }

@@ -138,6 +138,35 @@ describe('a request with a session cookie from another site', () => {
     expect(await sessionObject(cluster.kubernetes, jane.path)).not.to.equal(undefined);
   });
 
+  it('S17 neither renews nor ends the session over plain http, where Origin alone tells the page', async () => {
+    for (const origin of ['https://evil.example', 'null', `${publicURL}:8443`])
+      for (const [method, operation] of [
+        ['GET', 'v1/token/refresh'],
+        ['GET', 'v2/token/refresh'],
+        ['POST', 'v2/token/refresh'],
+        ['GET', 'v2/token/logout'],
+        ['POST', 'v2/token/logout'],
+      ] as const) {
+        const proof = new URLSearchParams({ refresh_token: jane.handle });
+        const [target, body] = method === 'GET' ? [`/api/${operation}?${proof}`, {}] : [`/api/${operation}`, { body: proof }];
+        const reply = await jane.browser.request(target, { method, headers: { origin }, ...body });
+        expect(reply.status, `${method} ${operation} ${origin}`).to.equal(403);
+        expect(reply.body).to.have.nested.property('details.causes[0].reason', 'CrossSiteRequest');
+      }
+    expect(exchanges(provider)).to.equal(0);
+    expect(await sessionObject(cluster.kubernetes, jane.path)).not.to.equal(undefined);
+  });
+
+  it('S17 renews and ends the session for a page of ours or a listed one, and without any origin', async () => {
+    for (const headers of [{ origin: publicURL }, { origin: 'https://front.example' }, {}]) {
+      const theirs = await session(service, { browser: new Browser(service.url) });
+      const renewed = await refresh(theirs.browser, theirs.handle, { headers });
+      expect(renewed.status, renewed.text).to.equal(200);
+      expect((await logout(theirs.browser, handleOf(renewed), { headers })).status).to.equal(200);
+      expect(await sessionObject(cluster.kubernetes, theirs.path)).to.equal(undefined);
+    }
+  });
+
   it('REN-12 renews and ends the session of a page that is listed, by GET and by POST', async () => {
     const headers = { 'sec-fetch-site': 'cross-site', origin: 'https://front.example' };
     const theirs = await session(service, { browser: new Browser(service.url) });
