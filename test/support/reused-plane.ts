@@ -54,6 +54,12 @@ export class ReusedPlane {
     // It looks for new kinds every 30 s only, and until then collects nothing that their objects own.
     await plane.controllerManager.kill();
     await plane.controllerManager.start();
+    // Controllers get their accounts when they first call. An account that came later would be removed with the objects of a suite.
+    for (const account of ['generic-garbage-collector', 'namespace-controller'])
+      await eventually(
+        () => admin.call('GET', `/api/v1/namespaces/kube-system/serviceaccounts/${account}`),
+        ({ status }) => status === 200,
+      );
     return new ReusedPlane(plane, admin, await EtcdState.read(plane.etcdURL));
   }
 

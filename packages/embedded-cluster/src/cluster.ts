@@ -74,7 +74,7 @@ export class Cluster {
     const isNew = store.revision === 1;
     const backend = createBackend(store, tokens, now);
     for (const issuer of issuers) backend.authenticator.trust(issuer);
-    for (const object of bootstrapObjects) applyObject(backend, object, { replaces: false });
+    for (const object of bootstrapObjects) applyObject(backend, object, { user: administrator, replaces: false });
     const lifecycle = new Lifecycle(backend);
     const signer = new CertificateSigner(backend, authority);
     // No watch was open while this was made; version 1 is then as old as in any other cluster.
@@ -116,8 +116,14 @@ export class Cluster {
   }
 
   /** Creates or replaces as an administrator, status included. @throws StatusError as the API would answer */
-  async apply(...objects: KubernetesObject[]): Promise<KubernetesObject[]> {
-    return objects.map((object) => applyObject(this.#parts.backend, object, { replaces: true }));
+  apply(...objects: KubernetesObject[]): Promise<KubernetesObject[]> {
+    return this.applyAs(administrator.username, ...objects);
+  }
+
+  /** Applies objects with all rights in the name of a user whom the admission policies know. @throws StatusError */
+  async applyAs(username: string, ...objects: KubernetesObject[]): Promise<KubernetesObject[]> {
+    const user = { ...administrator, username };
+    return objects.map((object) => applyObject(this.#parts.backend, object, { user, replaces: true }));
   }
 
   /** The object of that kind and name, if there is one. */
@@ -177,8 +183,12 @@ function withdraw(registry: ResourceRegistry, { metadata }: StoredObject): void 
   registry.remove({ group: group.join('.'), resource });
 }
 
-function applyObject(backend: Backend, object: KubernetesObject, { replaces }: { replaces: boolean }): KubernetesObject {
-  const context: WriteContext = { backend, user: administrator, isDryRun: false, fieldValidation: 'Strict', warn: () => {} };
+function applyObject(
+  backend: Backend,
+  object: KubernetesObject,
+  { user, replaces }: { user: UserInfo; replaces: boolean },
+): KubernetesObject {
+  const context: WriteContext = { backend, user, isDryRun: false, fieldValidation: 'Strict', warn: () => {} };
   const type = backend.registry.find(object.apiVersion, object.kind);
   if (!type) throw badRequest(`no matches for kind "${object.kind}" in version "${object.apiVersion}"`);
   const { name = '', namespace } = object.metadata;

@@ -27,6 +27,8 @@ describe('the admission policy of users', () => {
   const manager = clientOf(cluster, 'manager');
   /** The same, and may act as the administrator `chief`. */
   const alice = clientOf(cluster, 'alice');
+  /** May patch the objects of the service, and delete none. */
+  const patcher = clientOf(cluster, 'bob');
 
   before(async () => {
     await service.install();
@@ -150,12 +152,72 @@ describe('the admission policy of users', () => {
     isDone(await alice.call('DELETE', `${users}/${nameOf('chief')}`));
   });
 
-  it('(3) lets labels, annotations and finalizers of an administrator be changed', async () => {
+  it('(3) lets labels and annotations of an administrator be changed, and finalizers be taken off', async () => {
     await admin.apply(aUser('labelled', { is_admin: true }));
-    isDone(
-      await patch(manager, 'labelled', { metadata: { labels: { team: 'a' }, annotations: { note: 'b' }, finalizers: ['example.com/x'] } }),
-    );
+    isDone(await patch(service, 'labelled', { metadata: { finalizers: ['example.com/x', 'example.com/y'] } }));
+    isDone(await patch(manager, 'labelled', { metadata: { labels: { team: 'a' }, annotations: { note: 'b' } } }));
+    isDone(await patch(manager, 'labelled', { metadata: { finalizers: ['example.com/y'] } }));
     isDone(await patch(manager, 'labelled', { metadata: { finalizers: null } }));
+  });
+
+  it('S8 (3) refuses a finalizer on an administrator, whose record would stay after its deletion', async () => {
+    await service.apply(aUser('held-chief', { is_admin: true }), aUser('held'), aUser('chief', { is_admin: true }));
+    const finalizers = ['example.com/x'];
+    const why = 'user "manager" cannot make, change or delete the administrator "held-chief"';
+    refusedWith(await patch(manager, 'held-chief', { metadata: { finalizers } }), why);
+    isDone(await patch(service, 'held-chief', { metadata: { finalizers } }));
+    refusedWith(await patch(manager, 'held-chief', { metadata: { finalizers: [...finalizers, 'example.com/y'] } }), why);
+    isDone(await patch(alice, 'chief', { metadata: { finalizers } }));
+    for (const email of ['held-chief', 'chief']) isDone(await patch(service, email, { metadata: { finalizers: null } }));
+    isDone(await patch(manager, 'held', { metadata: { finalizers } }));
+    isDone(await patch(manager, 'held', { metadata: { finalizers: null } }));
+  });
+
+  it('S16 asks for delete where an owner reference is added, with which the garbage collector would delete the object', async () => {
+    const group = 'rbac.authorization.k8s.io';
+    const resources = ['users', 'groups', 'userbindings'];
+    await admin.apply(
+      {
+        apiVersion: `${group}/v1`,
+        kind: 'ClusterRole',
+        metadata: { name: 'patchers' },
+        rules: [{ apiGroups: ['auth.platform.io'], resources, verbs: ['get', 'patch'] }],
+      },
+      clusterRoleBinding('patchers', 'patchers', { kind: 'User', name: 'bob' }),
+    );
+    await service.apply(
+      aUser('kept'),
+      { apiVersion: 'auth.platform.io/v1', kind: 'Group', metadata: { name: 'kept' }, spec: { displayName: 'Kept' } },
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'UserBinding',
+        metadata: { name: 'kept' },
+        spec: { scope: 'platform', roleRef: 'view', subjects: [{ kind: 'User', name: 'jane' }] },
+      },
+    );
+    const paths = [`users/${nameOf('kept')}`, 'groups/kept', 'userbindings/kept'].map((path) => `/apis/auth.platform.io/v1/${path}`);
+    const owner = { apiVersion: 'auth.platform.io/v1', kind: 'User', name: 'gone', uid: 'of-nobody' };
+    const owned = (...ownerReferences: object[]) => ({ metadata: { ownerReferences } });
+    const { body } = await admin.call('GET', `${users}/${nameOf('kept')}`);
+    const real = { ...owner, name: nameOf('kept'), uid: (body as { metadata: { uid: string } }).metadata.uid };
+    for (const path of paths) {
+      await eventually(
+        () => patcher.call('PATCH', path, { metadata: { labels: { a: 'b' } } }, merge),
+        ({ status }) => status === 200,
+      );
+      const refusedFor = async (change: object) => {
+        const answer = await patcher.call('PATCH', path, change, merge);
+        expect(answer.status, path).to.equal(403);
+        expect(JSON.stringify(answer.body)).to.include('the garbage collector could delete the object, so that needs the verb delete');
+      };
+      await refusedFor(owned(owner));
+      isDone(await service.call('PATCH', path, owned(real), { ...merge, ...asService }));
+      // An owner that exists becomes one that does not.
+      await refusedFor(owned({ ...real, name: 'gone' }));
+      await refusedFor(owned(real, owner));
+      isDone(await patcher.call('PATCH', path, owned(), merge));
+      isDone(await admin.call('GET', path));
+    }
   });
 
   it('(3) lets the garbage collector end a deletion in the foreground', async () => {
