@@ -16,7 +16,10 @@ const notice = '# Made from deploy/helm/atrium by `npm run manifests`.\n';
 /** Labels and annotations that only Helm needs. */
 const ofHelm = /^(helm\.sh\/|checksum\/|app\.kubernetes\.io\/managed-by$)/;
 const kustomization = { apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization' };
+const component = { apiVersion: 'kustomize.config.k8s.io/v1alpha1', kind: 'Component' };
 const administratorFile = 'first-administrator.yaml';
+/** Rights for `kubernetes.credentials: impersonate` and for access tokens, as a component that an installation includes. */
+const impersonationFile = 'impersonation.yaml';
 /** Those of a first administrator who is told of in the overlay's kustomization.yaml. */
 const administratorKinds = ['Job', 'ClusterRoleBinding'];
 /** Rights for what is off by default, applied by hand where it is turned on; each with the setting that does so. */
@@ -36,7 +39,7 @@ const namespaceObject = {
 
 /** The files by their paths below deploy/manifests; `helm` is the path of the program. */
 export async function manifestFiles(helm: string): Promise<Map<string, string>> {
-  const { 'config.yaml': config = '', 'crds.yaml': _, ...templates } = await renderedTemplates(helm);
+  const { 'config.yaml': config = '', 'crds.yaml': _, [impersonationFile]: impersonation, ...templates } = await renderedTemplates(helm);
   // Whatever config.yaml says, which is for others to write: either issuer, and directories.
   const rights = await renderedTemplates(
     helm,
@@ -51,6 +54,8 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
       'crds/kustomization.yaml': `${notice}${stringify({ ...kustomization, resources: await definitionFiles() })}`,
       ...Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, `${notice}${text}`])),
       ...Object.fromEntries(Object.keys(byHand).map((name) => [name, `${notice}${rights[name]}`])),
+      [`impersonation/${impersonationFile}`]: `${notice}${impersonation}`,
+      'impersonation/kustomization.yaml': `${notice}${stringify({ ...component, resources: [impersonationFile] })}`,
       'config.yaml': `${notice}${parse(config).data['config.yaml']}`,
       'kustomization.yaml': `${notice}${stringify({
         ...kustomization,

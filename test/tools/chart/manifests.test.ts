@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { parse, stringify } from 'yaml';
 import { manifestFiles, manifestsDirectory } from '../../../scripts/chart/manifests.ts';
 import { chartDirectory } from '../../../scripts/chart/values-files.ts';
 import { parseConfig } from '../../../src/config/load.ts';
@@ -15,8 +18,8 @@ import { grantsOf } from './granted.ts';
 
 const directory = fileURLToPath(manifestsDirectory);
 
-/** Samples are written by hand, for people to copy; the definitions are the chart's own files. */
-const notRendered = /^samples\/|^crds\/.*\.io\.yaml$/;
+/** Samples are written by hand, for people to copy; the definitions are the chart's own files; and one file is a link, for `kubectl apply -f`. */
+const notRendered = /^samples\/|^crds\/.*\.io\.yaml$|^impersonation\.yaml$/;
 
 const filesBelow = (): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
@@ -56,9 +59,30 @@ describe('deploy/manifests', () => {
     const ldap = [{ id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' }];
     const own = await render({ 'config.server': server, 'config.users.ldap': ldap });
     const elsewhere = await render({ 'config.server': server, 'config.login.issuer': 'https://issuer.example.com' });
-    const plain = objectsOf(`${files.get('rbac.yaml')}---\n${files.get('impersonation.yaml')}`);
+    const plain = objectsOf(`${files.get('rbac.yaml')}---\n${files.get('impersonation/impersonation.yaml')}`);
 
     expect(granted(plain)).to.have.members([...new Set([...granted(own), ...granted(elsewhere)])]);
+  });
+
+  it('S12 grant impersonation in a component alone, which the example includes', async () => {
+    const build = async (path: string) =>
+      objectsOf((await promisify(execFile)('kubectl', ['kustomize', path], { maxBuffer: 16 * 1024 * 1024 })).stdout);
+    const impersonates = (objects: ReturnType<typeof objectsOf>) => JSON.stringify(objects).includes('"impersonate"');
+    const example = await mkdtemp(`${tmpdir()}/atrium-example-`);
+    try {
+      await cp(`${directory}/../example-overlay`, example, { recursive: true, dereference: true });
+      expect(impersonates(await build(directory)), 'deploy/manifests').to.equal(false);
+      expect(impersonates(await build(example)), 'with the component').to.equal(true);
+
+      const file = `${example}/kustomization.yaml`;
+      const { components, ...passthrough } = parse(readFileSync(file, 'utf8'));
+      await writeFile(file, stringify(passthrough));
+      expect(components).to.deep.equal(['base/impersonation']);
+      expect(impersonates(await build(example)), 'without the component').to.equal(false);
+    } finally {
+      await rm(example, { recursive: true });
+    }
+    expect(realpathSync(`${directory}/impersonation.yaml`)).to.equal(realpathSync(`${directory}/impersonation/impersonation.yaml`));
   });
 
   it('keep the rights to certificates in a file that is applied by hand', async () => {
