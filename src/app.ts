@@ -5,6 +5,7 @@ import { parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { createFeatures, type Features, type Surroundings } from './features.ts';
 import { auditForbidden } from './http/access-denied.ts';
+import { cookieNames } from './http/cookies.ts';
 import { Health } from './http/health.ts';
 import { Listener } from './http/listener.ts';
 import { createLog } from './http/log.ts';
@@ -51,7 +52,7 @@ export class App {
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
-    const about = { version, serverURL: server.publicURL ?? '/' };
+    const about = { version, serverURL: server.publicURL ?? '/', sessionCookie: services.cookies.host('session') };
     const described = [...this.#health.operations(), ...aboutOperations(services), ...this.#features.operations];
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
 
@@ -97,8 +98,9 @@ export class App {
 
   /** The OpenAPI document of a service with every feature on; nothing is started. */
   static describe() {
-    const { operations } = App.#unstarted(parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' }));
-    return openApiDocument(operations, { version, serverURL: '/' });
+    const publicURL = 'https://console.example.com';
+    const { operations } = App.#unstarted(parseConfig({ yaml: `server: { publicURL: ${publicURL} }` }));
+    return openApiDocument(operations, { version, serverURL: '/', sessionCookie: cookieNames(publicURL).host('session') });
   }
 
   /** The static files that a service with this configuration would not serve, as their paths are its own; nothing is started. */

@@ -18,6 +18,7 @@ import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
 import { Audit } from './http/audit.ts';
 import { type Authenticator, withAccessTokens } from './http/authenticator.ts';
+import { cookieNames } from './http/cookies.ts';
 import type { Check } from './http/health.ts';
 import { Metrics } from './http/metrics.ts';
 import type { Operation } from './http/operation.ts';
@@ -177,6 +178,7 @@ function createServices(surroundings: Surroundings) {
   const services: Services = {
     config,
     basePath: basePathOf(config),
+    cookies: cookieNames(config.server.publicURL),
     namespace,
     log,
     metrics,
@@ -218,7 +220,7 @@ type Base = ReturnType<typeof createBase>;
 /** Who is calling: the issuer, sessions and login, the embedded OpenID provider, access tokens. */
 function createLogins(base: Base, brand: () => Brand) {
   const { services, directory, accounts } = base;
-  const { config, apiServer, metrics, keyRing, now } = services;
+  const { config, apiServer, metrics, now } = services;
   const identities = new IdentityCache({ apiServer, metrics, now });
   const passwords = new Passwords();
   const identityURL = identityURLOf(config);
@@ -238,8 +240,7 @@ function createLogins(base: Base, brand: () => Brand) {
       ? new Links(services, { issuerURL: identityURL, passwordChange, notices })
       : undefined;
   const linkMail = links && new LinkMail(services, { links, accounts, passwordChange, title });
-  const isSecure = config.server.publicURL?.startsWith('https:') === true;
-  const knownBrowsers = new KnownBrowsers({ seal: keyRing.sealFor('known browser'), isSecure, now });
+  const knownBrowsers = new KnownBrowsers(services);
   const identity =
     identityURL === undefined
       ? undefined

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Config } from './config/schema.ts';
 import type { Audit } from './http/audit.ts';
+import type { CookieNames } from './http/cookies.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
@@ -12,6 +13,7 @@ export interface Services {
   readonly config: Config;
   /** The path below which everything is served: '' or without its last slash. */
   readonly basePath: string;
+  readonly cookies: CookieNames;
   /** The namespace of our own objects: `kubernetes.namespace`, or that of our account. */
   readonly namespace: string;
   readonly log: Logger;

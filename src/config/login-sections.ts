@@ -180,7 +180,9 @@ export const loginSection = z.strictObject({
     .int()
     .min(1)
     .default(600)
-    .describe('Logins, callbacks, redirects, and refreshes and logouts with made-up tokens, per minute and client address.'),
+    .describe(
+      'Logins, callbacks, redirects, and refreshes and logouts with made-up tokens, per minute and client address. The embedded issuer answers four times as many requests.',
+    ),
   session: z
     .strictObject({
       idle: duration().prefault('12h').describe('A session ends when it was not used for so long.'),

@@ -1,44 +1,33 @@
 import type { Context } from 'koa';
+import { addCookies, type CookieNames, expired, hostAttributes, isAnswered, sentCookies, sentOnce } from './cookies.ts';
 
 /** A cookie for all of this service, and for no script. */
 export interface HostCookie {
-  /** What the browser sent under the name of the cookie, whatever it is; undefined if it sent none. */
+  /** Returns the value that the browser sent, whatever it is. Undefined if it sent none, or two; two are expired. */
   read(ctx: Context): string | undefined;
   set(ctx: Context, value: string): void;
   expire(ctx: Context): void;
 }
 
 interface HostCookieOptions {
-  name: string;
-  /** Whether the public URL is https. */
-  isSecure: boolean;
+  purpose: string;
   /** Default: as long as the browser runs. */
   maxAgeSeconds?: number;
 }
 
-/**
- * A browser takes a cookie named `__Host-` only with Secure, Path=/ and no Domain, so that no neighbour can plant one (RFC 6265bis 4.1.3.2).
- * Over plain http there is no such protection.
- */
-export function hostCookie({ name: plainName, isSecure, maxAgeSeconds }: HostCookieOptions): HostCookie {
-  const name = `${isSecure ? '__Host-' : ''}${plainName}`;
-  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+export function hostCookie(names: CookieNames, { purpose, maxAgeSeconds }: HostCookieOptions): HostCookie {
+  const name = names.host(purpose);
+  const attributes = hostAttributes(names);
   const maxAge = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
-  const put = (ctx: Context, value: string) => {
-    const others = [ctx.response.headers['set-cookie'] ?? []].flat().filter((cookie) => !String(cookie).startsWith(`${name}=`));
-    ctx.set('Set-Cookie', [...others.map(String), value]);
-  };
+  const put = (ctx: Context, value: string) => addCookies(ctx, new Map([[name, value]]));
+  const expire = (ctx: Context) => put(ctx, `; ${attributes}; ${expired}`);
   return {
     read(ctx) {
-      const { cookie } = ctx.req.headers;
-      if (cookie === undefined) return undefined;
-      for (const pair of cookie.split(';')) {
-        const [key = '', value = ''] = pair.split('=', 2);
-        if (key.trim() === name) return value.trim();
-      }
-      return undefined;
+      // Without this a user could not log in until the browser forgets the cookies.
+      if ((sentCookies(ctx).get(name)?.length ?? 0) > 1 && !isAnswered(ctx, name)) expire(ctx);
+      return sentOnce(ctx, name);
     },
-    set: (ctx, value) => put(ctx, `${name}=${value}; ${attributes}${maxAge}`),
-    expire: (ctx) => put(ctx, `${name}=; ${attributes}; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT`),
+    set: (ctx, value) => put(ctx, `${value}; ${attributes}${maxAge}`),
+    expire,
   };
 }

@@ -112,22 +112,29 @@ function security({ credential }: Operation): Record<string, string[]>[] {
   return [...(credential === 'optional' ? [{}] : []), { bearer: [] }, { session: [] }];
 }
 
-const securitySchemes = {
+const securitySchemes = (sessionCookie: string) => ({
   bearer: {
-    type: 'http',
+    type: 'http' as const,
     scheme: 'bearer',
     description: 'A token of the issuer, an access token, or any other that the API server accepts.',
   },
   session: {
-    type: 'apiKey',
-    in: 'cookie',
-    name: '__Host-atrium_session',
-    description: 'The cookie of a session. Browsers send it by themselves; without https its name is `atrium_session`.',
+    type: 'apiKey' as const,
+    in: 'cookie' as const,
+    name: sessionCookie,
+    description: 'The cookie of a session. Browsers send it by themselves. Its name is of this installation.',
   },
-} as const;
+});
+
+export interface DocumentFacts {
+  version: string;
+  serverURL: string;
+  /** Its name. */
+  sessionCookie: string;
+}
 
 /** The OpenAPI 3.1 document, from the very descriptions that route and validate. */
-export function openApiDocument(operations: readonly Operation[], { version, serverURL }: { version: string; serverURL: string }) {
+export function openApiDocument(operations: readonly Operation[], { version, serverURL, sessionCookie }: DocumentFacts) {
   const paths: Record<string, ZodOpenApiPathsObject[string]> = {};
   for (const operation of operations) {
     const [path] = operation.paths;
@@ -154,7 +161,7 @@ export function openApiDocument(operations: readonly Operation[], { version, ser
         headers: {
           'X-Request-Id': { description: 'Id of the request in the log; that of the caller, if one came.', schema: { type: 'string' } },
         },
-        securitySchemes,
+        securitySchemes: securitySchemes(sessionCookie),
       },
     },
     { override: readable },

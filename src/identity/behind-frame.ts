@@ -1,10 +1,18 @@
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { sentOnce } from '../http/cookies.ts';
 import { stateOf } from '../http/router.ts';
+import type { ProviderCookies } from './provider.ts';
 import { endSessionView, type Views } from './views.ts';
 
-/** The cookies of the request with the provider's keys, and Secure by the issuer's address: TLS may end before us. */
-export function useProviderCookies(ctx: Context, provider: Provider): void {
+/**
+ * Gives the provider its own cookies with its own keys, and Secure by the issuer's address, because TLS may end at a proxy. The library searches
+ * the whole header for each name and takes the first of two cookies, so it sees no other cookie, and none that was sent twice.
+ */
+export function useProviderCookies(ctx: Context, provider: Provider, names: ProviderCookies): void {
+  const own = Object.values(names).flatMap((name) => [name, `${name}.sig`]);
+  const sent = own.map((name) => [name, sentOnce(ctx, name)] as const).filter(([, value]) => value !== undefined);
+  ctx.req.headers.cookie = sent.map((pair) => pair.join('=')).join('; ');
   const { cookies } = provider.createContext(ctx.req, ctx.res);
   cookies.secure = provider.issuer.startsWith('https:');
   ctx.cookies = cookies;

@@ -7,6 +7,7 @@ import type { Context } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
 import { embeddedLoginOf } from '../config/issuers.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
+import { CookieFamily } from '../http/cookie-family.ts';
 import type { Check } from '../http/health.ts';
 import { RateLimit } from '../http/rate-limit.ts';
 import type { Before } from '../http/request-listener.ts';
@@ -34,7 +35,7 @@ import { LogoutRequests } from './logout-requests.ts';
 import { errors } from './oidc-provider.ts';
 import type { Look } from './page.ts';
 import { LoginProgress } from './progress.ts';
-import { cookiePrefix } from './provider.ts';
+import { type ProviderCookies, providerCookies } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
 import { IdentityRecords } from './records.ts';
@@ -77,6 +78,8 @@ export interface Identity {
 }
 
 const prefix = '/identity';
+/** In browsers, beside the flows of the relying party: a proxy accepts 8 KiB for all cookies. */
+const maxRecordBytes = 4 * 1024;
 const loginPath = /^\/identity\/login\/([\w-]{1,64})$/;
 const forgottenPath = '/identity/forgotten';
 const linkPath = /^\/identity\/link\/([\w.-]{1,2048})$/;
@@ -88,9 +91,9 @@ const deviceCodesInAll = 1000;
 const userCodeGuesses = 30;
 
 export function createIdentity(services: Services, needs: IdentityNeeds): Identity {
-  const { config, basePath, client, namespace, keyRing, log, now } = services;
+  const { config, basePath, cookies, client, namespace, keyRing, log, now } = services;
   const { issuerURL, accounts, localGroups } = needs;
-  const { origin, protocol } = new URL(issuerURL);
+  const { origin } = new URL(issuerURL);
   const publicURL = issuerURL.slice(0, -prefix.length);
   const path = `${basePath}${prefix}`;
   const { loginPage } = config.identity;
@@ -109,6 +112,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     consoleURL: `${publicURL}/`,
     choose: languageChoice(config.console.languages),
   });
+  const cookieNames = providerCookies(cookies);
   const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now });
   const ids = new RecordIds(keyRing.sealFor('identity record ids'));
   const adapter = adapterFor({
@@ -116,9 +120,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     ids,
     browser: new BrowserRecords({
       seal: keyRing.sealFor('identity cookies'),
-      prefix: `${cookiePrefix(protocol === 'https:')}r_`,
-      path,
-      now,
+      cookies: new CookieFamily(cookies, { purpose: 'identity_record', maxBytes: maxRecordBytes }),
     }),
     userCodeGuesses: rateLimit(userCodeGuesses),
     knownBrowsers: needs.knownBrowsers,
@@ -135,6 +137,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     parts: {
       issuerURL,
       path,
+      cookieNames,
       consoleClientID,
       isFrontChannel: login.responseMode === 'id_token',
       adapter,
@@ -173,7 +176,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     // All requests of the service come by.
     middleware: (ctx, next) =>
       ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
-        ? inRequestScope(ctx, now, () => answer(ctx, { keeper, logIn, linkPages }))
+        ? inRequestScope(ctx, now, () => answer(ctx, { keeper, cookieNames, logIn, linkPages }))
         : next(ctx),
     provenAgain: (ctx, refreshToken) =>
       inRequestScope(ctx, now, async () => {
@@ -196,12 +199,13 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
 
 interface Pages {
   keeper: ProviderKeeper;
+  cookieNames: ProviderCookies;
   logIn: LoginPageParts;
   /** Undefined where there are no links. */
   linkPages: { link: LinkPageParts; forgotten: ForgottenPageParts } | undefined;
 }
 
-async function answer(ctx: Context, { keeper, logIn, linkPages }: Pages): Promise<void> {
+async function answer(ctx: Context, { keeper, cookieNames, logIn, linkPages }: Pages): Promise<void> {
   const state = stateOf(ctx);
   state.operationId = 'identity';
   const [, token] = linkPath.exec(ctx.path) ?? [];
@@ -216,7 +220,7 @@ async function answer(ctx: Context, { keeper, logIn, linkPages }: Pages): Promis
     return;
   }
   const { provider, middleware } = await keeper.get();
-  useProviderCookies(ctx, provider);
+  useProviderCookies(ctx, provider, cookieNames);
   const [, uid] = loginPath.exec(ctx.path) ?? [];
   if (uid === undefined) {
     await middleware(ctx, () => {

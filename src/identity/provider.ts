@@ -1,5 +1,6 @@
 import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 import { acrValues } from '../factors/second-factors.ts';
+import type { CookieNames } from '../http/cookies.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/router.ts';
 import { hasAcr } from '../http/step-up.ts';
@@ -24,6 +25,7 @@ interface Lifetimes {
 
 export interface ProviderParts {
   issuerURL: string;
+  cookieNames: ProviderCookies;
   /** Path of the issuer, as browsers see it. */
   path: string;
   signingKeys: SigningKeys;
@@ -49,10 +51,9 @@ export interface ProviderParts {
 
 /** The OpenID provider itself: what it offers, and whom it asks. */
 export function createProvider(parts: ProviderParts): Provider {
-  const { issuerURL, path, signingKeys, cookieKeys, clients, adapter, findAccount, views } = parts;
+  const { issuerURL, path, cookieNames, signingKeys, cookieKeys, clients, adapter, findAccount, views } = parts;
   const isSecure = issuerURL.startsWith('https:');
-  const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path } as const;
-  const prefix = cookiePrefix(isSecure);
+  const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true } as const;
   const provider = new Provider(issuerURL, {
     adapter,
     findAccount,
@@ -62,10 +63,10 @@ export function createProvider(parts: ProviderParts): Provider {
     jwks: { keys: signingKeys.map((key) => ({ ...key })) },
     cookies: {
       keys: [...cookieKeys],
-      names: { session: `${prefix}session`, interaction: `${prefix}log_in`, resume: `${prefix}resume` },
-      long: cookie,
-      // Their paths are those of the one interaction that they are about.
-      short: { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true },
+      names: cookieNames,
+      long: { ...cookie, path: '/' },
+      // The path of each is that of its interaction, whose record is in a cookie that no other host can plant.
+      short: cookie,
     },
     scopes: ['openid', 'offline_access', 'profile', 'email', 'groups'],
     acrValues: [...acrValues],
@@ -112,7 +113,13 @@ function makeIDs(prototype: object, make: () => string): void {
   Object.defineProperty(prototype, 'generateTokenId', { value: generateTokenId });
 }
 
-export const cookiePrefix = (isSecure: boolean): string => `${isSecure ? '__Secure-' : ''}atrium_identity_`;
+export type ProviderCookies = Readonly<Record<'session' | 'interaction' | 'resume', string>>;
+
+export const providerCookies = (names: CookieNames): ProviderCookies => ({
+  session: names.host('identity_session'),
+  interaction: names.path('identity_log_in'),
+  resume: names.path('identity_resume'),
+});
 
 /** Of a family of refresh tokens the end stays where the first one had it. */
 function lifetimesOf({

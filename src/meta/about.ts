@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type JsonText, jsonText, sendJsonText, sendText } from '../api/json.ts';
 import { forbiddenPath } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { openApiDocument } from '../http/openapi.ts';
+import { type DocumentFacts, openApiDocument } from '../http/openapi.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 
@@ -56,7 +56,7 @@ export function versionOperation(version: string, features: Readonly<Record<stri
  *
  * @param about version of the service, and the address under which it is reached
  */
-export function openApiOperation(operations: readonly Operation[], about: { version: string; serverURL: string }): Operation {
+export function openApiOperation(operations: readonly Operation[], about: DocumentFacts): Operation {
   // Made at the first request: most starts, those of tests above all, never need it.
   const made = once(() => {
     const document = openApiDocument([...operations, self], about);

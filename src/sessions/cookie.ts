@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { CookieNames } from '../http/cookies.ts';
 import { type HostCookie, hostCookie } from '../http/host-cookie.ts';
 
 /** The reference to a session that a browser keeps (docs/contract/login.md). It holds a secret and nothing else. */
@@ -10,4 +11,4 @@ export const newSecret = (): string => randomBytes(32).toString('base64url');
 /** Whether a text may be what `newSecret` made. */
 export const isSecret = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text);
 
-export const sessionCookie = ({ isSecure }: { isSecure: boolean }): SessionCookie => hostCookie({ name: 'atrium_session', isSecure });
+export const sessionCookie = (names: CookieNames): SessionCookie => hostCookie(names, { purpose: 'session' });

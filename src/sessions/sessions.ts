@@ -132,8 +132,8 @@ export function withoutSessions(services: Services, identify: Authenticator['ide
 function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | 'provenAgain'>): SessionContext {
   const { issuers, publicURL, accounts, identify } = needs;
   const { config, log } = services;
-  const { protocol, origin } = new URL(publicURL);
-  const cookie = sessionCookie({ isSecure: protocol === 'https:' });
+  const { origin } = new URL(publicURL);
+  const cookie = sessionCookie(services.cookies);
   const store = new SessionStore(services);
   const revokedTokens = new RevokedTokens(services);
   return {

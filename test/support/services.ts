@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { parseConfig } from '../../src/config/load.ts';
 import { Audit } from '../../src/http/audit.ts';
+import { cookieNames } from '../../src/http/cookies.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
 import { AccessReviews } from '../../src/kubernetes/access.ts';
@@ -10,7 +11,7 @@ import type { Services } from '../../src/services.ts';
 
 /** What the wiring gives a feature, for a test of a part of one. Nothing of it is started. */
 export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: { log: Logger } & Partial<Services>): Services {
-  const config = parseConfig({ yaml: '{}' });
+  const { config = parseConfig({ yaml: '{}' }) } = overrides;
   const metrics = new Metrics();
   const client = apiServer.asService;
   const namespace = 'atrium-system';
@@ -19,6 +20,7 @@ export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: {
   return {
     config,
     basePath: '',
+    cookies: cookieNames(config.server.publicURL),
     namespace,
     log,
     metrics,

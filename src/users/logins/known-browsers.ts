@@ -5,6 +5,7 @@ import { type HostCookie, hostCookie } from '../../http/host-cookie.ts';
 import type { RateExceeded, RateLimit } from '../../http/rate-limit.ts';
 import { stateOf } from '../../http/router.ts';
 import type { Seal } from '../../keys/seal.ts';
+import type { Services } from '../../services.ts';
 
 /** Since the last login. */
 const lifeSeconds = 90 * 86_400;
@@ -24,14 +25,6 @@ export interface KnownBrowser {
   readonly user: string;
 }
 
-export interface KnownBrowsersOptions {
-  /** Of the key ring, for this purpose alone. */
-  seal: Seal;
-  /** Whether the public URL is https. */
-  isSecure: boolean;
-  now: () => Date;
-}
-
 /**
  * Browsers that a user has logged in with before, by a sealed cookie ("device cookies" of OWASP). Failures of strangers at the same
  * address, which may be that of a proxy, do not count against them. The cookie is no credential: it gives a bucket of its own at limits,
@@ -42,9 +35,9 @@ export class KnownBrowsers {
   readonly #seal: Seal;
   readonly #now: () => Date;
 
-  constructor({ seal, isSecure, now }: KnownBrowsersOptions) {
-    this.#cookie = hostCookie({ name: 'atrium_browser', isSecure, maxAgeSeconds: lifeSeconds });
-    this.#seal = seal;
+  constructor({ keyRing, cookies, now }: Pick<Services, 'keyRing' | 'cookies' | 'now'>) {
+    this.#cookie = hostCookie(cookies, { purpose: 'browser', maxAgeSeconds: lifeSeconds });
+    this.#seal = keyRing.sealFor('known browser');
     this.#now = now;
   }
 

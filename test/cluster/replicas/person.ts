@@ -1,6 +1,7 @@
 import { type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import { Browser } from '../../service/identity/browser.ts';
+import { sessionCookieOf } from '../../service/sessions/support.ts';
 import { password } from './installation.ts';
 
 const userInfo = z.object({
@@ -30,15 +31,17 @@ export class Person {
   readonly email: string;
   readonly #url: string;
   readonly #dispatcher: Dispatcher;
+  readonly #cookieName: string;
   /** Value of the cookie. */
   readonly secret: string;
   /** The session's own renewal handle. */
   #handle: string;
 
-  private constructor(parts: { email: string; url: string; dispatcher: Dispatcher; secret: string; handle: string }) {
+  private constructor(parts: { email: string; url: string; dispatcher: Dispatcher; cookieName: string; secret: string; handle: string }) {
     this.email = parts.email;
     this.#url = parts.url;
     this.#dispatcher = parts.dispatcher;
+    this.#cookieName = parts.cookieName;
     this.secret = parts.secret;
     this.#handle = parts.handle;
   }
@@ -57,8 +60,8 @@ export class Person {
     if (callback.response.status !== 200) throw new Error(`callback of ${email}: ${callback.response.status} ${callback.body}`);
     const { name, ext } = userInfo.parse(JSON.parse(callback.body));
     if (name !== email) throw new Error(`${email} was logged in as ${name}`);
-    const secret = browser.cookies.find((one) => one.name === 'atrium_session')?.value ?? '';
-    return new Person({ email, url, dispatcher, secret, handle: ext.token.refresh_token });
+    const secret = browser.cookies.find((one) => one.name === sessionCookieOf(publicURL))?.value ?? '';
+    return new Person({ email, url, dispatcher, cookieName: sessionCookieOf(publicURL), secret, handle: ext.token.refresh_token });
   }
 
   /** @param url of one replica, past the load balancer */
@@ -82,7 +85,7 @@ export class Person {
   }
 
   async #send(url: string, options: Pick<Dispatcher.RequestOptions, 'method' | 'body'> & { headers?: Record<string, string> }) {
-    const headers = { ...options.headers, cookie: `atrium_session=${this.secret}` };
+    const headers = { ...options.headers, cookie: `${this.#cookieName}=${this.secret}` };
     const { statusCode, body } = await request(url, { ...options, headers, dispatcher: this.#dispatcher });
     return { status: statusCode, text: await body.text() };
   }

@@ -19,13 +19,15 @@ interface BrowserOptions {
   dispatcher?: Dispatcher;
   /** Whether it stays at a page with notices. Default: it reads them and goes on. */
   staysAtNotices?: boolean;
+  /** Shares its cookies: both are one browser, at two ports of a host. */
+  sibling?: Browser;
 }
 
 /** What a browser without scripts does: keeps cookies by their path, follows redirects within the issuer, sends forms. */
 export class Browser {
   readonly #address: string;
   readonly #replicas: readonly string[];
-  readonly #cookies = new Map<string, Cookie>();
+  readonly #cookies: Map<string, Cookie>;
   readonly #headers: Record<string, string>;
   readonly #dispatcher: Dispatcher | undefined;
   readonly #staysAtNotices: boolean;
@@ -35,12 +37,17 @@ export class Browser {
    * @param address origin of the issuer
    * @param replicas origins that stand behind it and take requests in turn
    */
-  constructor(address: string, replicas: readonly string[], { headers = {}, dispatcher, staysAtNotices = false }: BrowserOptions = {}) {
+  constructor(
+    address: string,
+    replicas: readonly string[],
+    { headers = {}, dispatcher, staysAtNotices = false, sibling }: BrowserOptions = {},
+  ) {
     this.#address = address;
     this.#replicas = replicas;
     this.#headers = headers;
     this.#dispatcher = dispatcher;
     this.#staysAtNotices = staysAtNotices;
+    this.#cookies = sibling === undefined ? new Map() : sibling.#cookies;
   }
 
   get cookies(): readonly Cookie[] {
@@ -72,7 +79,7 @@ export class Browser {
     }
     await response.text();
     const next = new URL(location, url);
-    const isWithin = next.origin === this.#address && /^(\/console)?\/identity\//.test(next.pathname);
+    const isWithin = next.origin === this.#address && /^(\/console|\/tools)?\/identity\//.test(next.pathname);
     return isWithin ? this.#visit(next, { method: 'GET' }) : { url: next, response, body: '' };
   }
 

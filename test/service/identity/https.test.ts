@@ -18,7 +18,7 @@ describe('the embedded OpenID provider behind a proxy that ends TLS', () => {
     expect(metadata).to.not.contain('127.0.0.1');
   });
 
-  it('COO-01 sets Secure cookies for its own paths, and reads them again', async () => {
+  it('COO-01 sets Secure cookies for its host or its own paths, and reads them again', async () => {
     const { search } = new RelyingParty({ issuer: `${publicURL}/identity`, redirectURI: `${publicURL}/` }).authorizationURL();
     const redirect = await ask(`/auth${search}`);
     const location = redirect.headers.get('location') ?? '';
@@ -27,9 +27,12 @@ describe('the embedded OpenID provider behind a proxy that ends TLS', () => {
     expect(location).to.match(/^\/tools\/identity\/login\/[\w-]+$/);
     expect(cookies).to.have.length.greaterThan(2);
     for (const cookie of cookies) {
-      expect(cookie).to.match(/^__Secure-atrium_identity_[^;]+; path=\/tools\/identity[^;]*;/);
+      expect(cookie).to.match(
+        /^(__Secure-atrium_identity_(log_in|resume)_[^;]+; path=\/tools\/identity\/|__Host-atrium_identity_record_[^;]+; Path=\/;)/,
+      );
       expect(cookie)
-        .to.match(/; secure; httponly/i)
+        .to.match(/; secure(;|$)/i)
+        .and.to.match(/; httponly(;|$)/i)
         .and.to.match(/; samesite=lax/i);
       expect(cookie.split(';', 1)[0]).to.have.length.lessThan(4096);
     }

@@ -223,11 +223,7 @@ async function startReplica({
     localGroups: noLocalGroups,
     passwordChange: new PasswordChange(services, passwords),
     passwordCheck,
-    knownBrowsers: new KnownBrowsers({
-      seal: keyRing.sealFor('known browser'),
-      isSecure: publicURL.startsWith('https:'),
-      now: () => new Date(),
-    }),
+    knownBrowsers: new KnownBrowsers(services),
     factors: new SecondFactors(services, { attempts, store: factorStore, passkeys, notices }),
     links: undefined,
     notices,

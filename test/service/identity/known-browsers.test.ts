@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { cookieNames } from '../../../src/http/cookies.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { Trusting } from '../../support/trusting.ts';
@@ -6,7 +7,6 @@ import { Browser } from './browser.ts';
 
 const password = 'correct horse battery';
 const [jane, joe] = ['jane@example.com', 'joe@example.com'];
-const cookieName = '__Host-atrium_browser';
 const failures = 2;
 /** As many failures an address has. */
 const perAddress = failures * 10;
@@ -22,12 +22,14 @@ describe('LIM-13 passwords from an address that all share', () => {
     }),
   );
   let dispatcher: Trusting;
+  let cookieName: string;
   let cookie: string;
 
   before(async () => {
     dispatcher = new Trusting(service.cluster.certificateAuthority);
     const { browser, status } = await service.logIn(jane, password);
     expect(status).to.equal(200);
+    cookieName = cookieNames(service.url).host('browser');
     const given = browser.cookies.find(({ name }) => name === cookieName);
     expect(given).to.include({ path: '/' });
     cookie = given?.value ?? '';

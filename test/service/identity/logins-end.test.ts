@@ -116,6 +116,6 @@ describe('logins at the embedded OpenID provider', () => {
 
 const cookieOf = ({ cookies }: { cookies: readonly { name: string; value: string }[] }): string =>
   cookies
-    .filter(({ name }) => name.endsWith('atrium_session'))
+    .filter(({ name }) => name.includes('atrium_session_'))
     .map(({ name, value }) => `${name}=${value}`)
     .join('; ');

@@ -46,7 +46,7 @@ async function makeUser({ kubernetes }: LoginCluster, email: string, differing: 
   if (differing.status) await kubernetes.call('PATCH', `${usersPath}/${metadata.name}/status`, { status: differing.status }, mergePatch);
 }
 
-const hasNoSession = ({ cookies }: Reply) => cookies.every((line) => !line.includes('atrium_session=') || /max-age=0/i.test(line));
+const hasNoSession = ({ cookies }: Reply) => cookies.every((line) => !line.includes('atrium_session_') || /max-age=0/i.test(line));
 
 describe('the callback', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000 } } });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { FaultProxy, holdAnswer } from '../../cluster/faults/fault-proxy.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { expiresCookie, refresh, session } from '../sessions/support.ts';
+import { cookieName, expiresCookie, refresh, session } from '../sessions/support.ts';
 import { Browser } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
 import { LoginCluster } from './support.ts';
@@ -40,7 +40,7 @@ describe('a replica whose watch of users is behind', () => {
   });
   const sameBrowser = (secret: string) => {
     const browser = new Browser(late.url);
-    browser.cookies.set('atrium_session', secret);
+    browser.cookies.set(cookieName, secret);
     return browser;
   };
 

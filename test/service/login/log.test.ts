@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { cookieNames } from '../../../src/http/cookies.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { authorize, Browser, logIn, loginInfoOf } from './provider/browser.ts';
@@ -48,7 +49,7 @@ describe('login', () => {
 
       expect(reply.cookies).to.have.length(1);
       const { name, value, attributes } = cookieParts(reply.cookies[0] ?? '');
-      expect(name).to.equal(`atrium_flow_${info.state.slice(0, 8)}`);
+      expect(name).to.equal(`${cookieNames(publicURL).host('flow')}_${info.state.slice(0, 8)}`);
       expect(value).to.not.include(info.state).and.not.include(asked.nonce);
       expect(attributes).to.include.members(['httponly', 'samesite=lax', 'path=/']);
       expect(attributes).to.not.include('secure');
@@ -63,7 +64,7 @@ describe('login', () => {
     const reply = await new Browser(secure.url).request('/atrium/api/v2/token/login');
     expectOK(reply);
     const { name, attributes } = cookieParts(reply.cookies[0] ?? '');
-    expect(name).to.match(/^__Host-atrium_flow_[\w-]{8}$/);
+    expect(name).to.match(/^__Host-atrium_flow_[0-9a-f]{8}_[\w-]{8}$/);
     expect(attributes).to.include.members(['secure', 'httponly', 'samesite=lax', 'path=/']);
     expect(attributes.join()).to.not.include('domain');
     expect(new URL(loginInfoOf(reply).auth_url).searchParams.get('redirect_uri')).to.equal('https://console.test/atrium/');

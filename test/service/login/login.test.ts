@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { cookieNames } from '../../../src/http/cookies.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
@@ -101,13 +102,14 @@ describe('login below a path, behind https', () => {
     const info = loginInfoOf(reply);
     expect(asked(info.auth_url).redirect_uri).to.equal('https://console.test/base/');
     expect(reply.cookies).to.have.length(1);
-    expect(reply.cookies[0]).to.match(/^__Host-atrium_flow_[\w-]{8}=/);
+    expect(reply.cookies[0]).to.match(/^__Host-atrium_flow_[0-9a-f]{8}_[\w-]{8}=/);
     expect(reply.cookies[0]).to.include('; Path=/;').and.to.include('; Secure');
     const answer = await authorize(info.auth_url);
     const callback = await browser.request(`/base/api/v2/token/callback?${answer}`, { headers: { 'sec-fetch-mode': 'navigate' } });
     expectOK(callback);
     expect(callback.headers.get('refresh')).to.equal('0; url=/base/');
-    expect([...browser.cookies.keys()]).to.have.members(['__Host-atrium_session', '__Host-atrium_browser']);
+    const names = cookieNames('https://console.test/base/');
+    expect([...browser.cookies.keys()]).to.have.members([names.host('session'), names.host('browser')]);
   });
 });
 

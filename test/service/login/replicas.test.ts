@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { exchanges, expiresCookie, handleOf, logout, refresh, session, sessionObject } from '../sessions/support.ts';
+import { cookieName, exchanges, expiresCookie, handleOf, logout, refresh, session, sessionObject } from '../sessions/support.ts';
 import { type Answer, json } from './provider/answers.ts';
 import { authorize, Browser, loginInfoOf, type Reply, userInfoOf } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
@@ -26,7 +26,7 @@ describe('two replicas', () => {
     let count = 0;
     return () => {
       const browser = new Browser(replicas[count++ % 2 === 0 ? 0 : 1].url);
-      browser.cookies.set('atrium_session', secret);
+      browser.cookies.set(cookieName, secret);
       return browser;
     };
   };
@@ -58,7 +58,7 @@ describe('two replicas', () => {
     const login = loginInfoOf(await browsers[0].login('v1', { token_storage: 'cookie' }));
     const callback = await use(browsers[1], browsers[0]).callback('v2', await authorize(login.auth_url));
     expect(callback.status, callback.text).to.equal(200);
-    const secret = browsers[1].cookies.get('atrium_session') ?? '';
+    const secret = browsers[1].cookies.get(cookieName) ?? '';
     const next = turn(secret);
     expect((await next().info('v2')).status).to.equal(200);
     expect((await next().info('v1')).status).to.equal(200);
@@ -131,7 +131,7 @@ describe('two replicas', () => {
     await replicas[0].relay.cut();
     provider.misbehave();
     const elsewhere = new Browser(replicas[1].url);
-    elsewhere.cookies.set('atrium_session', secret);
+    elsewhere.cookies.set(cookieName, secret);
     expect((await elsewhere.info('v2')).status).to.equal(200);
     cluster.clock.advance(16);
     const reply = await refresh(elsewhere, handle);
@@ -166,7 +166,7 @@ describe('two replicas', () => {
     expect(exchanges(provider)).to.equal(1);
     provider.misbehave();
     const elsewhere = new Browser(replicas[1].url);
-    elsewhere.cookies.set('atrium_session', secret);
+    elsewhere.cookies.set(cookieName, secret);
     expect((await elsewhere.info('v2')).status).to.equal(200);
   });
 

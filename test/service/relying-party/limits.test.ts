@@ -1,8 +1,9 @@
 import { expect } from 'chai';
+import { cookieNames } from '../../../src/http/cookies.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { Browser } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster } from '../login/support.ts';
+import { LoginCluster, publicURL } from '../login/support.ts';
 import { logout, refresh, session } from '../sessions/support.ts';
 
 describe('the limit of logins per minute', () => {
@@ -76,8 +77,9 @@ describe('the limit of logins per minute', () => {
 
     cluster.clock.advance(61);
     await statuses(45, get);
-    const cookie = `atrium_browser=${browser.cookies.get('atrium_browser')}`;
-    for (const forged of [cookie.slice(0, -1), `${cookie}x`, 'atrium_browser=x', 'atrium_browser=a.b', 'atrium_browser='])
+    const name = cookieNames(publicURL).host('browser');
+    const cookie = `${name}=${browser.cookies.get(name)}`;
+    for (const forged of [cookie.slice(0, -1), `${cookie}x`, `${name}=x`, `${name}=a.b`, `${name}=`])
       expect((await new Browser(service.url).request('/api/v2/token/login', { headers: { cookie: forged } })).status, forged).to.equal(429);
     expect((await new Browser(service.url).request('/api/v2/token/login', { headers: { cookie } })).status).to.equal(200);
     cluster.clock.advance(90 * 86_400);

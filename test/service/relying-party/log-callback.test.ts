@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { cookieNames } from '../../../src/http/cookies.ts';
 import { authorize, Browser, logIn, loginInfoOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
+import { publicURL } from '../login/support.ts';
 import { causesOf, expectOK, expectStatus, relyingParty } from './conformance/relying-party.ts';
 
 const versions = ['v1', 'v2'] as const;
@@ -62,15 +64,15 @@ describe('callback', () => {
   it('LOG-04 refuses the state of another flow of the same browser that has the cookie of this one', async () => {
     const { browser, code, state } = await answered();
     const other = loginInfoOf(await browser.login('v2'));
-    const sealed = browser.cookies.get(`atrium_flow_${state.slice(0, 8)}`) ?? '';
-    browser.cookies.set(`atrium_flow_${other.state.slice(0, 8)}`, sealed);
+    const sealed = browser.cookies.get(`${cookieNames(publicURL).host('flow')}_${state.slice(0, 8)}`) ?? '';
+    browser.cookies.set(`${cookieNames(publicURL).host('flow')}_${other.state.slice(0, 8)}`, sealed);
     expectStatus(await browser.callback('v2', { code, state: other.state }), 400, 'state');
     expect(party().provider.hits('token')).to.equal(0);
   });
 
   it('LOG-07 refuses a flow cookie with any one bit flipped, cut short, or emptied', async () => {
     const { browser, code, state } = await answered();
-    const name = `atrium_flow_${state.slice(0, 8)}`;
+    const name = `${cookieNames(publicURL).host('flow')}_${state.slice(0, 8)}`;
     const sealed = browser.cookies.get(name) ?? '';
     const flip = (at: number) => `${sealed.slice(0, at)}${sealed[at] === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`;
     const spoiled = [
@@ -104,7 +106,7 @@ describe('callback', () => {
 
   it('LOG-07 copes with two flow cookies of one name, the bad one first', async () => {
     const { browser, code, state } = await answered();
-    const name = `atrium_flow_${state.slice(0, 8)}`;
+    const name = `${cookieNames(publicURL).host('flow')}_${state.slice(0, 8)}`;
     const cookie = `${name}=bad; ${name}=${browser.cookies.get(name)}`;
     const reply = await browser.request(`/api/v2/token/callback?${new URLSearchParams({ code, state })}`, { headers: { cookie } });
     expect(reply.status, reply.text).to.be.oneOf([200, 400]);

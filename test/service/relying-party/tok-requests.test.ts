@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { type RawAnswer, sendRaw } from '../../support/raw-http.ts';
 import { Browser, logIn, userInfoOf } from '../login/provider/browser.ts';
 import type { TokenChange } from '../login/provider/tokens.ts';
+import { cookieName as sessionCookie } from '../sessions/support.ts';
 import { expectStatus } from './conformance/relying-party.ts';
 import { expectNoBearer, logInWith, tokenWays } from './token-ways.ts';
 
@@ -28,7 +29,7 @@ describe('bearer tokens', () => {
       for (const name of ['access_token', 'token', 'id_token', 'bearer', 'authorization']) {
         expectStatus(await browser.request(`${path}?${name}=${token}`), 401);
       }
-      for (const name of ['token', 'access_token', 'id_token', 'Authorization', 'atrium_session', '__Host-atrium_session', 'session']) {
+      for (const name of ['token', 'access_token', 'id_token', 'Authorization', sessionCookie, `__Host-${sessionCookie}`, 'session']) {
         expectStatus(await new Browser(service.url).request(path, { headers: { cookie: `${name}=${token}` } }), 401);
       }
       for (const name of [

@@ -77,7 +77,7 @@ export async function expectNoLogIn(ways: TokenWays, change: TokenChange, beside
     expect(reply.status, `${way}: ${reply.text.slice(0, 300)}`).to.equal(401);
     expectStatus(reply, 401);
     expect(
-      reply.cookies.filter((line) => line.includes('atrium_session=') && !/max-age=0|1970/i.test(line)),
+      reply.cookies.filter((line) => line.includes('atrium_session_') && !/max-age=0|1970/i.test(line)),
       way,
     ).to.deep.equal([]);
   }

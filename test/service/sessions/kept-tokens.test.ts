@@ -5,6 +5,7 @@ import { Browser, logIn, userInfoOf } from '../login/provider/browser.ts';
 import type { TestProvider } from '../login/provider/provider.ts';
 import {
   becomeOfOneSession,
+  cookieName,
   exchanges,
   expectEnded,
   expiresCookie,
@@ -48,7 +49,7 @@ describe('tokens that the caller keeps', () => {
       }
     }
     const withCookie = new Browser(service.url);
-    withCookie.cookies.set('atrium_session', 'a'.repeat(43));
+    withCookie.cookies.set(cookieName, 'a'.repeat(43));
     expect(expiresCookie(await logout(withCookie, name))).to.equal(true);
 
     expect((await revoked(cluster.kubernetes)).length).to.equal(before);
@@ -136,7 +137,7 @@ describe('tokens that the caller keeps', () => {
   it('are found beside the cookie of a session that has ended, which goes', async () => {
     const { refreshToken } = await tokens(service);
     const browser = new Browser(service.url);
-    browser.cookies.set('atrium_session', 'a'.repeat(43));
+    browser.cookies.set(cookieName, 'a'.repeat(43));
     const renewed = await refresh(browser, refreshToken);
 
     expect(renewed.status, renewed.text).to.equal(200);

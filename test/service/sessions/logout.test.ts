@@ -5,6 +5,7 @@ import { Browser, renewPayloadOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { publicURL } from '../login/support.ts';
 import {
+  cookieName,
   exchanges,
   expiresCookie,
   handleOf,
@@ -49,7 +50,7 @@ describe('logout', () => {
   it('REN-07 leaves nothing that works, on any replica', async () => {
     const one = await session(service);
     const { browser, secret, handle } = one;
-    const earlier = browser.cookies.get('atrium_session');
+    const earlier = browser.cookies.get(cookieName);
     await logout(browser, handle);
     expect(await isIn(one, service)).to.equal(false);
     await whenOut(one, other);
@@ -57,7 +58,7 @@ describe('logout', () => {
     for (const { url } of [service, other]) {
       for (const ask of [(old: Browser) => old.info('v2'), (old: Browser) => refresh(old, handle), (old: Browser) => logout(old, handle)]) {
         const old = new Browser(url);
-        old.cookies.set('atrium_session', earlier ?? secret);
+        old.cookies.set(cookieName, earlier ?? secret);
         const reply = await ask(old);
         expect(reply.status).to.equal(401);
         expect(expiresCookie(reply)).to.equal(true);

@@ -3,7 +3,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { tokenInText } from '../../support/token-in-text.ts';
 import { hangUp, html, json, never, oauthError, providerText } from '../login/provider/answers.ts';
 import { Browser, userInfoOf } from '../login/provider/browser.ts';
-import { aService, expiresCookie, patchUser, refresh, session, sessionObject, tokens } from './support.ts';
+import { aService, cookieName, expiresCookie, patchUser, refresh, session, sessionObject, tokens } from './support.ts';
 
 describe('a refresh that fails', () => {
   const { cluster, provider, service } = aService();
@@ -87,7 +87,7 @@ describe('a refresh that fails', () => {
       await eventually(
         () =>
           new Browser(service.url).request('/api/v1/modules', {
-            headers: { cookie: `atrium_session=${browser.cookies.get('atrium_session')}` },
+            headers: { cookie: `${cookieName}=${browser.cookies.get(cookieName)}` },
           }),
         ({ cookies }) => cookies.length > 0,
       );

@@ -51,10 +51,10 @@ describe('a session', () => {
       ({ browser }) => browser !== undefined,
     );
     const { callback } = await logIn(secure, { browser: browser ?? new Browser(secure.url) });
-    const lines = callback.cookies.filter((line) => line.startsWith('__Host-atrium_session=') && !line.includes('Max-Age=0'));
+    const lines = callback.cookies.filter((line) => line.startsWith('__Host-atrium_session_') && !line.includes('Max-Age=0'));
 
     expect(lines).to.have.length(1);
-    expect(lines[0]).to.match(/^__Host-atrium_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+    expect(lines[0]).to.match(/^__Host-atrium_session_[0-9a-f]{8}=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
     for (const line of callback.cookies) expect(line).to.match(/^__(Host|Secure)-.*; HttpOnly; SameSite=Lax; Secure/);
     expect(callback.text).not.to.match(tokenInText);
   });

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { cookieNames } from '../../../src/http/cookies.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer as startCluster } from '../../support/api-server.ts';
@@ -7,7 +8,7 @@ import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluste
 import { forSuite } from '../../support/for-suite.ts';
 import { Browser, type BrowserRequest, type LogIn, logIn, type Reply, renewPayloadOf, userInfoOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
-import { LoginCluster } from '../login/support.ts';
+import { LoginCluster, publicURL } from '../login/support.ts';
 
 export const sessionsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
 
@@ -46,7 +47,8 @@ export interface LoggedIn {
   user: string;
 }
 
-export const cookieName = 'atrium_session';
+export const sessionCookieOf = (url: string) => cookieNames(url).host('session');
+export const cookieName = sessionCookieOf(publicURL);
 
 /** Logs a user in with storage `cookie`, as soon as the service can. */
 export async function session(service: { url: string }, options: LogIn = {}): Promise<LoggedIn> {

@@ -99,7 +99,7 @@ describe('USR-07 what a user has opened', () => {
     expect(response.status, await response.text()).to.equal(200);
     const [line = ''] = response.headers.getSetCookie();
     const [kept = ''] = line.split(';');
-    expect(kept).to.match(/atrium_session=.{20}/);
+    expect(kept).to.match(/atrium_session_[0-9a-f]{8}=.{20}/);
     expect(opened.cookie).not.to.contain(kept);
     await eventually(() => withCookie(kept), bothAre(200));
     await eventually(() => withCookie(opened.cookie), bothAre(401));

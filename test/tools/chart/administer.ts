@@ -1,7 +1,7 @@
 /** What people do by the API that the service's own account has a part in. */
 import { expect } from 'chai';
 import { Browser, type Reply } from '../../service/login/provider/browser.ts';
-import { cookieName } from '../../service/sessions/support.ts';
+import { sessionCookieOf } from '../../service/sessions/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { type ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
 import { textOf } from './call-recorder.ts';
@@ -22,7 +22,7 @@ const users = '/auth/v1/users';
 /** Sends requests as the front-end does. */
 export function asker({ url }: { url: string }, { secret }: Session): Ask {
   const browser = new Browser(url);
-  browser.cookies.set(cookieName, secret);
+  browser.cookies.set(sessionCookieOf(url), secret);
   const type = (method: string) => (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
   return (method, path, body) =>
     browser.request(path, {

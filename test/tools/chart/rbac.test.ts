@@ -9,7 +9,7 @@ import { Browser } from '../../service/identity/browser.ts';
 import { RelyingParty } from '../../service/identity/relying-party.ts';
 import { widgetDefinition } from '../../service/lists/support.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
-import { cookieName, logout, refresh, session } from '../../service/sessions/support.ts';
+import { logout, refresh, session, sessionCookieOf } from '../../service/sessions/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -156,7 +156,7 @@ describe('the rights of the service, with the embedded issuer', () => {
     expect((await visit.get(`${service.url}/api/v2/token/refresh?refresh_token=${handle.refresh_token}`)).response.status).to.equal(200);
     await useCodeTwice(service);
     await useFactors(service);
-    const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '' });
+    const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === sessionCookieOf(service.url))?.value ?? '' });
     await bind(service.account.admin, jane.email, 'atrium-users-admin');
     await administer(service, ask, jane.email);
     await extend(service, ask);
@@ -280,7 +280,7 @@ async function useFactors(service: RecordedService): Promise<void> {
   const codes = await visit.submit(page, { code: codeOf(secretIn(page)) });
   const { url: back } = await visit.submit(codes, {});
   expect((await visit.get(`${url}/api/v2/token/callback${back.search}`)).response.status).to.equal(200);
-  const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === cookieName)?.value ?? '' });
+  const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === sessionCookieOf(service.url))?.value ?? '' });
   const factors = `/auth/v1/users/${nameOf(jane.email)}/factors`;
   const { items } = z.object({ items: z.array(z.object({ id: z.string() })) }).parse(JSON.parse((await ask('GET', factors)).text));
   expect(items).to.have.length(2);
@@ -292,7 +292,7 @@ async function useFactors(service: RecordedService): Promise<void> {
 /** A cookie that no session is known of. */
 async function oddRequests({ url }: RecordedService): Promise<void> {
   const response = await fetch(`${url}/api/v2/token/info`, {
-    headers: { cookie: `atrium_session=${randomBytes(32).toString('base64url')}` },
+    headers: { cookie: `${sessionCookieOf(url)}=${randomBytes(32).toString('base64url')}` },
   });
   expect(response.status).to.equal(401);
 }

@@ -19,7 +19,6 @@ export interface Credential {
 const userInfo = z.looseObject({
   ext: z.looseObject({ token: z.looseObject({ access_token: z.string().optional(), refresh_token: z.string().optional() }).optional() }),
 });
-const cookieName = 'atrium_session';
 
 export const bearerHeaders = (token: string) => ({ authorization: `Bearer ${token}` });
 
@@ -54,8 +53,8 @@ export async function openLocal(
   if (!back.searchParams.has('code')) return undefined;
   const { response, body } = await browser.get(`${url}/api/v2/token/callback${back.search}`);
   if (response.status !== 200) return undefined;
-  const cookie = browser.cookies.find(({ name }) => name === cookieName)?.value;
-  return opened(email, JSON.parse(body), cookie);
+  const cookie = browser.cookies.find(({ name }) => isSessionCookie(name));
+  return opened(email, JSON.parse(body), `${cookie?.name}=${cookie?.value}`);
 }
 
 /** At the issuer of the test. */
@@ -69,15 +68,19 @@ export async function openAtIssuer(
   provider.person = Object.fromEntries(Object.entries(claims));
   const { browser, callback } = await logIn({ url }, { storage });
   if (callback.status !== 200) return undefined;
-  return opened(of, callback.body, browser.cookies.get(cookieName));
+  const cookie = [...browser.cookies].find(([name]) => isSessionCookie(name));
+  return opened(of, callback.body, cookie?.join('='));
 }
 
 /** The provider's own person has claims that these are not to have. */
 const absent = (claims: Record<string, unknown>) => ({ email_verified: undefined, preferred_username: undefined, groups: [], ...claims });
 
-function opened(of: string, body: unknown, cookie: string | undefined): Omit<Credential, 'isChecked'> {
+const isSessionCookie = (name: string) => name.startsWith('atrium_session_');
+
+/** @param cookie name and value */
+function opened(of: string, body: unknown, cookie = ''): Omit<Credential, 'isChecked'> {
   const { access_token, refresh_token } = userInfo.parse(body).ext.token ?? {};
   const refreshToken = refresh_token === undefined ? {} : { refreshToken: refresh_token };
   if (access_token !== undefined) return { kind: 'bearer', of, headers: bearerHeaders(access_token), ...refreshToken };
-  return { kind: 'cookie', of, headers: { cookie: `${cookieName}=${cookie}` }, ...refreshToken };
+  return { kind: 'cookie', of, headers: { cookie }, ...refreshToken };
 }

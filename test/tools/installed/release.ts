@@ -118,7 +118,7 @@ export class Release {
     if (!visit.url.searchParams.has('code')) throw new Error(`no log-in: ${visit.url} ${visit.body}`);
     const { response, body } = await browser.get(`${publicURL}/api/v2/token/callback${visit.url.search}`);
     if (response.status !== 200) throw new Error(`no log-in: ${response.status} ${body}`);
-    const cookie = browser.cookies.find(({ name }) => name === 'atrium_session');
+    const cookie = browser.cookies.find(({ name }) => name.startsWith('atrium_session_'));
     return { info: JSON.parse(body), cookie: `${cookie?.name}=${cookie?.value}` };
   }
 

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { Browser, loginInfoOf, type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
-import { cookieName, sessionPath } from '../../service/sessions/support.ts';
+import { sessionCookieOf, sessionPath } from '../../service/sessions/support.ts';
 import type { Keycloak } from './keycloak.ts';
 import { asksForPassword, KeycloakBrowser, type Page } from './page.ts';
-import { type Person, password } from './realm.ts';
+import { consoleURL, type Person, password } from './realm.ts';
 import type { Service } from './suite.ts';
+
+export const sessionCookie = sessionCookieOf(consoleURL);
 
 export interface LogIn {
   keycloak: Keycloak;
@@ -47,7 +49,7 @@ export async function logIn(service: Service, options: LogIn) {
   expect(visited.callback.status, visited.callback.text).to.equal(200);
   const user = userInfoOf(visited.callback);
   const { access_token: bearer = '', refresh_token: refreshToken = '' } = user.ext.token ?? {};
-  const secret = visited.browser.cookies.get(cookieName) ?? '';
+  const secret = visited.browser.cookies.get(sessionCookie) ?? '';
   return { ...visited, user, bearer, refreshToken, sessionPath: sessionPath(secret) };
 }
 

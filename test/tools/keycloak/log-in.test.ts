@@ -4,9 +4,8 @@ import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { claimsOf } from '../../service/identity/relying-party.ts';
 import { Browser, loginInfoOf, userInfoOf } from '../../service/login/provider/browser.ts';
-import { cookieName } from '../../service/sessions/support.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
-import { listUsers, logIn, visit } from './console.ts';
+import { listUsers, logIn, sessionCookie, visit } from './console.ts';
 import { KeycloakBrowser } from './page.ts';
 import { clientSecret, password } from './realm.ts';
 import { atKeycloak, bothCredentials, type Suite } from './suite.ts';
@@ -102,7 +101,7 @@ for (const credentials of bothCredentials) {
       const { callback, browser } = await visit(service, { keycloak: all.keycloak, person });
 
       expect(callback.status, callback.text).to.equal(401);
-      expect(browser.cookies.has(cookieName)).to.equal(false);
+      expect(browser.cookies.has(sessionCookie)).to.equal(false);
     });
 
     it('is 503 while Keycloak does not take the secret of the client', async () => {
@@ -113,7 +112,7 @@ for (const credentials of bothCredentials) {
       });
 
       expect(callback.status, callback.text).to.equal(503);
-      expect(browser.cookies.has(cookieName)).to.equal(false);
+      expect(browser.cookies.has(sessionCookie)).to.equal(false);
     });
 
     it('looks without a page whether the user is logged in at Keycloak', async () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { loginInfoOf } from '../../service/login/provider/browser.ts';
-import { cookieName, logout, refresh, sessionObject } from '../../service/sessions/support.ts';
-import { logIn, visit } from './console.ts';
+import { logout, refresh, sessionObject } from '../../service/sessions/support.ts';
+import { logIn, sessionCookie, visit } from './console.ts';
 import { consoleURL, type Person } from './realm.ts';
 import { atKeycloak, bothCredentials } from './suite.ts';
 
@@ -30,7 +30,7 @@ for (const credentials of bothCredentials) {
         expect(reply.headers.get('warning')).to.equal(null);
         expect(await grants(person, kind)).to.equal(0);
         expect(await sessionObject(kubernetes, sessionPath)).to.equal(undefined);
-        expect(browser.cookies.has(cookieName)).to.equal(false);
+        expect(browser.cookies.has(sessionCookie)).to.equal(false);
         expect((await browser.info('v2')).status).to.equal(401);
       });
     }
@@ -104,7 +104,7 @@ for (const credentials of bothCredentials) {
       const reply = await logout(browser, refreshToken);
 
       expect(reply.status, reply.text).to.equal(200);
-      expect(browser.cookies.has(cookieName)).to.equal(false);
+      expect(browser.cookies.has(sessionCookie)).to.equal(false);
       expect(await sessionObject(all.kubernetes, sessionPath)).to.equal(undefined);
     });
 

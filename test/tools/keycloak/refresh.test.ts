@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Browser, renewPayloadOf, userInfoOf } from '../../service/login/provider/browser.ts';
-import { cookieName, expiresCookie, handleOf, refresh, sessionObject } from '../../service/sessions/support.ts';
+import { expiresCookie, handleOf, refresh, sessionObject } from '../../service/sessions/support.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { listUsers, logIn } from './console.ts';
+import { listUsers, logIn, sessionCookie } from './console.ts';
 import { clientSecret } from './realm.ts';
 import { atKeycloak, bothCredentials } from './suite.ts';
 
@@ -92,7 +92,7 @@ for (const credentials of bothCredentials) {
       const reply = await refresh(browser, refreshToken);
 
       expect(reply.status, reply.text).to.equal(401);
-      expect(browser.cookies.has(cookieName)).to.equal(false);
+      expect(browser.cookies.has(sessionCookie)).to.equal(false);
       expect(await sessionObject(all.kubernetes, sessionPath)).to.equal(undefined);
       const local = await newcomer('rolfa', 'local');
       await realm.admin('PUT', `/users/${local.person.id}`, { enabled: false });

@@ -17,7 +17,7 @@ import type { Suite } from './suite.ts';
 
 /** Of this suite alone, with redirect URLs of its own. */
 const clientID = 'atrium-beside';
-const sessionCookie = '__Host-atrium_session';
+export const sessionCookie = '__Host-atrium_session_';
 const events = z.array(z.object({ type: z.string() }));
 
 interface LogIn {
@@ -141,7 +141,7 @@ export class KeycloakBeside {
 
   /** The Session object of that browser, as the cluster has it. */
   async sessionOf(browser: Browser): Promise<number> {
-    const secret = browser.cookies.find(({ name }) => name === sessionCookie)?.value ?? '';
+    const secret = browser.cookies.find(({ name }) => name.startsWith(sessionCookie))?.value ?? '';
     return (await this.service.admin.call('GET', sessionPath(secret))).status;
   }
 
@@ -206,7 +206,7 @@ export function causeOf({ body }: Answer): Record<string, unknown> {
 }
 
 export const isSessionSet = ({ headers }: Answer): boolean =>
-  headers.getSetCookie().some((line) => line.startsWith(`${sessionCookie}=`) && !line.startsWith(`${sessionCookie}=;`));
+  headers.getSetCookie().some((line) => line.startsWith(sessionCookie) && !/Max-Age=0/.test(line));
 
 export const noRecordOf = async ({ service }: Pick<KeycloakBeside, 'service'>, { email }: Person): Promise<boolean> =>
   (await service.admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(email)}`)).status === 404;

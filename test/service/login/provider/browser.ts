@@ -46,12 +46,16 @@ export interface BrowserRequest {
 
 /** A browser with its cookies and the page of the front-end in it, at the public address of the service. */
 export class Browser {
-  readonly cookies = new Map<string, string>();
+  readonly cookies: Map<string, string>;
   readonly #url: string;
 
-  /** @param url where the service listens, whatever its public address is */
-  constructor(url: string) {
+  /**
+   * @param url where the service listens, whatever its public address is
+   * @param cookies of a browser that knows another service at the same host
+   */
+  constructor(url: string, cookies = new Map<string, string>()) {
     this.#url = url;
+    this.cookies = cookies;
   }
 
   /** Not by `fetch`, which sets the Sec-Fetch headers of its own accord. Never follows a redirect. */

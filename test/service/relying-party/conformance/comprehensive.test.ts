@@ -38,7 +38,7 @@ describe('OpenID relying party, comprehensive plan', () => {
       const { callback } = await logIn(service, way);
       // We do not ask for it and do not offer it: refused cleanly, and nothing of it is believed.
       expectStatus(callback, 503);
-      expect(callback.cookies.filter((line) => line.includes('atrium_session=') && !/max-age=0|1970/i.test(line))).to.deep.equal([]);
+      expect(callback.cookies.filter((line) => line.includes('atrium_session_') && !/max-age=0|1970/i.test(line))).to.deep.equal([]);
     }
   });
 

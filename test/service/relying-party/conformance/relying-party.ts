@@ -105,7 +105,7 @@ async function expectRefused(party: RelyingParty, way: Way, refusal: Refusal = {
   const { browser, callback } = await logIn(service, way);
   expectStatus(callback, refusal.code ?? 401, refusal.cause);
   expect(
-    callback.cookies.filter((line) => line.includes('atrium_session=') && !/max-age=0|1970/i.test(line)),
+    callback.cookies.filter((line) => line.includes('atrium_session_') && !/max-age=0|1970/i.test(line)),
     'session cookies',
   ).to.deep.equal([]);
   expect([...browser.cookies.keys()], 'cookies left').to.deep.equal([]);
