@@ -9,6 +9,9 @@ export type Schemas = components['schemas'];
 /** Where the service is; it wrote its base path into the page. */
 export const base = new URL(document.documentElement.dataset.base ?? '/', location.href);
 
+/** Names an entry of the browser's storage. Another installation on the same host has other entries. */
+export const storageKey = (name: string): string => `atrium-${name}${base.pathname.replace(/\/$/, '')}`;
+
 /** Told of what was refused: the session of a 401, rights of a 403. */
 export const refusals = new EventTarget();
 

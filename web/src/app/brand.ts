@@ -1,9 +1,9 @@
 /** How this installation is called and looks: what was told last time at once, and then what is told now. */
 import { effect, signal } from '@preact/signals';
 import { brandOf } from '../../../src/console/brand';
-import { api, base, bodyOf } from '../api/client';
+import { api, base, bodyOf, storageKey } from '../api/client';
 
-const brandKey = 'atrium-brand';
+const brandKey = storageKey('brand');
 
 function kept(): Record<string, string> {
   try {

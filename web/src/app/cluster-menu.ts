@@ -2,11 +2,12 @@
 import { signal } from '@preact/signals';
 import { Bell, Box, Boxes, Briefcase, Database, FileText, FolderTree, type IconNode, KeySquare, Layers, Network, Server } from 'lucide';
 import { useEffect } from 'preact/hooks';
+import { storageKey } from '../api/client';
 import { fetchKinds, isListable, type Kind, kindId, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { namespace } from './namespace';
 
-const pinsKey = 'atrium-pinned-kinds';
+const pinsKey = storageKey('pinned-kinds');
 const usual = ['pods', 'deployments.apps', 'services', 'configmaps', 'secrets', 'nodes', 'namespaces'];
 
 const icons: Readonly<Record<string, IconNode>> = {

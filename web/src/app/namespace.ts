@@ -1,10 +1,10 @@
 /** The namespace that was chosen last: the pages of the cluster begin there. What a page shows stands in its own address. */
 import { signal } from '@preact/signals';
-import { api, bodyOf } from '../api/client';
+import { api, bodyOf, storageKey } from '../api/client';
 import type { Kind } from '../api/kinds';
 import { useLoad } from '../api/load';
 
-const key = 'atrium-namespace';
+const key = storageKey('namespace');
 
 /** `''` for all. */
 export const namespace = signal(localStorage.getItem(key) ?? '');

@@ -1,6 +1,6 @@
 /** The login of this browser: a session that the service keeps, and renews by itself while it is used. */
 import { signal } from '@preact/signals';
-import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas } from '../api/client';
+import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas, storageKey } from '../api/client';
 import { forgetLoads } from '../api/load';
 import { asProblem, Problem, type StepUp } from '../api/problem';
 import type { paths } from '../api/schema';
@@ -12,18 +12,18 @@ export type Person = Schemas['UserInfo'];
  * Logout wants to be shown the session's handle, and only the end of a login tells it. It is no credential: without the cookie, which
  * no script can read, it is worth nothing.
  */
-const handleKey = 'atrium-session-handle';
+const handleKey = storageKey('session-handle');
 /** The `state` of a logout that this tab has asked the identity provider for. */
-const logoutKey = 'atrium-logout';
+const logoutKey = storageKey('logout');
 /** A login in a tab of its own, beside a page whose session has ended. */
 const againKey = 'atrium-again';
 
 /** The id of the issuer that the last login of this browser was at, where there are several: the next one after the end is there, too. */
-const issuerKey = 'atrium-issuer';
+const issuerKey = storageKey('issuer');
 /** Where this tab was when its user, who was logged in, left for an issuer: the way back of a refusal does not say. */
-const leftKey = 'atrium-left';
+const leftKey = storageKey('left');
 /** Tells this tab, which has left for a fresher login, that something was left undone. */
-const undoneKey = 'atrium-undone';
+const undoneKey = storageKey('undone');
 
 const maxReturnLength = 2048;
 /** As the service has it: one leading slash, no other beside it, no backslash, no control character. */

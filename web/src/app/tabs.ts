@@ -1,7 +1,9 @@
+import { storageKey } from '../api/client';
+
 /** What the tabs of this browser tell each other. */
 export type TabMessage = { kind: 'login'; uid: string } | { kind: 'logout' };
 
-const channel = new BroadcastChannel('atrium');
+const channel = new BroadcastChannel(storageKey('tabs'));
 
 export const tellTabs = (message: TabMessage): void => channel.postMessage(message);
 
