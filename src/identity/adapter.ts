@@ -105,7 +105,9 @@ function storeAdapter(model: string, records: IdentityRecords): Adapter {
 const knownIdsOnly = (model: HandedOut, store: Adapter, ids: RecordIds): Adapter => ({
   ...store,
   async find(id) {
-    if (!(await ids.mayExist(model, id))) return undefined;
+    if (!(await ids.isOurs(model, id))) return undefined;
+    requestScope().isProven = true;
+    if (ids.isGone(id)) return undefined;
     const found = await store.find(id);
     if (found === undefined) ids.hasEnded(id);
     return found;

@@ -9,7 +9,7 @@ import { embeddedLoginOf } from '../config/issuers.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import { CookieFamily } from '../http/cookie-family.ts';
 import type { Check } from '../http/health.ts';
-import { RateLimit } from '../http/rate-limit.ts';
+import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
 import type { Before } from '../http/request-listener.ts';
 import { stateOf } from '../http/router.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
@@ -39,6 +39,7 @@ import { type ProviderCookies, providerCookies } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
 import { IdentityRecords } from './records.ts';
+import { RequestLimit } from './request-limit.ts';
 import { inRequestScope } from './request-scope.ts';
 import type { PasskeyParts } from './steps.ts';
 import { recordSweep } from './sweep.ts';
@@ -170,13 +171,14 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     link: { services, views, links, forgottenURL, origin, logIn },
     forgotten: { views, linkMail: forgottenURL === undefined ? undefined : needs.linkMail, origin },
   };
+  const limit = new RequestLimit(services, needs.knownBrowsers);
   const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));
 
   return {
     // All requests of the service come by.
     middleware: (ctx, next) =>
       ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
-        ? inRequestScope(ctx, now, () => answer(ctx, { keeper, cookieNames, logIn, linkPages }))
+        ? inRequestScope(ctx, now, () => answer(ctx, { limit, keeper, cookieNames, logIn, linkPages }))
         : next(ctx),
     provenAgain: (ctx, refreshToken) =>
       inRequestScope(ctx, now, async () => {
@@ -198,6 +200,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
 }
 
 interface Pages {
+  limit: RequestLimit;
   keeper: ProviderKeeper;
   cookieNames: ProviderCookies;
   logIn: LoginPageParts;
@@ -205,9 +208,17 @@ interface Pages {
   linkPages: { link: LinkPageParts; forgotten: ForgottenPageParts } | undefined;
 }
 
-async function answer(ctx: Context, { keeper, cookieNames, logIn, linkPages }: Pages): Promise<void> {
+async function answer(ctx: Context, pages: Pages): Promise<void> {
+  stateOf(ctx).operationId = 'identity';
+  const path = ctx.path.slice(prefix.length);
+  const exceeded = await pages.limit.count(ctx, path);
+  if (exceeded !== undefined) return refuse(ctx, pages.logIn.views, exceeded);
+  await answerCounted(ctx, pages);
+  pages.limit.countUnproven(ctx, path);
+}
+
+async function answerCounted(ctx: Context, { keeper, cookieNames, logIn, linkPages }: Pages): Promise<void> {
   const state = stateOf(ctx);
-  state.operationId = 'identity';
   const [, token] = linkPath.exec(ctx.path) ?? [];
   if (linkPages !== undefined && token !== undefined) {
     state.operationId = 'identity link';
@@ -230,6 +241,13 @@ async function answer(ctx: Context, { keeper, cookieNames, logIn, linkPages }: P
   }
   state.operationId = 'identity log_in';
   await orShowFailure(ctx, logIn.views, () => answerLoginPage(logIn, ctx, provider, uid));
+}
+
+function refuse(ctx: Context, views: Views, { retryAfterSeconds }: RateExceeded): void {
+  ctx.status = 429;
+  ctx.set('Retry-After', String(retryAfterSeconds));
+  const failure = new errors.InvalidRequest('too many requests', 429);
+  views.failure(ctx, failure, failure);
 }
 
 async function orShowFailure(ctx: Context, views: Views, answering: () => Promise<void>): Promise<void> {

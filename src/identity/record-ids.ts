@@ -25,10 +25,14 @@ export class RecordIds {
     return this.#seal.seal(`${model} ${randomBytes(16).toString('base64url')}`);
   }
 
-  /** Whether a record may be read for it: it was made here for that model, and is not known to be gone. @throws StatusError 503 */
-  async mayExist(model: HandedOut, id: string): Promise<boolean> {
-    if (this.#ended.has(hash('sha256', id))) return false;
+  /** Whether a replica made it for that model. @throws StatusError 503 */
+  async isOurs(model: HandedOut, id: string): Promise<boolean> {
     return (await this.#seal.open(id))?.startsWith(`${model} `) ?? false;
+  }
+
+  /** Whether its record is known to be gone. */
+  isGone(id: string): boolean {
+    return this.#ended.has(hash('sha256', id));
   }
 
   /** It is never made again: asking for it again costs nothing. */

@@ -20,13 +20,15 @@ export interface RequestScope {
   readonly known: Map<string, KnownRecord>;
   /** Grants whose records this request has deleted. */
   readonly revoked: Set<string>;
+  /** Whether the caller has shown a code or token that a replica made. */
+  isProven: boolean;
 }
 
 const scopes = new AsyncLocalStorage<RequestScope>();
 
 export function inRequestScope<T>(ctx: Context, now: () => Date, run: () => Promise<T>): Promise<T> {
   const { signal, source } = stateOf(ctx);
-  return scopes.run({ ctx, signal, now, source, known: new Map(), revoked: new Set() }, run);
+  return scopes.run({ ctx, signal, now, source, known: new Map(), revoked: new Set(), isProven: false }, run);
 }
 
 export function requestScope(): RequestScope {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { networkOf } from '../http/network.ts';
 import { stateOf } from '../http/router.ts';
-import type { languageChoice } from './languages.ts';
+import { durationText, type languageChoice } from './languages.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
 import { type Look, type Page, sendPage } from './page.ts';
 import * as pages from './pages.ts';
@@ -46,7 +46,8 @@ export function createViews({ look, consoleURL, choose }: ViewsOptions): Views {
       const texts = choose(ctx);
       if (ctx.status < 400) ctx.status = 400;
       const known = error instanceof errors.SessionNotFound ? texts.begun : texts.failed;
-      const text = ctx.status >= 500 ? texts.unavailable : known;
+      const wait = ctx.status === 429 ? Number(ctx.response.get('Retry-After')) : 0;
+      const text = ctx.status >= 500 ? texts.unavailable : wait > 0 ? texts.tooMany(durationText(texts, wait)) : known;
       send(ctx, pages.failurePage(texts, text, [code, error_description].filter(Boolean).join(': '), consoleURL));
     },
   };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { forSuite } from '../../support/for-suite.ts';
 import { Browser } from './browser.ts';
 import { Issuers } from './issuers.ts';
-import { RelyingParty } from './relying-party.ts';
+import { RelyingParty, tokensOf } from './relying-party.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 const secureURL = 'https://console.example.com/tools';
@@ -92,5 +92,82 @@ describe('the cookies of the embedded issuer', () => {
     } finally {
       await other.stop();
     }
+  });
+});
+
+describe('the limit of requests to the embedded issuer', () => {
+  const perMinute = 10;
+  const limit = 4 * perMinute;
+  const issuers = forSuite(() => Issuers.start({ config: { login: { perMinute }, server: { trustedProxies: ['127.0.0.1'] } } }));
+  const party = () => new RelyingParty({ issuer: issuers.issuer });
+  let addresses = 0;
+  const newAddress = () => {
+    addresses += 1;
+    return `203.0.113.${addresses}`;
+  };
+  const from = (address: string) => ({ 'x-forwarded-for': address, 'accept-language': 'en' });
+  const ask = (path: string | URL, address: string, init: RequestInit = {}) =>
+    fetch(new URL(path, `${issuers.issuer}/`), { redirect: 'manual', ...init, headers: { ...from(address), ...init.headers } });
+
+  before(async () => {
+    await issuers.addPerson(jane.email, jane.password);
+  });
+
+  it('S2 counts pages for each network, and says when to try again', async () => {
+    const address = newAddress();
+    const paths = [party().authorizationURL(), 'login/unknown', 'session/end', 'device', 'auth/unknown', 'no-such-page'];
+    const statuses: number[] = [];
+    for (let n = 0; n < limit; n += 1) statuses.push((await ask(paths[n % paths.length] ?? '', address)).status);
+    expect(statuses).to.not.include(429);
+    for (const path of paths) {
+      const refused = await ask(path, address);
+      expect(refused.status, String(path)).to.equal(429);
+      expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
+      expect(refused.headers.getSetCookie()).to.deep.equal([]);
+      expect(await refused.text()).to.contain('There were too many attempts from your network.');
+    }
+    expect((await ask(party().authorizationURL(), newAddress())).status).to.equal(303);
+    for (const path of ['jwks', '.well-known/openid-configuration']) expect((await ask(path, address)).status).to.equal(200);
+  });
+
+  it('S2 lets a user with a known browser log in from a network over the limit', async () => {
+    const address = newAddress();
+    const browser = new Browser(issuers.publicOrigin, [], { headers: from(address) });
+    await party().code(browser, jane);
+    for (let n = 0; n <= limit; n += 1) await ask(party().authorizationURL(), address);
+    expect((await ask(party().authorizationURL(), address)).status).to.equal(429);
+    expect((await browser.get(party().authorizationURL())).url.searchParams.get('code')).to.be.a('string');
+  });
+
+  it('S2 never limits a relying party that shows what the issuer gave, and limits guesses', async () => {
+    const address = newAddress();
+    const relying = party();
+    const post = async (path: string, fields: Record<string, string>) => {
+      const response = await ask(path, address, { method: 'POST', body: new URLSearchParams({ client_id: 'atrium', ...fields }) });
+      return { status: response.status, text: await response.text(), headers: response.headers };
+    };
+    const renew = (token: string) => post('token', { grant_type: 'refresh_token', refresh_token: token });
+    let { refresh_token: token, access_token: access } = await relying.tokens(issuers.browser(from(newAddress())), jane);
+    const first = token;
+    for (let n = 0; n < limit + 5; n += 1) {
+      const { status, text } = await renew(token);
+      expect(status).to.equal(200);
+      ({ refresh_token: token, access_token: access } = tokensOf({ status, body: JSON.parse(text), headers: new Headers() }));
+    }
+    for (let n = 0; n < limit; n += 1) expect((await renew('made-up')).status).to.equal(400);
+    for (const [path, fields] of [
+      ['token', { grant_type: 'refresh_token', refresh_token: 'made-up' }],
+      ['token', { client_id: 'other' }],
+      ['token/revocation', { token: 'made-up' }],
+      ['me', { access_token: 'made-up' }],
+    ] as const) {
+      const refused = await post(path, fields);
+      expect(refused.status, path).to.equal(429);
+      expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
+      expect(JSON.parse(refused.text)).to.include({ kind: 'Status', reason: 'TooManyRequests' });
+    }
+    expect((await ask('me', address, { headers: { authorization: `Bearer ${access}` } })).status).to.equal(200);
+    expect((await renew(token)).status).to.equal(200);
+    expect((await renew(first)).status).to.equal(400);
   });
 });

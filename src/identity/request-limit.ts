@@ -1,0 +1,39 @@
+import type { Context } from 'koa';
+import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
+import { stateOf } from '../http/router.ts';
+import type { Services } from '../services.ts';
+import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
+import { requestScope } from './request-scope.ts';
+
+/** A login makes two requests at the relying party, and up to eight here: pages, forms, second factors and a mistyped password. */
+const requestsPerLoginRequest = 4;
+/** One answer for all callers. */
+const staticPaths = new Set(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server', '/jwks']);
+/** Relying parties ask these for all of their users, this service among them. */
+const relyingPartyPaths = new Set(['/token', '/token/revocation', '/me']);
+
+/**
+ * Counts requests to the issuer for each network, as `login.perMinute` counts logins. A relying party that shows a code or token of this issuer
+ * is never limited; requests without one, such as guesses at a client secret, are.
+ */
+export class RequestLimit {
+  readonly #limit: RateLimit;
+  readonly #knownBrowsers: Pick<KnownBrowsers, 'take'>;
+
+  constructor({ config, clock }: Pick<Services, 'config' | 'clock'>, knownBrowsers: Pick<KnownBrowsers, 'take'>) {
+    this.#limit = new RateLimit({ limit: requestsPerLoginRequest * config.login.perMinute, clock });
+    this.#knownBrowsers = knownBrowsers;
+  }
+
+  /** Counts a request of a browser. @returns the wait if it is one too many @throws StatusError 503 while there is no key */
+  async count(ctx: Context, path: string): Promise<RateExceeded | undefined> {
+    if (staticPaths.has(path) || relyingPartyPaths.has(path)) return undefined;
+    const taken = await this.#knownBrowsers.take(ctx, this.#limit);
+    return 'retryAfterSeconds' in taken ? taken : undefined;
+  }
+
+  /** Counts an answered request of a relying party that has shown nothing of this issuer. @throws StatusError 429 */
+  countUnproven(ctx: Context, path: string): void {
+    if (relyingPartyPaths.has(path) && !requestScope().isProven) this.#limit.require(stateOf(ctx).source);
+  }
+}
