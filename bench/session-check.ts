@@ -16,6 +16,7 @@ import { KeySeal } from '../src/keys/seal.ts';
 import { KubernetesClient } from '../src/kubernetes/kubernetes-client.ts';
 import { newLogin } from '../src/sessions/login-facts.ts';
 import { createSessions } from '../src/sessions/sessions.ts';
+import { noLocalGroups } from '../src/users/record/local-groups.ts';
 import { ClusterAdmin, serviceNamespace as namespace } from '../test/support/cluster-admin.ts';
 import { servicesOf } from '../test/support/services.ts';
 
@@ -49,6 +50,7 @@ const issuers = new Issuers(createIssuer(services, first, [first]));
 const sessions = createSessions(services, {
   issuers,
   publicURL: 'https://console.example',
+  localGroups: noLocalGroups,
   accounts: {
     get: () => undefined,
     find: () => undefined,

@@ -12,7 +12,6 @@ import { createDirectory } from './directory/directory.ts';
 import { PasskeyLogin } from './factors/passkey-login.ts';
 import { Passkeys } from './factors/passkeys.ts';
 import { createFactors } from './factors/routes.ts';
-import { mayEnrolBy } from './factors/rule.ts';
 import { SecondFactors } from './factors/second-factors.ts';
 import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
@@ -46,6 +45,7 @@ import type { Services } from './services.ts';
 import type { SessionContext } from './sessions/context.ts';
 import { createSessions, type SessionsFeature, withoutSessions } from './sessions/sessions.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
+import { mayEnrolBy } from './users/factor-rule.ts';
 import { KnownBrowsers } from './users/logins/known-browsers.ts';
 import { Notices } from './users/logins/notices.ts';
 import { LoginRecorder } from './users/logins/recorder.ts';
@@ -268,6 +268,7 @@ function createLogins(base: Base, brand: () => Brand) {
           issuers,
           publicURL,
           accounts,
+          localGroups: base.localGroups,
           identify,
           endAccess: (user) => passwordChange.endAccess(user),
           provenAgain: identity?.provenAgain,

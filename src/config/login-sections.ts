@@ -21,7 +21,9 @@ const factorRule = () => z.enum(['required', 'optional', 'off']);
 const factors = z.strictObject({
   default: factorRule()
     .default('optional')
-    .describe('For users whom no rule names: `required`, `optional`, or `off`, under which no factor can be set up.'),
+    .describe(
+      'For users whom no rule names: `required`, `optional`, or `off`, under which no factor can be set up. Where one is required, a login with a linked account needs `acr` `urn:atrium:acr:2` or `phr` of its issuer.',
+    ),
   rules: z
     .array(
       z.strictObject({

@@ -36,10 +36,14 @@ export const factorListSchema = z
   .object({
     rule: z.enum(['required', 'optional', 'off']).describe('What the rules say of the user (`login.factors`).'),
     kinds: z.array(z.enum(['passkey', 'totp'])).describe('What the user can set up; none where the rule is `off`.'),
+    isChangeable: z.boolean().describe('Whether this login can set up, rename and remove them: that of the user at the embedded issuer.'),
     isTOTPSuspended: z.boolean().describe('Too many codes were wrong: those of an app count no longer.'),
     items: z.array(factorSchema),
   })
-  .meta({ id: 'FactorList', examples: [{ rule: 'optional', kinds: ['passkey', 'totp'], isTOTPSuspended: false, items: [phone] }] });
+  .meta({
+    id: 'FactorList',
+    examples: [{ rule: 'optional', kinds: ['passkey', 'totp'], isChangeable: true, isTOTPSuspended: false, items: [phone] }],
+  });
 
 export type ShownFactors = z.output<typeof factorListSchema>;
 

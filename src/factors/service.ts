@@ -4,6 +4,7 @@ import type { Caller } from '../http/operation.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Services } from '../services.ts';
+import { ruleOf } from '../users/factor-rule.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import type { Account } from '../users/record/account.ts';
@@ -14,7 +15,6 @@ import { isNamedByLogin, isSelf } from '../users/record/subject-name.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { recoveryCodeCount } from './recovery-codes.ts';
 import { type Factor, factorKind } from './resource.ts';
-import { ruleOf } from './rule.ts';
 import type { ShownFactor, ShownFactors } from './schema.ts';
 import type { FactorStore } from './store.ts';
 
@@ -45,7 +45,7 @@ export class FactorService {
     const items = (await this.#needs.store.list(account, signal)).map(shown);
     const rule = ruleOf(account, this.#needs.localGroups, this.#services.config);
     const kinds = rule === 'off' ? [] : [...kindsOf(this.#services.config)];
-    return { rule, kinds, isTOTPSuspended: account.isTOTPSuspended, items };
+    return { rule, kinds, isChangeable: isChangeable(account, caller), isTOTPSuspended: account.isTOTPSuspended, items };
   }
 
   /** One's own. @throws StatusError 401, 403, 404, 409, 503, 504 */
@@ -116,6 +116,10 @@ export class FactorService {
 }
 
 const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one by one' };
+
+/** Whether this login is one at the embedded issuer, whose page sets factors up. */
+const isChangeable = (account: Account, caller: Caller): boolean =>
+  isSelf(account, caller) && isNamedByLogin(account, caller) && caller.subject === undefined && caller.accessToken === undefined;
 
 /** Without what is sealed. */
 const shown = ({ id, type, name, created, status }: Factor): ShownFactor => ({

@@ -12,8 +12,10 @@ export interface StepUpPolicy {
 /** Clocks of issuers differ. */
 const leewaySeconds = 60;
 
+/** `acr` of a login with a password and a second factor. */
+export const twoFactors = 'urn:atrium:acr:2';
 /** A passkey whose owner was verified is worth no less than two factors. */
-const includedIn: Readonly<Record<string, string>> = { phr: 'urn:atrium:acr:2' };
+const includedIn: Readonly<Record<string, string>> = { phr: twoFactors };
 
 /** Whether a login with that `acr` has one of the values. */
 export const hasAcr = (acr: string | undefined, values: readonly string[]): boolean =>

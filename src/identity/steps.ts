@@ -3,7 +3,7 @@ import { type FactorKind, kindsOf } from '../config/factor-kinds.ts';
 import type { PasskeyLogin } from '../factors/passkey-login.ts';
 import type { Passkeys, SetUp } from '../factors/passkeys.ts';
 import type { Factor } from '../factors/resource.ts';
-import { type FactorRule, ruleOf } from '../factors/rule.ts';
+import { type FactorRule, ruleOf } from '../users/factor-rule.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import { totpURL } from '../factors/totp.ts';
 import { auditOrigin } from '../http/audit.ts';

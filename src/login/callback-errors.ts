@@ -1,7 +1,7 @@
 import { badRequest, type StatusCause, StatusError, unauthorized, wholeRetrySeconds } from '../api/status.ts';
 import { UnfitClaims } from '../issuer/claims.ts';
 import type { AccountPhase } from '../users/record/phase.ts';
-import { addressChanged, subjectDiffers } from '../users/record/refused-credential.ts';
+import { addressChanged, factorRequired, subjectDiffers } from '../users/record/refused-credential.ts';
 
 /** The codes of the authorization endpoint that mean that the user was refused; after all others no user was asked. */
 const refusals = ['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'];
@@ -77,13 +77,17 @@ export const notAcceptedByCluster = () => {
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'NotAcceptedByCluster', message }] });
 };
 
+/** A login that verified and is refused for that reason. */
+const refusedFor = (cause: StatusCause) => unauthorized({ tokenGiven: false, message: cause.message ?? 'Unauthorized', causes: [cause] });
+
+/** Of a login with a linked account. */
+export const withoutFactor = () => refusedFor(factorRequired);
+
 /** The record belongs to another account of this issuer: the answer tells nothing of it. */
-export const otherSubject = () =>
-  unauthorized({ tokenGiven: false, message: subjectDiffers.message ?? 'Unauthorized', causes: [subjectDiffers] });
+export const otherSubject = () => refusedFor(subjectDiffers);
 
 /** The account was known under another name, which has ended. */
-export const otherAddress = () =>
-  unauthorized({ tokenGiven: false, message: addressChanged.message ?? 'Unauthorized', causes: [addressChanged] });
+export const otherAddress = () => refusedFor(addressChanged);
 
 /** What was to be linked has a user: the answer does not tell which. */
 export const accountTaken = () => {

@@ -29,6 +29,7 @@ import {
   otherAddress,
   otherSubject,
   phaseRefused,
+  withoutFactor,
 } from './callback-errors.ts';
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
@@ -180,11 +181,12 @@ export class Callback {
 
   /** Step 10: the login string of a user who may log in, as far as this replica knows; `#record` asks the cluster. */
   #loginOf(claims: VerifiedClaims, settings: IssuerSettings): string {
-    const { accounts, config, now, issuers } = this.#context;
+    const { accounts, accountState, config, now, issuers } = this.#context;
     const login = nameIn(claims, settings);
     const subject = linkingSubject(claims, settings);
     const account = accounts.ofLogin(subject, login);
     if (account && subject && !isOf(account, subject, issuers.inUse)) throw otherSubject();
+    if (account && accountState.lacksFactor(account, claims)) throw withoutFactor();
     const phase = account && phaseOf(account, now(), config.users.idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
     return login;

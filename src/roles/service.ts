@@ -58,10 +58,9 @@ async function userOf(
   if (name !== undefined && email !== undefined) throw badRequest('give name or email, not both');
   requireAccounts(accounts);
   requireLocalGroups(localGroups);
-  const own = (account: Account | undefined) => ownUser(account, caller, { services, localGroups });
-  if (name === undefined && email === undefined) return own(ownAccount(accounts, caller));
+  if (name === undefined && email === undefined) return actingUser(ownAccount(accounts, caller), caller, localGroups);
   const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
-  if (isSelf(account, caller)) return own(account);
+  if (isSelf(account, caller)) return ownUser(account, caller, { services, localGroups });
   await services.access.require(
     caller,
     { ...userResource, subresource: 'roles', verb: 'get', ...(name !== undefined && { name }) },
@@ -89,6 +88,20 @@ function roleOf(rbac: RbacWatch, binding: RoleBinding, { kind: via, name: subjec
     ...(userBinding !== undefined && { userBinding }),
   };
 }
+
+/** The caller as this login acts: by one name, whatever other accounts the user has linked. */
+const actingUser = (account: Account | undefined, { identity }: Caller, localGroups: LocalGroupLookup): Found => ({
+  user: {
+    name: account?.name ?? '',
+    subjectName: identity.name,
+    groups: withLocal(
+      identity.groups.filter((group) => group !== allUsers),
+      account,
+      localGroups,
+    ),
+  },
+  names: new Set([identity.name]),
+});
 
 /**
  * Of oneself the API server tells the groups; there need be no record. A token may not have all local ones, or one that was left since. What

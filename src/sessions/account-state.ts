@@ -1,13 +1,16 @@
 import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
+import { hasAcr, twoFactors } from '../http/step-up.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
+import { ruleOf } from '../users/factor-rule.ts';
 import { type Account, belongsToAnother, isLinked, isLinkedTo, isRenamed } from '../users/record/account.ts';
+import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
-import { addressChanged, noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
+import { addressChanged, factorRequired, noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import type { Session } from './browser-sessions.ts';
 import type { LoginFacts } from './login-facts.ts';
@@ -41,10 +44,18 @@ interface Begun extends Pick<LoginFacts, 'user' | 'subjectName' | 'at'> {
   issuerLogin: LoginFacts['issuerLogin'] | undefined;
 }
 
+interface AccountStateNeeds {
+  accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
+  revokedTokens: RevokedTokens;
+  sessions: Followed;
+}
+
 /** Whether users may go on with the tokens and sessions that they have (docs/contract/conventions.md), by what this replica has seen of the cluster. */
 export class AccountState {
   readonly #now: () => Date;
-  readonly #idleDays: number;
+  readonly #config: Services['config'];
+  readonly #localGroups: LocalGroupLookup;
   readonly #issuers: Issuers;
   readonly #accounts: AccountLookup;
   readonly #revokedTokens: RevokedTokens;
@@ -54,10 +65,11 @@ export class AccountState {
   constructor(
     { now, config, client }: Pick<Services, 'now' | 'config' | 'client'>,
     issuers: Issuers,
-    { accounts, revokedTokens, sessions }: { accounts: AccountLookup; revokedTokens: RevokedTokens; sessions: Followed },
+    { accounts, localGroups, revokedTokens, sessions }: AccountStateNeeds,
   ) {
     this.#now = now;
-    this.#idleDays = config.users.idleDays;
+    this.#config = config;
+    this.#localGroups = localGroups;
     this.#issuers = issuers;
     this.#accounts = accounts;
     this.#revokedTokens = revokedTokens;
@@ -142,7 +154,22 @@ export class AccountState {
     const subject = { issuer: claims.iss, sub: claims.sub };
     const isNaming = account !== undefined && isLinkedTo(account, subject) && !isLinked(account, subject);
     if (isNaming && isRenamed(account, { login: login ?? '', subjectName })) return noLongerCounts(addressChanged);
+    if (account && this.lacksFactor(account, claims)) return noLongerCounts(factorRequired);
     return account && this.#refusal(account, issuedAt);
+  }
+
+  /**
+   * Whether a rule requires a second factor of the user, and a login with a linked account tells of none: beside it the password alone
+   * would be worth more than it is at the embedded issuer.
+   *
+   * @throws StatusError 503 while it is not known which groups the user is in
+   */
+  lacksFactor(account: Account, { iss, sub, acr }: VerifiedClaims): boolean {
+    const config = this.#config;
+    if (!config.features.factors || !account.isLocal || !isLinked(account, { issuer: iss, sub })) return false;
+    if (typeof acr === 'string' && hasAcr(acr, [twoFactors])) return false;
+    requireCurrentGroups(this.#localGroups);
+    return ruleOf(account, this.#localGroups, config) === 'required';
   }
 
   /** The same of a token that the embedded issuer gave out a moment ago. @throws StatusError 503; the signal's reason when it aborts */
@@ -193,7 +220,7 @@ export class AccountState {
 
   #refusal(account: Account, since: number): StatusError | undefined {
     if (account.sessionsNotBefore !== undefined && since < account.sessionsNotBefore) return noLongerCounts(revoked);
-    const cause = phaseCause(account, this.#now(), this.#idleDays);
+    const cause = phaseCause(account, this.#now(), this.#config.users.idleDays);
     return cause && noLongerCounts(cause);
   }
 }

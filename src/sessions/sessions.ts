@@ -11,6 +11,7 @@ import type { Issuers } from '../issuer/issuers.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { Services } from '../services.ts';
 import { type EndSubject, revokeSubject } from '../users/record/end-tokens.ts';
+import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccountState } from './account-state.ts';
 import { LoginAuthenticator } from './authenticator.ts';
@@ -59,6 +60,7 @@ interface SessionNeeds {
   /** `server.publicURL` */
   publicURL: string;
   accounts: AccountLookup;
+  localGroups: LocalGroupLookup;
   /** Asks the API server whose a token is. */
   identify: Authenticator['identify'];
   /** Ends all sessions and tokens of a user. */
@@ -130,7 +132,7 @@ export function withoutSessions(services: Services, identify: Authenticator['ide
 }
 
 function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | 'provenAgain'>): SessionContext {
-  const { issuers, publicURL, accounts, identify } = needs;
+  const { issuers, publicURL, accounts, localGroups, identify } = needs;
   const { config, log } = services;
   const { origin } = new URL(publicURL);
   const cookie = sessionCookie(services.cookies);
@@ -147,7 +149,7 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | '
     store,
     sessions: new BrowserSessions(services, store, cookie),
     revokedTokens,
-    accountState: new AccountState(services, issuers, { accounts, revokedTokens, sessions: store.collection.cache }),
+    accountState: new AccountState(services, issuers, { accounts, localGroups, revokedTokens, sessions: store.collection.cache }),
     seals: new RefreshSeals(services, issuers),
     farewell: new IssuerFarewell(log, issuers, publicURL),
   };

@@ -17,6 +17,12 @@ export const addressChanged: StatusCause = {
   message: 'the address of the account has changed at the identity provider: an administrator deletes the user record of the old address',
 };
 
+/** A rule requires a second factor of the user, and the issuer of a linked account tells of none. */
+export const factorRequired: StatusCause = {
+  reason: 'FactorRequired',
+  message: 'a second factor is required of this user: log in with the password and the second factor instead of the linked account',
+};
+
 /** 401 for a token or session that was real and does not count. */
 export const noLongerCounts = (cause: StatusCause): StatusError =>
   unauthorized({ tokenGiven: true, message: cause.message ?? 'Unauthorized', causes: [cause] });

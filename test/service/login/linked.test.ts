@@ -1,18 +1,21 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { aBinding } from '../bindings/support.ts';
+import type { Browser } from '../identity/browser.ts';
 import { nameOf } from '../users/a-user.ts';
 import { atCorp, beginLink, linkedUser, linksOf, reasonOf, recordOf, send, tokenIn } from './linking.ts';
 import { TwoIssuers } from './two-issuers.ts';
 
-const people = ['ada', 'bea', 'cora', 'dora', 'emma', 'flora', 'gina', 'hanna', 'ines', 'judy', 'kora'] as const;
+const people = ['ada', 'bea', 'cora', 'dora', 'emma', 'flora', 'gina', 'hanna', 'ines', 'judy', 'kora', 'mona', 'nora', 'olga'] as const;
 const emailOf = (name: string) => `${name}@example.com`;
 const users = '/apis/auth.platform.io/v1/users';
 
 /** docs/contract/login.md */
 describe('an account of another issuer that a user links', () => {
-  const two = forSuite(() => TwoIssuers.start({}, { emails: people.map(emailOf) }));
+  const login = { factors: { rules: [{ group: 'strong', factors: 'required' }] } };
+  const two = forSuite(() => TwoIssuers.start({ acr: { 'urn:atrium:acr:2': 'gold' } }, { emails: people.map(emailOf), login }));
 
   const link = (name: (typeof people)[number], groups?: readonly string[]) => {
     two.corp.person = atCorp(name, groups);
@@ -79,10 +82,70 @@ describe('an account of another issuer that a user links', () => {
     const { browser } = await two.logInAtCorp();
     // The service hears of the second binding a moment after the cluster has it.
     const { items } = await eventually(
-      async () => (await send(two, browser, 'GET', '/auth/v1/usersroles')).body as { items: { subject: string }[] },
+      async () =>
+        (await send(two, browser, 'GET', `/auth/v1/usersroles?name=${nameOf(emailOf('cora'))}`)).body as { items: { subject: string }[] },
       (roles) => roles.items.length >= 2,
     );
     expect(items.map(({ subject }) => subject).sort()).to.deep.equal([emailOf('cora'), 'corp:cora@corp.example'].sort());
+  });
+
+  it('I3 shows the roles of the name that acts, and of all names where the user is named', async () => {
+    await link('olga');
+    const named = (name: string) => clusterRoleBinding(`view-${name.replaceAll(/[^a-z]/g, '-')}`, 'view', { kind: 'User', name });
+    await two.service.admin.apply(named(emailOf('olga')), named('corp:olga@corp.example'));
+    const { browser } = await two.logInAtCorp();
+    const subjectsOf = async (query: string) => {
+      const { items } = (await send(two, browser, 'GET', `/auth/v1/usersroles${query}`)).body as { items: { subject: string }[] };
+      return items.map(({ subject }) => subject).sort();
+    };
+    const all = await eventually(
+      () => subjectsOf(`?name=${nameOf(emailOf('olga'))}`),
+      ({ length }) => length === 2,
+    );
+    expect(all).to.deep.equal(['corp:olga@corp.example', emailOf('olga')]);
+
+    expect(await subjectsOf('')).to.deep.equal(['corp:olga@corp.example']);
+  });
+
+  it('I2 says that second factors are for a login at the embedded issuer alone', async () => {
+    const own = await link('mona');
+    const linked = await two.logInAtCorp();
+    const isChangeable = async (browser: Browser) =>
+      ((await send(two, browser, 'GET', `/auth/v1/users/${nameOf(emailOf('mona'))}/factors`)).body as { isChangeable: boolean })
+        .isChangeable;
+
+    expect(await isChangeable(own)).to.equal(true);
+    expect(await isChangeable(linked.browser)).to.equal(false);
+  });
+
+  it('S12 is bound by a rule that requires a second factor of the user', async () => {
+    await link('nora');
+    const path = `${users}/${nameOf(emailOf('nora'))}/status`;
+    const inGroups = (groups: string[]) =>
+      two.service.admin.call('PATCH', path, { status: { groups } }, { 'content-type': 'application/merge-patch+json' });
+    expect((await two.logInAtCorp()).status).to.equal(200);
+    await inGroups(['dev', 'strong']);
+
+    const refused = await eventually(
+      () => two.logInAtCorp(),
+      ({ status }) => status === 401,
+    );
+
+    expect(reasonOf(refused)).to.equal('FactorRequired');
+    const bearer = await two.withBearer(two.corp.idToken());
+    expect(bearer.status).to.equal(401);
+    expect(reasonOf(bearer)).to.equal('FactorRequired');
+    for (const acr of ['gold', 'phr']) {
+      two.behave({ idToken: { claims: { acr } } });
+      expect((await two.logInAtCorp()).status, acr).to.equal(200);
+    }
+    expect((await two.withBearer(two.corp.idToken({ claims: { acr: 'gold' } }))).status).to.equal(200);
+    two.behave();
+    await inGroups(['dev']);
+    await eventually(
+      () => two.logInAtCorp(),
+      ({ status }) => status === 200,
+    );
   });
 
   it('is disabled with the user', async () => {

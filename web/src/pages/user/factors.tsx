@@ -34,17 +34,17 @@ export function Factors({ user }: { user: Schemas['User'] }) {
   if (load.error.value?.status === 404) return <Empty text={t('factors.switchedOff')} />;
   return (
     <Loaded load={load}>
-      {({ rule, kinds, isTOTPSuspended, items }) => (
+      {({ rule, kinds, isChangeable, isTOTPSuspended, items }) => (
         <>
           <p class="muted measure">{t(isSelf ? `factors.${rule}Own` : `factors.${rule}`)}</p>
           {isTOTPSuspended && <Notice kind="warn">{t('factors.suspended')}</Notice>}
           {items.length === 0 ? (
-            <Empty text={t('factors.none')}>{isSelf && <Enrol kinds={kinds} items={items} />}</Empty>
+            <Empty text={t('factors.none')}>{isSelf && <Enrol kinds={kinds} isChangeable={isChangeable} items={items} />}</Empty>
           ) : (
-            <FactorTable user={name} items={items} isSelf={isSelf} />
+            <FactorTable user={name} items={items} isSelf={isSelf} isChangeable={isChangeable} />
           )}
           {isSelf
-            ? items.length > 0 && rule !== 'off' && <Enrol kinds={kinds} items={items} />
+            ? items.length > 0 && rule !== 'off' && <Enrol kinds={kinds} isChangeable={isChangeable} items={items} />
             : (items.length > 0 || isTOTPSuspended) && <Reset user={user} />}
         </>
       )}
@@ -57,7 +57,14 @@ const typeOf = ({ type }: Factor): string => t(`factors.type${type}`);
 /** As its owner calls it, or what it is. */
 const called = (factor: Factor): string => factor.name || typeOf(factor);
 
-function FactorTable({ user, items, isSelf }: { user: string; items: readonly Factor[]; isSelf: boolean }) {
+interface FactorTableProps {
+  user: string;
+  items: readonly Factor[];
+  isSelf: boolean;
+  isChangeable: boolean;
+}
+
+function FactorTable({ user, items, isSelf, isChangeable }: FactorTableProps) {
   const renaming = useSignal<Factor | undefined>(undefined);
   const removing = useSignal<Factor | undefined>(undefined);
   const close = () => {
@@ -101,6 +108,7 @@ function FactorTable({ user, items, isSelf }: { user: string; items: readonly Fa
                 <>
                   <Button
                     kind="quiet"
+                    isDisabled={!isChangeable}
                     onClick={() => {
                       renaming.value = factor;
                     }}
@@ -109,6 +117,7 @@ function FactorTable({ user, items, isSelf }: { user: string; items: readonly Fa
                   </Button>
                   <Button
                     kind="quiet"
+                    isDisabled={!isChangeable}
                     onClick={() => {
                       removing.value = factor;
                     }}
@@ -152,7 +161,7 @@ function Rename({ user, factor, onClose }: { user: string; factor: Factor; onClo
 }
 
 /** The issuer's own page sets factors up, so that no script can. */
-function Enrol({ kinds, items }: Pick<Schemas['FactorList'], 'kinds' | 'items'>) {
+function Enrol({ kinds, isChangeable, items }: Pick<Schemas['FactorList'], 'kinds' | 'isChangeable' | 'items'>) {
   const hasApp = items.some(({ type }) => type === 'TOTP');
   const set = (factor: 'passkey' | 'totp' | 'codes') => () => {
     logIn(undefined, { prompt: 'enrol', factor }).catch((error: unknown) => toast('bad', asProblem(error).message));
@@ -162,22 +171,22 @@ function Enrol({ kinds, items }: Pick<Schemas['FactorList'], 'kinds' | 'items'>)
     <>
       <div class="buttons">
         {kinds.includes('totp') && (
-          <Button kind={hasApp ? 'plain' : 'main'} icon={ShieldCheck} onClick={set('totp')}>
+          <Button kind={hasApp ? 'plain' : 'main'} icon={ShieldCheck} isDisabled={!isChangeable} onClick={set('totp')}>
             {t(hasApp ? 'factors.replaceApp' : 'factors.setUpApp')}
           </Button>
         )}
         {kinds.includes('passkey') && (
-          <Button icon={Fingerprint} onClick={set('passkey')}>
+          <Button icon={Fingerprint} isDisabled={!isChangeable} onClick={set('passkey')}>
             {t('factors.setUpPasskey')}
           </Button>
         )}
         {items.length > 0 && (
-          <Button icon={ListRestart} onClick={set('codes')}>
+          <Button icon={ListRestart} isDisabled={!isChangeable} onClick={set('codes')}>
             {t('factors.newCodes')}
           </Button>
         )}
       </div>
-      <p class="muted small measure">{t('factors.elsewhere')}</p>
+      <p class="muted small measure">{t(isChangeable ? 'factors.elsewhere' : 'factors.otherLogin')}</p>
     </>
   );
 }

@@ -1,8 +1,8 @@
 import { kindsOf } from '../config/factor-kinds.ts';
 import { embeddedLoginOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
-import type { Account } from '../users/record/account.ts';
-import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+import type { Account } from './record/account.ts';
+import type { LocalGroupLookup } from './record/local-groups.ts';
 
 export type FactorRule = Config['login']['factors']['default'];
 
