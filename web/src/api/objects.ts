@@ -5,7 +5,8 @@ import { jsonOf, stringifyJson } from './json';
 export interface Metadata {
   name: string;
   namespace?: string;
-  uid: string;
+  /** What an aggregated API makes up when it is asked, such as metrics, has none. */
+  uid?: string;
   resourceVersion: string;
   creationTimestamp: string;
   deletionTimestamp?: string;
@@ -46,12 +47,49 @@ export interface ServerTable {
   rows: TableRow[] | null;
 }
 
-export const tableAccept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+/** As kubectl asks: an aggregated API that knows no Table answers with the list, and not 406. */
+export const tableAccept = 'application/json;as=Table;g=meta.k8s.io;v=v1, application/json';
+
+/** Tells an object from all others of its kind. */
+export const keyOf = ({ uid, namespace = '', name }: Pick<Metadata, 'uid' | 'namespace' | 'name'>): string => uid || `${namespace}/${name}`;
+
+/** A plain list, or an object of it in a watch. */
+interface PlainAnswer {
+  kind?: string;
+  metadata: Partial<Metadata> & ServerTable['metadata'];
+  items?: readonly { metadata: Metadata }[] | null;
+}
+
+const plainColumns: TableColumn[] = [
+  { name: 'Name', type: 'string', format: 'name', priority: 0, description: '' },
+  { name: 'Age', type: 'date', format: '', priority: 0, description: '' },
+];
+
+const plainRow = ({ metadata }: { metadata: Metadata }): TableRow => ({
+  cells: [metadata.name, metadata.creationTimestamp],
+  object: { metadata },
+});
+
+/** An answer as a Table, whichever form the API gave it. Undefined for one that is neither a Table, a list nor an object. */
+export function asTable(answer: ServerTable | PlainAnswer): ServerTable | undefined {
+  if ('kind' in answer && answer.kind === 'Table') return answer as ServerTable;
+  const { metadata, items } = answer as PlainAnswer;
+  if (items !== undefined) return { metadata, columnDefinitions: plainColumns, rows: (items ?? []).map(plainRow) };
+  return metadata?.name === undefined
+    ? undefined
+    : { metadata, columnDefinitions: null, rows: [plainRow({ metadata: metadata as Metadata })] };
+}
 
 export async function getJson<T>(path: string, signal?: AbortSignal, Accept = 'application/json'): Promise<T> {
   const response = await call(path, { headers: { Accept }, ...(signal && { signal }) });
   return (await jsonOf(response)) as T;
 }
+
+/** @param uid of the object that was seen: another one of its name is left alone */
+export const deleteOptions = (uid: string | undefined, propagationPolicy: string): object => ({
+  ...{ apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy },
+  ...(uid && { preconditions: { uid } }),
+});
 
 interface Write {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { Ellipsis, RotateCw, Scaling, Trash2 } from 'lucide';
 import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
 import { refetch, useLoad } from '../../api/load';
-import { type ClusterObject, getJson, write } from '../../api/objects';
+import { type ClusterObject, deleteOptions, getJson, write } from '../../api/objects';
 import { asProblem } from '../../api/problem';
 import { type Right, useRights } from '../../app/rights';
 import { navigate } from '../../app/router';
@@ -131,8 +131,7 @@ function DeleteObject({ kind, object, onClose }: DialogProps) {
   const policy = useSignal<string>('Background');
   const { name, namespace, uid } = object.metadata;
   async function remove(): Promise<void> {
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid }, propagationPolicy: policy.value };
-    await write(apiPath(kind, { name, namespace }), { method: 'DELETE', body });
+    await write(apiPath(kind, { name, namespace }), { method: 'DELETE', body: deleteOptions(uid, policy.value) });
     toast('ok', t('cluster.deleted', { kind: kind.kind, name }));
     navigate(pageOf(kind, { namespace }));
   }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { apiPath, type Kind } from '../../api/kinds';
-import { write } from '../../api/objects';
+import { deleteOptions, keyOf, write } from '../../api/objects';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -23,14 +23,14 @@ export function DeleteSelected({ kind, rows, onClose, onDone }: DeleteSelectedPr
   const failed = useSignal<readonly Outcome[] | undefined>(undefined);
   const title = t('cluster.deleteMany', { count: rows.length, kind: rows.length === 1 ? kind.kind : kind.title });
   async function remove(): Promise<void> {
-    const byUid = new Map(rows.map((row) => [row.uid, row]));
-    const outcomes = await each([...byUid.keys()], async (uid) => {
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid }, propagationPolicy: 'Background' };
-      await write(apiPath(kind, byUid.get(uid)), { method: 'DELETE', body });
+    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+    const outcomes = await each([...byKey.keys()], async (key) => {
+      const row = byKey.get(key);
+      await write(apiPath(kind, row), { method: 'DELETE', body: deleteOptions(row?.uid, 'Background') });
     });
     const left = outcomes.filter(({ message }) => message !== undefined);
     if (left.length === 0) onDone();
-    else failed.value = left.map(({ name, message = '' }) => ({ name: byUid.get(name)?.name ?? name, message }));
+    else failed.value = left.map(({ name, message = '' }) => ({ name: byKey.get(name)?.name ?? name, message }));
   }
   if (failed.value !== undefined)
     return (
@@ -55,9 +55,9 @@ export function DeleteSelected({ kind, rows, onClose, onDone }: DeleteSelectedPr
   return (
     <Confirm title={title} onConfirm={remove} onClose={onClose}>
       <ul class="chips">
-        {rows.slice(0, shownNames).map(({ uid, name }) => (
-          <li key={uid} class="chip">
-            {name}
+        {rows.slice(0, shownNames).map((row) => (
+          <li key={keyOf(row)} class="chip">
+            {row.name}
           </li>
         ))}
         {rows.length > shownNames && <li class="chip">{t('users.more', { count: rows.length - shownNames })}</li>}

@@ -72,7 +72,10 @@ export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: 
   async function compare(): Promise<void> {
     const sent = onlyObject(yaml.parse(typed.value));
     // What was read and is not shown, or what has become of it since.
-    if (base !== undefined) sent.metadata = { ...sent.metadata, resourceVersion: base.metadata.resourceVersion, uid: base.metadata.uid };
+    if (base !== undefined) {
+      const { resourceVersion, uid } = base.metadata;
+      sent.metadata = { ...sent.metadata, resourceVersion, ...(uid && { uid }) };
+    }
     const answer = await send(sent, true);
     review.value = { sent, before: base ? yaml.stringify(bare(base)) : '', after: yaml.stringify(bare(answer)) };
   }

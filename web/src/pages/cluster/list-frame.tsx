@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { Plus, Trash2, X } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import type { Kind } from '../../api/kinds';
-import type { Metadata } from '../../api/objects';
+import { keyOf, type Metadata } from '../../api/objects';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may, type Right } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
@@ -34,8 +34,8 @@ export function useSelected(): Selected {
     select(chosen, isSelected) {
       const next = new Map(rows.value);
       for (const { metadata } of chosen) {
-        if (isSelected) next.set(metadata.uid, metadata);
-        else next.delete(metadata.uid);
+        if (isSelected) next.set(keyOf(metadata), metadata);
+        else next.delete(keyOf(metadata));
       }
       rows.value = next;
     },

@@ -53,7 +53,11 @@ export function ObjectPage(props: ObjectProps) {
   );
 }
 
-const refOf = ({ metadata: { name, uid, namespace } }: ClusterObject) => ({ name, uid, ...(namespace !== undefined && { namespace }) });
+const refOf = ({ metadata: { name, uid, namespace } }: ClusterObject) => ({
+  name,
+  ...(uid !== undefined && { uid }),
+  ...(namespace !== undefined && { namespace }),
+});
 
 /** These fill the page; the others scroll with it. */
 const filling = ['yaml', 'logs', 'terminal'];

@@ -4,6 +4,7 @@ import { api, bodyOf, type Schemas } from '../../api/client';
 import { type Kind, pageOf } from '../../api/kinds';
 import { follow } from '../../api/live';
 import { useLoad } from '../../api/load';
+import { keyOf } from '../../api/objects';
 import type { paths } from '../../api/schema';
 import { type LiveWindows, useWindows } from '../../api/use-windows';
 import { windowSize } from '../../api/windows';
@@ -103,7 +104,7 @@ export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedR
         columns={columnsOf(kind, namespace, columns)}
         total={total}
         row={(index) => list.row(index)}
-        idOf={({ metadata }) => metadata.uid}
+        idOf={({ metadata }) => keyOf(metadata)}
         nameOf={({ metadata }) => metadata.name}
         onRange={(first, last) => list.want(first, last)}
         sort={sort}

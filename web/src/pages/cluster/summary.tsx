@@ -36,7 +36,7 @@ export function Summary({ kinds, object }: SummaryProps) {
           [t('cluster.labels'), chips(metadata.labels)],
           [t('cluster.annotations'), annotations()],
           [t('cluster.finalizers'), metadata.finalizers?.join(', ')],
-          ['UID', <code key="uid">{metadata.uid}</code>],
+          ['UID', metadata.uid && <code key="uid">{metadata.uid}</code>],
         ]}
       />
       {conditions.length > 0 && (

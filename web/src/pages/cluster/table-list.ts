@@ -2,10 +2,12 @@
 import { type Signal, signal } from '@preact/signals';
 import { apiPath, type Kind } from '../../api/kinds';
 import { isFinal, Lost, retryMs } from '../../api/lost';
-import { getJson, type Metadata, type ServerTable, type TableColumn, type TableRow, tableAccept } from '../../api/objects';
-import { asProblem, isAbort, type Problem } from '../../api/problem';
+import { asTable, getJson, keyOf, type Metadata, type ServerTable, type TableColumn, type TableRow, tableAccept } from '../../api/objects';
+import { asProblem, isAbort, Problem } from '../../api/problem';
 import { type WatchEvent, watchObjects } from '../../api/watch-objects';
+import { t } from '../../text/text';
 import type { Sort } from '../../ui/table';
+import { orderOf } from './order';
 
 const pageSize = 500;
 /** Beyond these a list is not followed: each change would cost the page too much. */
@@ -74,8 +76,8 @@ export class TableList {
 
   /** Shows what has come and gone. */
   show(): void {
-    for (const uid of this.#gone) this.#rows?.delete(uid);
-    for (const [uid, row] of this.#come) this.#rows?.set(uid, row);
+    for (const key of this.#gone) this.#rows?.delete(key);
+    for (const [key, row] of this.#come) this.#rows?.set(key, row);
     this.#settle();
   }
 
@@ -85,8 +87,9 @@ export class TableList {
     if (this.#rows === undefined) return undefined;
     const words = search.toLowerCase();
     const found = [...this.#rows.values()].filter((row) => words === '' || matches(row, words));
-    const order = sort.isDescending ? -1 : 1;
-    return found.sort((a, b) => order * compare(sortedBy(a, sort.by), sortedBy(b, sort.by)) || compare(a.metadata.name, b.metadata.name));
+    const direction = sort.isDescending ? -1 : 1;
+    const [order, byName] = [orderOf(found.map((row) => sortedBy(row, sort.by))), orderOf([])];
+    return found.sort((a, b) => direction * order(sortedBy(a, sort.by), sortedBy(b, sort.by)) || byName(a.metadata.name, b.metadata.name));
   }
 
   readonly #onVisibility = (): void => {
@@ -102,11 +105,12 @@ export class TableList {
     this.isBusy.value = true;
     try {
       const query = new URLSearchParams({ ...this.#selection, limit: String(pageSize), ...(from && { continue: from }) });
-      const table = await getJson<ServerTable>(`${this.#path}?${query}`, mine.signal, tableAccept);
+      const table = asTable(await getJson<ServerTable>(`${this.#path}?${query}`, mine.signal, tableAccept));
       if (mine.signal.aborted) return;
+      if (table === undefined) throw new Problem(0, { message: t('cluster.noList') });
       if (table.columnDefinitions && from === '') this.columns.value = table.columnDefinitions;
       const rows = (table.rows ?? []).map((row) => this.#rowOf(row));
-      this.#rows = new Map([...(from === '' ? [] : (this.#rows ?? [])), ...rows.map((row) => [row.metadata.uid, row] as const)]);
+      this.#rows = new Map([...(from === '' ? [] : (this.#rows ?? [])), ...rows.map((row) => [keyOf(row.metadata), row] as const)]);
       this.#continue = table.metadata.continue ?? '';
       this.remaining.value = this.#continue !== '';
       this.#version = table.metadata.resourceVersion;
@@ -164,15 +168,17 @@ export class TableList {
   }
 
   #take({ type, object }: WatchEvent<ServerTable>): void {
-    for (const given of object.rows ?? []) {
+    for (const given of asTable(object)?.rows ?? []) {
       const row = this.#rowOf(given);
-      const { uid } = row.metadata;
+      const key = keyOf(row.metadata);
       if (type === 'DELETED') {
-        if (!this.#come.delete(uid) && this.#rows?.has(uid)) this.#gone.add(uid);
-      } else if (this.#rows?.has(uid)) {
-        this.#rows.set(uid, row);
+        if (!this.#come.delete(key) && this.#rows?.has(key)) this.#gone.add(key);
+      } else if (this.#rows?.has(key)) {
+        this.#rows.set(key, row);
+        // Without a uid, one that was deleted and made again is the same row.
+        this.#gone.delete(key);
         this.#revision.value += 1;
-      } else this.#come.set(uid, row);
+      } else this.#come.set(key, row);
     }
     this.waiting.value = this.#come.size + this.#gone.size;
   }
@@ -184,14 +190,9 @@ function matches({ metadata, cells }: Row, words: string): boolean {
   return [...cells.values()].some((cell) => String(cell).toLowerCase().includes(words));
 }
 
-function sortedBy({ metadata, cells }: Row, by: string): string | number {
-  if (by === 'Namespace') return metadata.namespace ?? '';
-  if (by === 'Age') return -Date.parse(metadata.creationTimestamp);
-  const value = cells.get(by);
-  return typeof value === 'number' ? value : String(value ?? '');
+function sortedBy({ metadata, cells }: Row, by: string): unknown {
+  if (by === 'Namespace') return metadata.namespace;
+  // As kubectl does, the youngest first.
+  if (by === 'Age') return metadata.creationTimestamp ? -Date.parse(metadata.creationTimestamp) : undefined;
+  return cells.get(by);
 }
-
-const collator = new Intl.Collator('en', { numeric: true });
-
-const compare = (a: string | number, b: string | number): number =>
-  typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));

@@ -2,6 +2,7 @@ import { Columns3 } from 'lucide';
 import { useEffect, useMemo } from 'preact/hooks';
 import { resumed } from '../../api/client';
 import { type Kind, pageOf } from '../../api/kinds';
+import { keyOf } from '../../api/objects';
 import { may } from '../../app/rights';
 import { href, query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
@@ -85,7 +86,7 @@ export function TableRows({ kind, namespace, rights }: ListProps & { rights: Lis
         columns={columns}
         total={total}
         row={(index) => rows[index]}
-        idOf={({ metadata }) => metadata.uid}
+        idOf={({ metadata }) => keyOf(metadata)}
         nameOf={({ metadata }) => metadata.name}
         sort={sort}
         onSort={({ by: name, isDescending }) =>

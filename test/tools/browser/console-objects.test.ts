@@ -1,0 +1,184 @@
+/** Objects of the cluster in the console: their numbers, words and names arrive and are sent as they are. */
+import { expect } from 'chai';
+import { addKind, tableOf } from './cluster-answers.ts';
+import { loggedIn, press } from './demo.ts';
+
+describe('objects of the cluster in the console', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const names = () => page.locator('td.c-name a').allTextContents();
+  const editor = () => page.locator('.cm-content');
+  const type = async (text: string) => {
+    await editor().focus();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText(text);
+  };
+
+  afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
+
+  it('cases/04 keeps the digits of an int64 in the YAML tab, the dry run, the save and the list', async () => {
+    const ledger = (note: string) =>
+      `{"apiVersion":"big.example.com/v1","kind":"Ledger","metadata":{"name":"l1","namespace":"default","uid":"u-l1","resourceVersion":"1000",` +
+      `"creationTimestamp":"2026-11-26T10:00:00Z"},"spec":{"account":9007199254740993,"note":"${note}"}}`;
+    const sent: string[] = [];
+    const table = tableOf(['Name', 'Account'], [{ cells: ['l1', 0], metadata: JSON.parse(ledger('')).metadata }]);
+    await addKind(
+      page,
+      { group: 'big.example.com', resource: 'ledgers', kind: 'Ledger' },
+      {
+        'GET /ledgers': () => ({ body: table.replace('["l1",0]', '["l1",9007199254740993]') }),
+        'GET /namespaces/default/ledgers/l1': () => ({ body: ledger('hello') }),
+        'PUT /namespaces/default/ledgers/l1': (request) => {
+          sent.push(request.postData() ?? '');
+          return { body: ledger('changed') };
+        },
+      },
+    );
+    await page.goto(`${demo.url}/r/big.example.com/v1/ledgers/ns/default/l1/yaml`);
+    await editor().getByText('account: 9007199254740993').waitFor();
+    await press(page, 'Edit');
+    await editor().getByText('account: 9007199254740993').waitFor();
+    await type(
+      'apiVersion: big.example.com/v1\nkind: Ledger\nmetadata: {name: l1, namespace: default}\nspec:\n  account: 9007199254740993\n  note: changed\n',
+    );
+    await press(page, 'Review the changes');
+    await page.locator('.cm-changedLine', { hasText: 'note: changed' }).waitFor();
+    await press(page, 'Save this Ledger');
+    await page.getByText('Ledger l1 is saved.').waitFor();
+
+    expect(sent).to.have.lengthOf(2);
+    for (const body of sent) expect(body).to.contain('"account":9007199254740993,');
+    await page.goto(`${demo.url}/r/big.example.com/v1/ledgers`);
+    await page.getByRole('cell', { name: '9007199254740993' }).waitFor();
+  });
+
+  it('cases/01 shows, follows, selects and deletes each row of a list whose objects have no uid', async () => {
+    const metadata = (name: string) => ({ name, creationTimestamp: '2026-11-26T19:00:00Z' });
+    const left = new Set(['n1', 'n2', 'n3', 'n4']);
+    const sent: unknown[] = [];
+    const remove = (name: string) => (request: { postDataJSON(): unknown }) => {
+      left.delete(name);
+      sent.push(request.postDataJSON());
+      return { body: '{"kind":"Status","status":"Success"}' };
+    };
+    await addKind(
+      page,
+      { group: 'metrics.example.com', resource: 'nodes', kind: 'NodeMetrics', isNamespaced: false, verbs: ['delete', 'list', 'watch'] },
+      {
+        'GET /nodes': (request) =>
+          new URL(request.url()).searchParams.has('watch')
+            ? { body: `{"type":"MODIFIED","object":${tableOf(['Name', 'cpu'], [{ cells: ['n1', '999m'], metadata: metadata('n1') }])}}\n` }
+            : {
+                body: tableOf(
+                  ['Name', 'cpu'],
+                  [...left].map((name) => ({ cells: [name, '250m'], metadata: metadata(name) })),
+                ),
+              },
+        'DELETE /nodes/n2': remove('n2'),
+        'DELETE /nodes/n3': remove('n3'),
+      },
+    );
+    await page.goto(`${demo.url}/r/metrics.example.com/v1/nodes`);
+    await page.getByText('4 objects').waitFor();
+    expect(await names()).to.deep.equal(['n1', 'n2', 'n3', 'n4']);
+    await page.getByRole('row', { name: /n1/ }).getByText('999m').waitFor();
+    expect(await page.getByText('250m').count()).to.equal(3);
+    await page.getByLabel('Select n2').check();
+    await page.getByLabel('Select n3').check();
+    await page.getByText('2 selected').waitFor();
+    await press(page, 'Delete');
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Delete 2/ })
+      .click();
+    await page.getByText('2 objects').waitFor();
+
+    expect(await names()).to.deep.equal(['n1', 'n4']);
+    expect(sent).to.deep.equal(Array(2).fill({ apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Background' }));
+  });
+
+  it('cases/02 shows the objects of a list that an API does not give as a Table', async () => {
+    const item = (name: string) => ({
+      metadata: { name, namespace: 'default', uid: `u-${name}`, creationTimestamp: '2026-11-26T10:00:00Z' },
+    });
+    let accepted = '';
+    await addKind(
+      page,
+      { group: 'plain.example.com', resource: 'things', kind: 'Thing' },
+      {
+        'GET /things': (request) => {
+          accepted = request.headers().accept ?? '';
+          return {
+            body: JSON.stringify({
+              ...{ apiVersion: 'plain.example.com/v1', kind: 'ThingList' },
+              ...{ metadata: { resourceVersion: '5' }, items: ['a', 'b', 'c'].map(item) },
+            }),
+          };
+        },
+      },
+    );
+    await page.goto(`${demo.url}/r/plain.example.com/v1/things`);
+    await page.getByText('3 objects').waitFor();
+
+    expect(await names()).to.deep.equal(['a', 'b', 'c']);
+    expect(await page.locator('thead th:not(.check)').allTextContents()).to.deep.equal(['Name', 'Namespace', 'Age']);
+    expect(accepted).to.equal('application/json;as=Table;g=meta.k8s.io;v=v1, application/json');
+  });
+
+  it('cases/12 sorts quantities and durations by what they are', async () => {
+    const rows = [
+      ['v1', '900Mi', '100m', '3d4h'],
+      ['v2', '2Gi', '2', '59s'],
+      ['v3', '1Ti', '1500m', '2y10d'],
+      ['v4', '512Ki', '1', '12m'],
+    ].map((cells) => ({ cells, metadata: { name: cells[0], uid: `u-${cells[0]}`, creationTimestamp: '2026-11-26T10:00:00Z' } }));
+    await addKind(
+      page,
+      { group: 'cap.example.com', resource: 'volumes', kind: 'Volume', isNamespaced: false },
+      { 'GET /volumes': () => ({ body: tableOf(['Name', 'Capacity', 'CPU', 'Bound'], rows) }) },
+    );
+    const sorted = async (by: string, order: readonly string[]) => {
+      await page.goto(`${demo.url}/r/cap.example.com/v1/volumes?sort=${by}`);
+      await page.getByText('4 objects').waitFor();
+      expect(await names()).to.deep.equal(order);
+    };
+    await sorted('Capacity', ['v4', 'v1', 'v2', 'v3']);
+    await sorted('-Capacity', ['v3', 'v2', 'v1', 'v4']);
+    await sorted('CPU', ['v1', 'v4', 'v3', 'v2']);
+    await sorted('Bound', ['v2', 'v4', 'v1', 'v3']);
+  });
+
+  it('cases/03 sends numbers of a typed text as kubectl does, and names the line of a mistake', async () => {
+    const sent: string[] = [];
+    await addKind(
+      page,
+      { group: 'plain.example.com', resource: 'things', kind: 'Thing' },
+      {
+        'POST /namespaces/default/things': (request) => {
+          sent.push(request.postData() ?? '');
+          return { status: 201, body: request.postData() ?? '' };
+        },
+      },
+    );
+    const head = 'apiVersion: plain.example.com/v1\nkind: Thing\nmetadata: {name: t, namespace: default}\n';
+    await page.goto(`${demo.url}/new/plain.example.com/v1/things/ns/default`);
+    await editor().waitFor();
+    const review = async (text: string) => {
+      await type(text);
+      await press(page, 'Review the changes');
+    };
+    await review(`${head}spec: {~: x}\n`);
+    await page.getByText('Line 4: the key is no text. Put it in quotes.').waitFor();
+    await review(`${head}---\n${head}`);
+    await page.getByText('These are 2 objects. Write one at a time.').waitFor();
+    await review(`${head}spec: {share: .inf}\n`);
+    await page.getByText('share is a number that this browser or JSON cannot hold. Nothing was sent.').waitFor();
+    expect(sent).to.deep.equal([]);
+    await review(`---\n${head}spec:\n  defaultMode: 0400\n  hostNetwork: yes\n  size: 9007199254740993\n---\n`);
+    await page.getByText('this is what will be made').waitFor();
+
+    expect(sent).to.have.lengthOf(1);
+    expect(sent[0]).to.contain('"spec":{"defaultMode":256,"hostNetwork":true,"size":9007199254740993}');
+    page.once('dialog', (question) => void question.accept());
+    await press(page, 'Cancel');
+  });
+});
