@@ -213,7 +213,8 @@ export const wholeRetrySeconds = (ms: number): number => Math.max(1, Math.ceil(M
 export const tooManyRequests = (message: string, retryAfterSeconds = 1) =>
   new StatusError(429, 'TooManyRequests', message, { details: { retryAfterSeconds } });
 
-export const headersTooLarge = () => new StatusError(431, 'BadRequest', 'the request line and headers are larger than 16 KiB');
+export const headersTooLarge = () =>
+  new StatusError(431, 'BadRequest', 'the request line and headers are larger than 16 KiB, or than 64 KiB with the bearer token');
 
 /** 500. `text` must be harmless: no stack, path, host, token or upstream text. */
 export const internalError = (text = 'the request could not be completed', options?: ErrorOptions) =>

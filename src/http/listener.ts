@@ -16,7 +16,8 @@ export interface ListenerOptions {
   offersUpgrade?: (request: IncomingMessage) => boolean;
 }
 
-const maxHeaderBytes = 16 * 1024;
+/** With the credential, which may be an ID token of a user in a thousand groups. `RequestMiddleware` bounds the rest. */
+const maxHeaderBytes = 64 * 1024;
 const certificateCheckMs = 60_000;
 const lingerMs = 1_000;
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { indentJson } from '../api/json.ts';
@@ -36,6 +37,11 @@ const maxHeaders = 200;
 const maxLongOfCaller = 100;
 /** Of the last tenth of the places, so that a few callers cannot take all. */
 const maxLongOfCallerInReserve = 10;
+/** Of the request line and of all headers but those that carry a bearer token. */
+const maxHeaderBytes = 16 * 1024;
+/** A credential up to this length counts with the rest. */
+const maxShort = 1024;
+const carriesCredential = /^(?:authorization|sec-websocket-protocol)$/i;
 /** A one-time link, which is worth a password: also where it is answered by a refusal, and where the path is not quite right. */
 const secretPath = /(\/identity\/{1,8}link)(?:\/|%2f).*/is;
 const oneYear = 'max-age=31536000';
@@ -201,7 +207,7 @@ export class RequestMiddleware {
   }
 
   #admit(ctx: Context): void {
-    if (ctx.req.rawHeaders.length > 2 * maxHeaders) throw headersTooLarge();
+    if (ctx.req.rawHeaders.length > 2 * maxHeaders || bytesWithoutCredential(ctx.req) > maxHeaderBytes) throw headersTooLarge();
     checkHost(ctx.req);
     if (lifetimeOf(ctx)?.kind === 'short' && this.#isFull(ctx)) throw this.#refuse();
   }
@@ -295,4 +301,15 @@ function finish(ctx: Context): Promise<void> | undefined {
   if (isNotModified(ctx) && ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD')) ctx.status = 304;
   else if (encoding) return compress(ctx, encoding);
   return undefined;
+}
+
+function bytesWithoutCredential({ url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = url.length;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    const value = rawHeaders[index + 1] ?? '';
+    // Short ones need no look at their name.
+    bytes += name.length + (value.length > maxShort && carriesCredential.test(name) ? 0 : value.length);
+  }
+  return bytes;
 }

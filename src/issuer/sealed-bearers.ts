@@ -9,6 +9,8 @@ import type { IssuerSettings, RenewedTokens, TokenSet, VerifiedToken } from './t
 const form = /^atb\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.+)$/;
 /** Bearer tokens of the issuer are accepted that much longer than they say, too. */
 const leewaySeconds = 60;
+/** What the limit on headers leaves for a bearer token, with 8 KiB for all others. */
+const maxBearerLength = 56 * 1024;
 
 const claimsSchema = z.looseObject({ iss: z.string(), sub: z.string(), exp: z.number(), iat: z.number() });
 
@@ -33,8 +35,17 @@ export class SealedBearers {
     this.#now = now;
   }
 
-  /** The tokens as a caller who keeps them gets them. @throws StatusError 503 while there is no key */
+  /** The tokens as a caller who keeps them gets them. @throws StatusError 401 if no request has room for them; 503 while there is no key */
   handOut<T extends TokenSet | RenewedTokens>(tokens: T): T {
+    const handedOut = this.#sealed(tokens);
+    const length = handedOut.bearer?.length ?? 0;
+    if (length <= maxBearerLength) return handedOut;
+    const room = `has ${length} characters, and a request has room for ${maxBearerLength}`;
+    const message = `${room}: log in with token_storage=cookie, or have the issuer tell fewer groups`;
+    throw unauthorized({ tokenGiven: false, causes: [{ reason: 'TokenTooLarge', message, field: 'id_token' }] });
+  }
+
+  #sealed<T extends TokenSet | RenewedTokens>(tokens: T): T {
     const { untold = [], claims, bearerExpiresAt } = tokens;
     const { id, isForwarded } = this.#settings;
     if (isForwarded || untold.length === 0 || claims === undefined) return tokens;

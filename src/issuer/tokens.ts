@@ -71,7 +71,11 @@ export class IssuerTokens {
     const { claims: known, missing } = await this.#completed(claims, accessToken, signal);
     if (missing !== undefined) this.#requireNamed(known, missing);
     const tokens = await this.#tokenSet(issued, { idToken, own: claims, claims: known });
-    if (isTooLarge(tokens)) throw unfit('is too large to be kept');
+    const length = lengthOf(tokens);
+    if (length > maxTokensLength) {
+      const message = `has ${length} characters with its claims, and a login keeps ${maxTokensLength}: have the issuer tell fewer groups`;
+      throw unfit(message);
+    }
     if (this.#settings.isForwarded) this.#requireTold(tokens);
     return tokens;
   }
@@ -90,7 +94,7 @@ export class IssuerTokens {
   async refresh(previous: TokenSet, signal: AbortSignal): Promise<TokenSet> {
     const tokens = await this.#refreshed(previous, signal);
     const { refreshToken } = tokens;
-    if (isTooLarge(tokens)) throw new FatalRefresh('the new tokens are too large to be kept', { refreshToken });
+    if (lengthOf(tokens) > maxTokensLength) throw new FatalRefresh('the new tokens are too large to be kept', { refreshToken });
     if (tokens.bearerExpiresAt <= this.#seconds()) throw new FatalRefresh('the issuer gave nothing that counts', { refreshToken });
     return tokens;
   }
@@ -254,9 +258,10 @@ export class IssuerTokens {
 }
 
 /** Sealed, and as base64, they have to fit into a Session (docs/contract/resources.md) beside what else it holds. */
-const maxTokensLength = 90_000;
+const maxTokensLength = 95_000;
 
-const isTooLarge = (tokens: TokenSet): boolean => JSON.stringify(tokens).length > maxTokensLength;
+/** Kept once, whichever of the tokens is the bearer. */
+const lengthOf = ({ bearer: _bearer, ...tokens }: TokenSet): number => Buffer.byteLength(JSON.stringify(tokens));
 
 const otherPerson = ({ refreshToken }: IssuedTokens, cause?: unknown) =>
   new FatalRefresh('the new tokens are not those of the same person', { cause, refreshToken });

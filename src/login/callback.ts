@@ -90,12 +90,14 @@ export class Callback {
     this.#checkError(query);
     const issuer = this.#context.issuers.of(flow);
     const code = codeOf(query);
-    const tokens = await this.#inTime(signal, async (deadline) => {
+    const issued = await this.#inTime(signal, async (deadline) => {
       await this.#checkIssuer(query, issuer);
       const frontChannel = await this.#checkIdToken(query, { code, flow, issuer });
       return this.#tokens({ code, flow, idToken: query.id_token, frontChannel, issuer }, deadline);
     });
-    checkStepUp(flow, tokens.claims, this.#context.now());
+    checkStepUp(flow, issued.claims, this.#context.now());
+    const isHandedOut = flow.tokenStorage === 'local' && flow.link === undefined;
+    const tokens = isHandedOut ? issuer.bearers.handOut(issued) : issued;
     return { flow, tokens, issuer };
   }
 

@@ -49,8 +49,7 @@ async function handOver(context: SessionContext, ctx: Context, { flow, tokens, i
   if (tokenStorage === 'local') {
     // Refresh and logout go by the cookie: an older session of this browser would take the new tokens' place.
     await sessions.leave(ctx, signal);
-    const handedOut = issuers.of(claims).bearers.handOut(tokens);
-    return { ...person, token: localPayload(handedOut, await seals.write(login, handedOut)) };
+    return { ...person, token: localPayload(tokens, await seals.write(login, tokens)) };
   }
   const session = await beginSession(context, ctx, { tokens, login }, signal).catch(unwritten);
   if (session === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the new session cannot be opened') });

@@ -75,8 +75,13 @@ export class LocalRenewal {
     if (late !== undefined) return this.#end(login, tokens.refreshToken, late);
     const end = tokens.bearerExpiresAt ?? Math.max(0, ...bearers.map(({ exp }) => exp));
     if (end <= seconds) return this.#end(login, tokens.refreshToken, nothingUsable());
-    const handedOut = issuers.of(login).bearers.handOut({ ...tokens, bearerExpiresAt: end });
-    return localPayload(handedOut, await seals.write(login, handedOut, bearers));
+    try {
+      const handedOut = issuers.of(login).bearers.handOut({ ...tokens, bearerExpiresAt: end });
+      return localPayload(handedOut, await seals.write(login, handedOut, bearers));
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 401) return this.#end(login, tokens.refreshToken, error);
+      throw error;
+    }
   }
 
   /** Never returns. The login is over, with all seals of it: the next request with one asks the issuer nothing. */

@@ -12,7 +12,8 @@ import { answerPath } from './path-answers.ts';
 import { attributesOf, requestInfo } from './request-info.ts';
 import { answerResource } from './resource-verbs.ts';
 
-const maximumHeaderBytes = 64 * 1024;
+/** As kube-apiserver: groups of a user who is impersonated come as a header each. */
+const maximumHeaderBytes = 1024 * 1024;
 const requestTimeoutMs = 60_000;
 /** As kube-apiserver: a client gives up an idle connection long before, and not in the moment in which it is closed here. */
 const keepAliveMs = 90_000;
@@ -52,6 +53,7 @@ export class ApiServer {
       },
       (request, response) => void this.#handle(request, response),
     );
+    this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
