@@ -53,6 +53,19 @@ describe('what no certificate is issued for', () => {
       expect(await refusedWith({ request })).to.deep.include({ code: 400 });
   });
 
+  it('S1 refuses a request of more names than a user can have before it is parsed, and reads one of 512', async () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `group-${index}`);
+    const asked = async (count: number) => {
+      const { request } = await ownRequest({ subject: subjectOf('alice', ...names.slice(0, count)) });
+      return refusedWith({ request });
+    };
+    expect((await asked(512)).code).to.equal(403);
+    expect(await asked(2000)).to.include({
+      code: 400,
+      message: 'spec.request: is no certificate request (PKCS #10), or names more than 512 organizations',
+    });
+  });
+
   it('CRT-02 gives nothing to an account of Kubernetes', async () => {
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } };
     await server.kubernetes.apply(account, {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -9,7 +10,7 @@ const measured = z.object({ parser: z.string(), ms: z.number(), text: z.string()
 
 describe('parsers of what callers send', () => {
   it('S1 hold the event loop for at most 20 ms, whatever the text is', async () => {
-    const program = 'test/service/code/parsers/measure.ts';
+    const program = fileURLToPath(new URL('./parsers/measure.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [program], { maxBuffer: 2 ** 24, timeout: 240_000 });
     const all = stdout
       .trim()

@@ -73,6 +73,11 @@ const language = languageChoice([
 const addressOf = clientAddress(['10.0.0.0/8', '::/0']);
 const content = { size: 3, etag: '"a"', lastModified: 'Thu, 01 Jan 1970 00:00:00 GMT', modified: new Date(0), source: Buffer.from('abc') };
 const file = { contentType: 'text/plain', isHtml: false, cacheControl: 'no-cache', content, compressed: { br: content, gzip: content } };
+const lengthOf = (bytes: number) => [0x83, bytes >> 16, (bytes >> 8) & 0xff, bytes & 0xff];
+const requestOfIntegers = (length: number) => {
+  const der = Buffer.from([0x30, ...lengthOf(length), ...Buffer.alloc(length, Buffer.from([2, 1, 1]))]).toString('base64');
+  return Buffer.from(`-----BEGIN CERTIFICATE REQUEST-----\n${der}\n-----END CERTIFICATE REQUEST-----`).toString('base64');
+};
 const withHeader = (name: string, use: (ctx: Context) => unknown) => (text: string) => use(contextOf({ headers: { [name]: text } }));
 const selected = (labelSelector: string, fieldSelector: string) =>
   rows.filter(selectionPredicate(properties, { labelSelector, fieldSelector }) ?? (() => true));
@@ -147,6 +152,7 @@ export const parsers: readonly Parser[] = [
     ],
     parse: (text) => checkRequest(Buffer.from(text.slice(0, 192 * KiB)).toString('base64')),
   },
+  { name: 'certificate request of small elements', limit: 128 * KiB, parse: ({ length }) => checkRequest(requestOfIntegers(length)) },
   { name: 'certificate request, not in base64', limit: 256 * KiB, parse: checkRequest },
   {
     name: 'one-time link',
