@@ -1,4 +1,4 @@
-import { BlockList, isIPv6 } from 'node:net';
+import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
 
 /**
  * Tells who is calling: the peer, or, when the peer is a proxy that the configuration trusts, whom it forwards for.
@@ -21,15 +21,34 @@ export function clientAddress(
   return (peer, forwardedFor) => {
     let address = plain(peer);
     if (!forwardedFor) return address;
-    // Read from the right: each trusted hop vouches for the entry that it appended, nothing vouches for what stands further left.
     const hops = String(forwardedFor)
       .split(',')
-      .map((hop) => plain(hop.trim()))
+      .map((hop) => hop.trim())
       .filter(Boolean);
     if (hops.length > 0 && !isTrusted(address)) onUntrusted(address);
-    while (hops.length > 0 && isTrusted(address)) address = hops.pop() ?? address;
+    // Read from the right: each trusted hop vouches for the entry that it appended, nothing vouches for what stands further left.
+    while (hops.length > 0 && isTrusted(address)) {
+      const next = parseHop(hops.pop() ?? '');
+      if (next === undefined) break;
+      address = next;
+    }
     return address;
   };
+}
+
+/** Longer than any address with zone, port, brackets and quotes. */
+const maxHopLength = 100;
+/** Azure Application Gateway and IIS append the port. An IPv6 address with a port has brackets (RFC 7239, section 6). */
+const withPort = /^(?:\[([^[\]]+)\]|([\d.]+))(?::\d{1,5})?$/;
+
+/** Returns the address of an entry in the one form that all its spellings share; undefined if the entry is no address. */
+function parseHop(hop: string): string | undefined {
+  if (hop.length > maxHopLength) return undefined;
+  const unquoted = hop.startsWith('"') && hop.endsWith('"') ? hop.slice(1, -1) : hop;
+  const [, bracketed, ipv4] = withPort.exec(unquoted) ?? [];
+  const address = bracketed ?? ipv4 ?? unquoted;
+  if (isIPv4(address)) return address;
+  return isIPv6(address) ? plain(new SocketAddress({ address, family: 'ipv6' }).address) : undefined;
 }
 
 /** IPv4 as seen by a dual-stack socket. */

@@ -47,6 +47,19 @@ describe('the limit of logins per minute', () => {
     expect(await login('2001:db8:0:8::1')).to.equal(200);
   });
 
+  it('cases/06 counts all ports of an address as one, and what is no address as the proxy', async () => {
+    for (const spelling of [
+      (n: number) => `203.0.113.8:${51_000 + n}`,
+      (n: number) => `[2001:db8::1]:${51_000 + n}`,
+      (n: number) => `unknown${n}`,
+    ]) {
+      cluster.clock.advance(61);
+      const statuses: number[] = [];
+      for (let n = 0; n < 41; n += 1) statuses.push((await from(spelling(n)).get('/api/v2/token/login')).status);
+      expect(statuses, spelling(0)).to.deep.equal([...Array.from({ length: 40 }, () => 200), 429]);
+    }
+  });
+
   it('leaves the renewals of a session alone', async () => {
     cluster.clock.advance(61);
     const { browser, handle } = await session(service);
