@@ -100,7 +100,7 @@ const createOperation = (services: Services, { cache }: Bindings) =>
         content: { [json]: userBindingSchema },
         headers: { Location: 'Where it is.', ETag: 'The resource version.' },
       },
-      403: { description: 'The API server says no to making UserBindings, or to binding that role.' },
+      403: { description: 'The API server denies making UserBindings or binding that role, or the caller uses an access token.' },
       409: { description: 'There is a UserBinding of that name.' },
       422: { description: 'With every violation; also a ClusterRole that is not there, or that the service may not bind.' },
     },

@@ -93,7 +93,7 @@ const createOperation = (context: GroupsContext) =>
     described: { body: { [json]: newGroupBody } },
     answers: {
       201: { ...group, headers: { Location: 'Where the group is.', ...etag } },
-      403: { description: 'The API server says no.' },
+      403: { description: 'The API server denies it, or an access token would add members.' },
       409: { description: 'There is a group of this name.' },
       422: invalid,
     },
@@ -174,7 +174,10 @@ const membersBody = z.strictObject({ names: memberNames }).meta({ examples: [{ n
 
 const membersAnswers: Record<number, AnswerDescription> = {
   200: { description: 'What became of each, in the order asked.', content: { [json]: membersResult } },
-  403: { description: 'The API server says no to changing the group, or to acting as it; the same whether or not there is one.' },
+  403: {
+    description:
+      'The API server denies changing the group or acting as it; the same whether or not there is one. Or an access token would add members.',
+  },
   404: notFound,
   409: { description: 'Others change the group all the time.' },
   422: { description: 'The members are known by an issuer, or there would be too many.' },

@@ -40,7 +40,10 @@ export function createProxy(services: Services, authenticator: Authenticator): {
       bodyLimit: maxBodyBytes,
       answers: {
         400: { description: 'a path that is not plain, or an `Impersonate-*` header' },
-        403: { description: 'from another site, `readOnly`, or the subresource `proxy`; or the API server says no' },
+        403: {
+          description:
+            'from another site, `readOnly`, the subresource `proxy`, or an access token that would make a credential or a right; or the API server says no',
+        },
         404: { description: 'outside of `kubernetes.proxy.paths`; or the API server knows no such thing' },
       },
       handle: ({ ctx, caller, signal }) => proxy.answer(ctx, caller, signal),

@@ -20,7 +20,9 @@ export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) =>
 
 const tag = 'users';
 
-const forbidden: AnswerDescription = { description: 'Forbidden: RBAC denies it, or the caller would gain the rights of another user.' };
+const forbidden: AnswerDescription = {
+  description: 'Forbidden: RBAC denies it, the caller would gain the rights of another user, or an access token would set a password.',
+};
 
 export const writeOperations = (context: UsersContext, keepSession: KeepSession): Operation[] => [
   createOperation(context),
