@@ -18,6 +18,7 @@ import { readAssertion, readAttestation } from '../../../../src/factors/webauthn
 import { decodeJson } from '../../../../src/http/body.ts';
 import { clientAddress } from '../../../../src/http/client-address.ts';
 import { chooseEncoding } from '../../../../src/http/compression.ts';
+import { cookieNames } from '../../../../src/http/cookies.ts';
 import { isHashedName } from '../../../../src/http/hashed-name.ts';
 import { hostCookie } from '../../../../src/http/host-cookie.ts';
 import { networkOf } from '../../../../src/http/network.ts';
@@ -64,8 +65,9 @@ const keySet = createLocalJWKSet({
 } as never);
 const base64 = (text: string) => Buffer.from(text).toString('base64url');
 const recoveryCodes = newRecoveryCodes().kept;
-const flows = new FlowCookies({ config, keyRing: { sealFor: () => asSeal } as never, now });
-const session = hostCookie({ name: 'atrium_session', isSecure: false });
+const cookies = cookieNames('https://console.test');
+const flows = new FlowCookies({ cookies, keyRing: { sealFor: () => asSeal } as never, now });
+const session = hostCookie(cookies, { purpose: 'session' });
 const language = languageChoice([
   { id: 'en', name: 'English' },
   { id: 'zh-Hans', name: '简体' },
@@ -364,7 +366,7 @@ export const parsers: readonly Parser[] = [
     limit: header,
     frames: [
       ['', ''],
-      ['atrium_session=', ''],
+      [`${cookies.host('session')}=`, ''],
     ],
     parse: withHeader('cookie', (ctx) => session.read(ctx)),
   },
@@ -373,7 +375,7 @@ export const parsers: readonly Parser[] = [
     limit: header,
     frames: [
       ['', ''],
-      ['__Host-atrium_flow_', ''],
+      [`${cookies.host('flow')}_`, ''],
     ],
     parse: withHeader('cookie', (ctx) => flows.find(ctx, 'a'.repeat(43))),
   },
