@@ -106,6 +106,28 @@ export const parsers: readonly Parser[] = [
       parse: (text) => selected('', text),
     },
   ]),
+  // As many requirements as are taken, which every object meets.
+  {
+    name: 'requirements of labels',
+    limit: 100,
+    parse: ({ length }) => selected(Array.from({ length }, (_, index) => `a!=b${index}`).join(), ''),
+  },
+  {
+    name: 'requirements of fields',
+    limit: 100,
+    parse: ({ length }) => selected('', Array.from({ length }, (_, index) => `metadata.name!=b${index}`).join()),
+  },
+  {
+    name: 'pairs of a filter',
+    limit: 32,
+    parse: ({ length }) =>
+      rows.filter(
+        parseFilters(
+          properties,
+          Array.from({ length }, () => 'name,0'),
+        ) ?? (() => true),
+      ),
+  },
   {
     name: 'filter',
     limit: header,
