@@ -37,7 +37,7 @@ const installations: Record<string, Values> = {
     'service.ipFamilyPolicy': 'PreferDualStack',
   },
   'with an Ingress and an autoscaler': {
-    'config.server': server,
+    'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] },
     'ingress.enabled': true,
     'ingress.className': 'nginx',
     'ingress.tls': [{ secretName: 'console-tls' }],

@@ -92,7 +92,8 @@ describe('what an administrator changes of the chart', () => {
   });
 
   it('routes further hosts and paths by the Ingress, with a certificate for those it names', async () => {
-    const spec = async (values: Values) => one(await render({ 'ingress.enabled': true, ...values }), 'Ingress').spec;
+    const spec = async (values: Values) =>
+      one(await render({ 'ingress.enabled': true, 'config.server.trustedProxies': ['10.0.0.0/8'], ...values }), 'Ingress').spec;
     const backend = { service: { name: 'atrium', port: { name: 'http' } } };
     const own = { path: '/console', pathType: 'Prefix', backend };
 

@@ -52,7 +52,11 @@ describe('the notes after the installation', () => {
   };
 
   it('say how to log in first', async () => {
-    const text = await notes({ 'config.server': server, 'admin.email': 'ada@example.com', 'ingress.enabled': true });
+    const text = await notes({
+      'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] },
+      'admin.email': 'ada@example.com',
+      'ingress.enabled': true,
+    });
 
     expect(text).to.include('1. Open https://console.example.com\n').and.to.include('Log in as ada@example.com');
     expect(text).to.include(

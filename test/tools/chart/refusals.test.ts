@@ -49,6 +49,12 @@ const wrong: [Values, string][] = [
   [{ 'metrics.serviceMonitor.enabled': true, 'metrics.service.enabled': false }, 'metrics.serviceMonitor needs metrics.service.enabled'],
 ];
 
+/** Ways in through a proxy. */
+const behindProxy: Record<string, Values> = {
+  'ingress.enabled': { 'ingress.enabled': true },
+  'httpRoute.enabled': { 'httpRoute.enabled': true, 'httpRoute.parentRefs': [{ name: 'gateway' }] },
+};
+
 describe('the chart', () => {
   it('passes helm lint --strict', async () => {
     expect(await helm('lint', '--strict', chart)).to.include('0 chart(s) failed');
@@ -57,6 +63,17 @@ describe('the chart', () => {
   for (const [values, reason] of wrong) {
     it(`refuses ${JSON.stringify(values)} and says where`, async () => {
       expect(await refusal(values)).to.include(reason);
+    });
+  }
+
+  for (const [setting, values] of Object.entries(behindProxy)) {
+    it(`S9 refuses ${setting} without config.server.trustedProxies and says what to set`, async () => {
+      const server = { publicURL: 'https://console.example.com' };
+      const reason = `config.server.trustedProxies: list the addresses of the proxy behind ${setting} as the pods see them`;
+
+      expect(await refusal({ ...values, 'config.server': server })).to.include(reason);
+      expect(await refusal({ ...values, 'config.server': { ...server, trustedProxies: [] } })).to.include(reason);
+      expect(await renderText({ ...values, 'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] } })).to.include('10.0.0.0/8');
     });
   }
 

@@ -223,6 +223,7 @@ describe('what else the chart renders', () => {
   it('routes the base path, and only that, by Ingress and by HTTPRoute', async () => {
     const objects = await render({
       'config.server.publicURL': 'https://example.com:8443/console/',
+      'config.server.trustedProxies': ['10.0.0.0/8'],
       'ingress.enabled': true,
       'httpRoute.enabled': true,
       'httpRoute.parentRefs': [{ name: 'gateway', namespace: 'edge', sectionName: 'https' }],

@@ -289,3 +289,10 @@ tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
+
+{{/* Refuses a way in through a proxy whose addresses are not known: limits would count all clients as one. */}}
+{{- define "atrium.requireTrustedProxies" -}}
+{{- if not (dig "server" "trustedProxies" list (default (dict) (index . 0).Values.config)) -}}
+{{- fail (printf "config.server.trustedProxies: list the addresses of the proxy behind %s as the pods see them, for instance [10.0.0.0/8]; without them all clients count as one, and wrong passwords of one client lock all users out" (index . 1)) -}}
+{{- end -}}
+{{- end -}}
