@@ -1,11 +1,12 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { StatusError } from '../api/status.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
+import type { Seal } from '../keys/seal.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { BrowserRecords } from './browser-records.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
 import { type HandedOut, handedOut, type RecordIds } from './record-ids.ts';
-import type { IdentityRecords } from './records.ts';
+import { type IdentityRecords, sealedPayload } from './records.ts';
 import { requestScope } from './request-scope.ts';
 
 /** How long a login that was proved may take to be picked up by the browser it was proved in. */
@@ -16,6 +17,11 @@ export interface AdapterParts {
   records: IdentityRecords;
   browser: BrowserRecords;
   ids: RecordIds;
+  /** What access tokens are sealed with: they hold themselves what would be stored of them. */
+  accessTokens: Seal;
+  /** Ends the oldest records of the user that a new one belongs to, if they are too many. */
+  bound: (model: string, payload: AdapterPayload) => Promise<void>;
+  now: () => Date;
   /** Guesses at user codes (RFC 8628, 5.1). */
   userCodeGuesses: RateLimit;
   knownBrowsers: Pick<KnownBrowsers, 'take'>;
@@ -25,15 +31,16 @@ export interface AdapterParts {
  * Where the provider keeps what. An interaction, and a session without a login, stay with the browser; all others are
  * IdentityRecord objects. Models that are not used here (clients are configured, nothing is pushed or registered) have no records.
  */
-export function adapterFor({ records, browser, ids, ...guessing }: AdapterParts): (model: string) => Adapter {
+export function adapterFor({ records, browser, ids, accessTokens, bound, now, ...guessing }: AdapterParts): (model: string) => Adapter {
   return (model) => {
     if (model === 'Interaction') return guarded(interactionAdapter(browser));
-    if (model === 'Session') return guarded(sessionAdapter(storeAdapter(model, records), browser));
+    if (model === 'Session') return guarded(sessionAdapter(storeAdapter(model, records, bound), browser));
     if (model === 'DeviceCode')
       return guarded(deviceCodeAdapter(knownIdsOnly(model, storeAdapter(model, records), ids), records, guessing));
+    if (model === 'AccessToken') return guarded(accessTokenAdapter(records, accessTokens));
     const name = handedOut.find((known) => known === model);
-    if (name !== undefined) return guarded(knownIdsOnly(name, storeAdapter(name, records), ids));
-    return guarded(model === 'Grant' ? storeAdapter(model, records) : emptyAdapter);
+    if (name !== undefined) return guarded(singleUse(name, knownIdsOnly(name, storeAdapter(name, records), ids), { records, ids, now }));
+    return guarded(model === 'Grant' ? storeAdapter(model, records, bound) : emptyAdapter);
   };
 }
 
@@ -78,16 +85,18 @@ function sessionAdapter(store: Adapter, browser: BrowserRecords): Adapter {
   };
 }
 
-function storeAdapter(model: string, records: IdentityRecords): Adapter {
+function storeAdapter(model: string, records: IdentityRecords, bound?: AdapterParts['bound']): Adapter {
   return {
     ...emptyAdapter,
     find: (id) => records.find(model, id),
     findByUid: (uid) => records.findBy(model, 'uid', uid),
     async upsert(id, payload, ttlSeconds = 0) {
+      const isNew = !records.isKnown(model, id);
       for (let left = saveTries; !(await records.save(model, id, payload, ttlSeconds)); left -= 1) {
         // Two tabs of one session, say: the later one counts, unless the first was the logout.
         if (left === 1 || (await records.find(model, id)) === undefined) throw new errors.SessionNotFound('the login has ended meanwhile');
       }
+      if (isNew) await bound?.(model, payload);
     },
     async consume(id) {
       if (await records.consume(model, id)) return;
@@ -101,11 +110,54 @@ function storeAdapter(model: string, records: IdentityRecords): Adapter {
   };
 }
 
+interface UseParts {
+  records: IdentityRecords;
+  ids: RecordIds;
+  now: () => Date;
+}
+
+/**
+ * Deletes a code or refresh token when it is used. An id whose record is gone before its time tells of a second use, on whatever replica,
+ * which ends the grant (RFC 9700, 4.14.2).
+ */
+function singleUse(model: HandedOut, store: Adapter, { records, ids, now }: UseParts): Adapter {
+  const endGrantOf = async (id: string): Promise<void> => {
+    const issued = await ids.read(model, id);
+    if (issued !== undefined && issued.grant !== '' && now().getTime() / 1000 < issued.exp) await records.endGrant(issued.grant);
+  };
+  return {
+    ...store,
+    async find(id) {
+      const isGone = ids.isGone(id);
+      const found = await store.find(id);
+      if (found === undefined && !isGone) await endGrantOf(id);
+      return found;
+    },
+    async consume(id) {
+      if (await records.take(model, id)) return;
+      await endGrantOf(id);
+      throw new errors.InvalidGrant('already used');
+    },
+  };
+}
+
+/** Nothing is stored of an access token. It is valid for as long as its grant. */
+const accessTokenAdapter = (records: IdentityRecords, seal: Seal): Adapter => ({
+  ...emptyAdapter,
+  async find(token) {
+    const text = await seal.open(token);
+    if (text === undefined) return undefined;
+    requestScope().isProven = true;
+    return sealedPayload.parse(JSON.parse(text));
+  },
+  revokeByGrantId: (grantId) => records.removeIssued(grantId),
+});
+
 /** Made-up codes and tokens cost no call to the API server; those that have ended, one. */
 const knownIdsOnly = (model: HandedOut, store: Adapter, ids: RecordIds): Adapter => ({
   ...store,
   async find(id) {
-    if (!(await ids.isOurs(model, id))) return undefined;
+    if ((await ids.read(model, id)) === undefined) return undefined;
     requestScope().isProven = true;
     if (ids.isGone(id)) return undefined;
     const found = await store.find(id);

@@ -38,7 +38,7 @@ import { LoginProgress } from './progress.ts';
 import { type ProviderCookies, providerCookies } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
-import { IdentityRecords } from './records.ts';
+import { hashed, IdentityRecords } from './records.ts';
 import { RequestLimit } from './request-limit.ts';
 import { inRequestScope } from './request-scope.ts';
 import type { PasskeyParts } from './steps.ts';
@@ -115,6 +115,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   });
   const cookieNames = providerCookies(cookies);
   const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now });
+  const accessTokens = keyRing.sealFor('identity access tokens');
   const ids = new RecordIds(keyRing.sealFor('identity record ids'));
   const adapter = adapterFor({
     records,
@@ -123,6 +124,15 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
       seal: keyRing.sealFor('identity cookies'),
       cookies: new CookieFamily(cookies, { purpose: 'identity_record', maxBytes: maxRecordBytes }),
     }),
+    accessTokens,
+    async bound(model, payload) {
+      try {
+        await records.endOldest(model, payload, config.login.session.maxPerUser);
+      } catch (error) {
+        log.warn({ err: error, model }, 'the oldest logins of a user with too many could not be ended at the embedded issuer');
+      }
+    },
+    now,
     userCodeGuesses: rateLimit(userCodeGuesses),
     knownBrowsers: needs.knownBrowsers,
   });
@@ -142,7 +152,13 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
       consoleClientID,
       isFrontChannel: login.responseMode === 'id_token',
       adapter,
-      makeID: (model) => ids.make(model),
+      makeID: ({ model, grantId, remainingSeconds }) =>
+        ids.make({
+          model,
+          grant: grantId === undefined ? '' : hashed(grantId),
+          exp: Math.floor(now().getTime() / 1000) + remainingSeconds,
+        }),
+      sealAccessToken: (payload) => accessTokens.seal(JSON.stringify(payload)),
       findAccount: accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }),
       views,
       deviceCodes: { perSource: rateLimit(deviceCodesPerSource), inAll: rateLimit(deviceCodesInAll) },

@@ -1,4 +1,5 @@
 import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
+import { z } from 'zod';
 import { acrValues } from '../factors/second-factors.ts';
 import type { CookieNames } from '../http/cookies.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
@@ -37,8 +38,10 @@ export interface ProviderParts {
   lifetimes: Lifetimes;
   isFrontChannel: boolean;
   adapter: AdapterFactory;
-  /** Makes codes and tokens. */
-  makeID: (model: HandedOut) => string;
+  /** Makes codes and refresh tokens. */
+  makeID: (issued: { model: HandedOut; grantId: string | undefined; remainingSeconds: number }) => string;
+  /** Makes access tokens, of which nothing is stored. */
+  sealAccessToken: (payload: unknown) => string;
   findAccount: FindAccount;
   views: Views;
   /** Device authorizations, which are stored before a user has logged in. */
@@ -83,7 +86,8 @@ export function createProvider(parts: ProviderParts): Provider {
     interactions: { policy: policy(), url: (_ctx, { uid }) => `${path}/login/${uid}` },
     loadExistingGrant: (ctx) => grantOf(ctx, parts.consoleClientID),
     extraTokenClaims: () => undefined,
-    revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken !== undefined),
+    // Of an access token too: nothing else of it can be deleted, and the refresh tokens of its grant end with it anyway.
+    revokeGrantPolicy: () => true,
     renderError: (ctx, out, error) => views.failure(ctx, out, error),
     discovery: { ui_locales_supported: ['en', 'de', 'zh'] },
     fetch: parts.fetch,
@@ -98,19 +102,31 @@ export function createProvider(parts: ProviderParts): Provider {
       deviceFlow: { ...devicePages(views, parts.now), enabled: true, deviceInfo: (ctx) => admitDevice(ctx, parts.deviceCodes) },
     },
   });
-  for (const model of handedOut) makeIDs(provider[model].prototype, () => parts.makeID(model));
+  for (const model of handedOut)
+    override(provider[model].prototype, 'generateTokenId', (token, own) => {
+      // It settles the format of the token, too.
+      own();
+      const { grantId, remainingTTL } = issuedToken.parse(token);
+      return parts.makeID({ model, grantId, remainingSeconds: remainingTTL });
+    });
+  override(provider.AccessToken.prototype, 'getValueAndPayload', async (_token, own) => {
+    const { payload } = storedToken.parse(await own());
+    return { value: parts.sealAccessToken(payload) };
+  });
   return provider;
 }
 
-/** The library takes ids from random bytes alone; beside that it settles the format of the token. */
-function makeIDs(prototype: object, make: () => string): void {
-  const own: unknown = Reflect.get(prototype, 'generateTokenId');
-  if (typeof own !== 'function') throw new Error('oidc-provider makes the ids of its records in another way');
-  const generateTokenId = function (this: unknown) {
-    Reflect.apply(own, this, []);
-    return make();
+const issuedToken = z.object({ grantId: z.string().optional(), remainingTTL: z.number() });
+const storedToken = z.object({ payload: z.record(z.string(), z.unknown()) });
+
+/** Replaces a method of the library's models that its configuration does not reach. */
+function override(prototype: object, name: string, method: (self: unknown, own: () => unknown) => unknown): void {
+  const own: unknown = Reflect.get(prototype, name);
+  if (typeof own !== 'function') throw new Error(`oidc-provider has no ${name} any more`);
+  const value = function (this: unknown) {
+    return method(this, () => Reflect.apply(own, this, []));
   };
-  Object.defineProperty(prototype, 'generateTokenId', { value: generateTokenId });
+  Object.defineProperty(prototype, name, { value });
 }
 
 export type ProviderCookies = Readonly<Record<'session' | 'interaction' | 'resume', string>>;

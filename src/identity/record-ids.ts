@@ -4,12 +4,21 @@ import { atMost } from '../http/bound.ts';
 import type { Seal } from '../keys/seal.ts';
 
 /** What callers present: the id of such a record is the code or token itself. */
-export const handedOut = ['AuthorizationCode', 'AccessToken', 'RefreshToken', 'DeviceCode'] as const;
+export const handedOut = ['AuthorizationCode', 'RefreshToken', 'DeviceCode'] as const;
 export type HandedOut = (typeof handedOut)[number];
 
 const maxEnded = 10_000;
 /** The keys of another replica may be unknown here for a moment: what could not be read then is not ended for ever. */
 const endedMs = 60_000;
+
+/** What an id says of its record, also when the record is gone. */
+interface IssuedID {
+  model: HandedOut;
+  /** SHA-256 of the grant that the record belongs to; '' if that was not known yet. */
+  grant: string;
+  /** Unix seconds. */
+  exp: number;
+}
 
 /** Ids that only a replica can make: a made-up one is known without asking the API server. */
 export class RecordIds {
@@ -21,13 +30,14 @@ export class RecordIds {
   }
 
   /** @throws StatusError 503 while there is no key */
-  make(model: HandedOut): string {
-    return this.#seal.seal(`${model} ${randomBytes(16).toString('base64url')}`);
+  make({ model, grant, exp }: IssuedID): string {
+    return this.#seal.seal([model, randomBytes(16).toString('base64url'), exp, grant].join(' '));
   }
 
-  /** Whether a replica made it for that model. @throws StatusError 503 */
-  async isOurs(model: HandedOut, id: string): Promise<boolean> {
-    return (await this.#seal.open(id))?.startsWith(`${model} `) ?? false;
+  /** Undefined for an id that no replica made for that model. @throws StatusError 503 */
+  async read(model: HandedOut, id: string): Promise<IssuedID | undefined> {
+    const [made, , exp, grant = ''] = (await this.#seal.open(id))?.split(' ') ?? [];
+    return made === model ? { model, grant, exp: Number(exp) } : undefined;
   }
 
   /** Whether its record is known to be gone. */

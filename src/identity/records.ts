@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
+import { mapLimit } from '../api/map-limit.ts';
 import { isRecord } from '../api/reader.ts';
 import { StatusError } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
-import { resourcePath } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
+import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
+import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
+import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { requestScope } from './request-scope.ts';
 
 export const identityRecordKind: ResourceKind = {
@@ -19,15 +21,34 @@ const recordObject = z.object({
   spec: z.object({ model: z.string(), sealed: z.string(), consumedAt: z.iso.datetime({ offset: true }).optional() }),
 });
 const recordList = z.object({ items: z.array(z.unknown()) });
-const sealedPayload = z.custom<AdapterPayload>(isRecord);
+export const sealedPayload = z.custom<AdapterPayload>(isRecord);
 
 /** What a record can be found by beside its id. */
 export type LookupField = 'uid' | 'userCode';
 
-const hashed = (text: string) => hash('sha256', text);
+export const hashed = (text: string) => hash('sha256', text);
 
 /** The id is the token itself, so only its hash is seen by who may read the objects. */
 const recordObjectName = (model: string, id: string): string => `${model.toLowerCase()}-${hashed(id)}`;
+
+const grantPrefix = recordObjectName('Grant', '').slice(0, -hashed('').length);
+const endedAtOnce = 8;
+/** Beyond the bound there is one, unless the bound was lowered; the next login ends further ones. */
+const maxEnded = 100;
+
+/** Models of which a user has a bounded number of records. */
+const isBounded = (model: string) => model === 'Grant' || model === 'Session';
+
+/** The user, and for a grant the client: logins at one client end no grants of another. */
+const ownerOf = ({ accountId = '', clientId = '' }: AdapterPayload): string => hashed(`${accountId} ${clientId}`);
+
+/** Times are in whole seconds. The order of one second is that of the versions, so that all replicas agree. */
+const byAge = ({ metadata: left }: KubernetesObject, { metadata: right }: KubernetesObject): number =>
+  createdAt(left) - createdAt(right) ||
+  (compareResourceVersions(left.resourceVersion, right.resourceVersion) ?? 0) ||
+  (left.name < right.name ? -1 : 1);
+
+const createdAt = ({ creationTimestamp = '' }: KubernetesObject['metadata']) => Date.parse(creationTimestamp) || 0;
 
 export interface RecordsOptions {
   client: ServiceClient;
@@ -42,9 +63,16 @@ export interface RecordsOptions {
  */
 export class IdentityRecords {
   readonly #options: RecordsOptions;
+  readonly #objects: ServiceResource;
 
   constructor(options: RecordsOptions) {
     this.#options = options;
+    this.#objects = new ServiceResource(options.client, { ...identityRecordKind, namespace: options.namespace });
+  }
+
+  /** Whether it was read or written in this request. */
+  isKnown(model: string, id: string): boolean {
+    return requestScope().known.has(recordObjectName(model, id));
   }
 
   async find(model: string, id: string): Promise<AdapterPayload | undefined> {
@@ -93,16 +121,50 @@ export class IdentityRecords {
     return (await unless([404, 409], this.#call('PATCH', { name, body }))) !== undefined;
   }
 
+  /** Deletes a record as it was read in this request. @returns false if another request was first, or it is gone */
+  async take(model: string, id: string): Promise<boolean> {
+    const { known, signal } = requestScope();
+    const name = recordObjectName(model, id);
+    const seen = known.get(name);
+    if (seen === undefined) return false;
+    return this.#objects.remove(name, { preconditions: { resourceVersion: seen.resourceVersion }, signal });
+  }
+
   async remove(model: string, id: string): Promise<void> {
     await unless(404, this.#call('DELETE', { name: recordObjectName(model, id) }));
   }
 
   /** Deletes everything that was issued on a grant. */
-  async removeIssued(grantId: string): Promise<void> {
+  removeIssued(grantId: string): Promise<void> {
+    return this.#removeIssued(hashed(grantId));
+  }
+
+  /** Deletes a grant and everything that was issued on it. @param grant SHA-256 of its id */
+  async endGrant(grant: string): Promise<void> {
+    await Promise.all([this.#removeIssued(grant), this.#objects.remove(`${grantPrefix}${grant}`, { signal: requestScope().signal })]);
+  }
+
+  /**
+   * Ends the oldest records of a model and user beyond that number. A request counts after it has created its own, so the last of racing
+   * requests sees all. All of them sort alike: none ends what the last one would keep.
+   */
+  async endOldest(model: string, payload: AdapterPayload, max: number): Promise<void> {
+    const { signal } = requestScope();
+    const fieldSelector = `spec.model=${model},spec.owner=${ownerOf(payload)}`;
+    const owned: KubernetesObject[] = [];
+    for await (const object of this.#objects.list({ fieldSelector, isMetadataOnly: true }, signal)) owned.push(object);
+    const surplus = owned.sort(byAge).slice(0, Math.max(0, owned.length - max));
+    await mapLimit(endedAtOnce, surplus.slice(0, maxEnded), async ({ metadata: { name } }) => {
+      if (name.startsWith(grantPrefix)) await this.endGrant(name.slice(grantPrefix.length));
+      else await this.#objects.remove(name, { signal });
+    });
+  }
+
+  async #removeIssued(grant: string): Promise<void> {
     const { revoked } = requestScope();
-    if (revoked.has(grantId)) return;
-    revoked.add(grantId);
-    await this.#call('DELETE', { query: { fieldSelector: `spec.grantId=${hashed(grantId)}` } });
+    if (revoked.has(grant)) return;
+    revoked.add(grant);
+    await this.#call('DELETE', { query: { fieldSelector: `spec.grantId=${grant}` } });
   }
 
   #specOf(model: string, payload: AdapterPayload, ttlSeconds: number) {
@@ -113,6 +175,7 @@ export class IdentityRecords {
       ...(typeof uid === 'string' && { uid: hashed(uid) }),
       ...(userCode !== undefined && { userCode: hashed(userCode) }),
       ...(grantId !== undefined && { grantId: hashed(grantId) }),
+      ...(isBounded(model) && { owner: ownerOf(payload) }),
       ...(typeof consumed === 'number' && { consumedAt: new Date(consumed * 1000).toISOString() }),
       sealed: this.#options.seal.seal(JSON.stringify(payload)),
     };

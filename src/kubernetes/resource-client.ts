@@ -177,7 +177,10 @@ export class ServiceResource extends ResourceClient {
   }
 
   /** @throws UpstreamError 404 where the resource is not installed, 410; StatusError 503, 504 */
-  async *list(selectors: Pick<Selection, 'fieldSelector' | 'labelSelector'>, signal: AbortSignal): AsyncGenerator<KubernetesObject> {
+  async *list(
+    selectors: Pick<Selection, 'fieldSelector' | 'labelSelector' | 'isMetadataOnly'>,
+    signal: AbortSignal,
+  ): AsyncGenerator<KubernetesObject> {
     const { type, namespace } = this.resource;
     const selection = { type, ...(namespace !== undefined && { namespace }), ...selectors };
     for await (const { objects } of listPages({ client: this.#client, signal }, selection, pageSize)) yield* objects;
