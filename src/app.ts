@@ -53,7 +53,7 @@ export class App {
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
     const about = { version, serverURL: server.publicURL ?? '/', sessionCookie: services.cookies.host('session') };
-    const described = [...this.#health.operations(), ...aboutOperations(services), ...this.#features.operations];
+    const described = [...this.#health.operations({ showsReasons: false }), ...aboutOperations(services), ...this.#features.operations];
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
 
     const frame = {
@@ -89,7 +89,7 @@ export class App {
     this.#internal = new Listener(
       requestListener(new RequestMiddleware({ ...frame, basePath: '', trustedProxies: [] }), {
         ...routing,
-        operations: [...this.#health.operations(), scrapeOperation(metrics)],
+        operations: [...this.#health.operations({ showsReasons: true }), scrapeOperation(metrics)],
         corsOrigins: [],
       }),
       { host: server.host, port: server.metricsPort, requestTimeoutMs: server.requestTimeout },

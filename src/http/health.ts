@@ -14,6 +14,9 @@ export interface Check {
 /** After so long a replica that has started is ready also without what is awaited: it may be that no replica can have it. */
 const startMs = 15_000;
 
+/** In the words of the API server. */
+const withheld = 'reason withheld';
+
 const text = { 'text/plain': z.string().meta({ examples: ['ok'] }) };
 
 /** Whether this replica should get requests: its checks, and whether it is on its way out. */
@@ -56,16 +59,17 @@ export class Health {
     ];
   }
 
-  /** Lines as the API server words them: `[+]name ok`, `[-]name failed: why`. @throws StatusError 503 with a cause per failed check */
-  #report(): string {
-    const results = this.#results();
+  /** Words a line as the API server does: `[+]name ok`, `[-]name failed: why`. @throws StatusError 503 with a cause per failed check */
+  #report(showsReasons: boolean): string {
+    const results = this.#results().map((result) => (showsReasons || result.why === undefined ? result : { ...result, why: withheld }));
     const failed = results.filter(({ critical, why }) => critical && why !== undefined);
     if (failed.length > 0) throw notReady(failed.map(({ name, why = '' }) => ({ reason: name, message: why })));
     const lines = results.map(({ name, why }) => (why === undefined ? `[+]${name} ok` : `[-]${name} failed (not critical): ${why}`));
     return `${lines.join('\n')}\nreadyz check passed\n`;
   }
 
-  operations(): Operation[] {
+  /** @param showsReasons whether callers may know why a check fails: a reason can name hosts and objects of the cluster */
+  operations({ showsReasons }: { showsReasons: boolean }): Operation[] {
     return [
       livenessOperation('Livez', '/livez'),
       livenessOperation('Healthz', '/healthz'),
@@ -78,10 +82,10 @@ export class Health {
         description:
           'A missing API server or issuer is named, but does not make the replica unready: static files still work, and a restart cures nothing. Only right after the start it waits, for 15 seconds at most, until it knows what the other replicas know.',
         credential: 'none',
-        query: z.object({ verbose: z.string().optional().describe('Names every check.') }),
+        query: z.object({ verbose: z.string().optional().describe('Names every check. Reasons are told at the port of metrics only.') }),
         answers: { 200: { description: '`ok`, or the checks', content: text } },
         handle: ({ ctx, query }) => {
-          const report = this.#report();
+          const report = this.#report(showsReasons);
           ctx.body = query.verbose === undefined ? 'ok' : report;
         },
       }),

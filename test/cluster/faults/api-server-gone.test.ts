@@ -89,7 +89,7 @@ describe('an API server', () => {
       await pause(200);
     } while (Date.now() - goneAt < 8_000 || noticed.size < anonymous.length);
     await eventually(
-      async () => (await ask(service, '/readyz?verbose')).text,
+      async () => (await ask({ url: service.metricsURL }, '/readyz?verbose')).text,
       (report) => /^\[-\]kubernetes failed \(not critical\): ECONNREFUSED$/m.test(report),
     );
   }

@@ -64,7 +64,7 @@ describe('FLT-13', () => {
       // For a moment after the start a replica waits for what others may know.
       time.advance(20);
       await eventually(
-        async () => (await ask(service, '/readyz?verbose')).text,
+        async () => (await ask({ url: service.metricsURL }, '/readyz?verbose')).text,
         (report) => /^\[-\]users failed \(not critical\): 404/m.test(report),
       );
       await expectTheRestWorks(service);

@@ -89,7 +89,7 @@ describe('FLT-08 a token that is refused from one moment on', () => {
       await whenRefused(unread);
       proxy.cut(({ isWatch }) => isWatch);
       await eventually(
-        async () => (await ask(service, '/readyz?verbose')).text,
+        async () => (await ask({ url: service.metricsURL }, '/readyz?verbose')).text,
         (report) => /^\[-\]users failed \(not critical\): 401/m.test(report),
       );
       // Whom the API server knows it still answers itself, and what was known of users is not a secret for who may see them.

@@ -4,6 +4,7 @@ import { type BareService, startBareService } from '../../support/bare-service.t
 
 describe('the readiness of a replica', () => {
   let service: BareService;
+  let open: BareService;
   let health: Health;
   let failure: string | undefined;
   let seconds: number;
@@ -14,12 +15,13 @@ describe('the readiness of a replica', () => {
     health = new Health({ clock: () => seconds * 1000 });
     health.add({ name: 'users', critical: false, isAwaited: true, failure: () => failure });
     health.add({ name: 'issuer', critical: false, failure: () => 'away' });
-    service = await startBareService(health.operations());
+    service = await startBareService(health.operations({ showsReasons: true }));
+    open = await startBareService(health.operations({ showsReasons: false }));
   });
-  afterEach(() => service.stop());
+  afterEach(() => Promise.all([service.stop(), open.stop()]));
 
-  const ready = async (query = '') => {
-    const answer = await fetch(`${service.url}/readyz${query}`);
+  const ready = async (query = '', { url } = service) => {
+    const answer = await fetch(`${url}/readyz${query}`);
     return { status: answer.status, text: await answer.text() };
   };
 
@@ -40,6 +42,19 @@ describe('the readiness of a replica', () => {
     const { status, text } = await ready('?verbose');
     expect(status).to.equal(200);
     expect(text).to.contain('[-]users failed (not critical): ECONNREFUSED').and.to.contain('[-]issuer failed (not critical): away');
+  });
+
+  it('S12 names checks to strangers, and withholds reasons', async () => {
+    failure = 'not listed yet';
+    const unready = await ready('', open);
+    expect(unready.status).to.equal(503);
+    expect(JSON.parse(unready.text).details.causes).to.deep.equal([{ reason: 'users', message: 'reason withheld' }]);
+    expect(unready.text).to.not.contain('not listed yet');
+
+    failure = undefined;
+    const { status, text } = await ready('?verbose', open);
+    expect(status).to.equal(200);
+    expect(text).to.equal('[+]users ok\n[-]issuer failed (not critical): reason withheld\n[+]shutdown ok\nreadyz check passed\n');
   });
 
   it('begins without it after fifteen seconds', async () => {

@@ -25,7 +25,7 @@ describe('FLT-12 a clock that differs from the API server’s', () => {
     );
   };
   const report = async () => {
-    const response = await server.request('/readyz?verbose');
+    const response = await fetch(`${server.metricsURL}/readyz?verbose`);
     return { status: response.status, text: await response.text() };
   };
 

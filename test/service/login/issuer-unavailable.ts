@@ -16,6 +16,6 @@ export function expectUnavailable(reply: Reply): void {
 }
 
 /** The checks of a replica, a line each. */
-export const readiness = async ({ url }: Service) => (await fetch(`${url}/readyz?verbose`)).text();
+export const readiness = async ({ metricsURL }: Service) => (await fetch(`${metricsURL}/readyz?verbose`)).text();
 /** The line about an issuer that cannot be used. */
 export const identityProviderFailed = /^\[-\]identity-provider failed/m;

@@ -9,7 +9,7 @@ describe('X-Forwarded-For from a peer that is not trusted', () => {
   it('is told of once in the log, and in /readyz?verbose, and changes nothing else', async () => {
     const server = await startServer();
     try {
-      const readiness = async () => (await server.request('/readyz?verbose')).text();
+      const readiness = async () => (await fetch(`${server.metricsURL}/readyz?verbose`)).text();
       expect(await readiness()).to.include('[+]trustedProxies ok');
       expect(warnings(server.logLines)).to.deep.equal([]);
 
@@ -19,6 +19,8 @@ describe('X-Forwarded-For from a peer that is not trusted', () => {
       expect(warnings(server.logLines)[0]).to.include({ level: 'warn', peer: '127.0.0.1' });
       expect(await readiness()).to.include('[-]trustedProxies failed (not critical): 127.0.0.1 sends X-Forwarded-For');
       expect((await server.request('/readyz')).status).to.equal(200);
+      const told = await (await server.request('/readyz?verbose')).text();
+      expect(told, 'S12').to.include('[-]trustedProxies failed (not critical): reason withheld').and.to.not.include('127.0.0.1');
       expect(server.logLines.join('')).to.not.include('203.0.113.7');
     } finally {
       await server.stop();
