@@ -6,8 +6,8 @@ import type { ProviderCookies } from './provider.ts';
 import { endSessionView, type Views } from './views.ts';
 
 /**
- * Gives the provider its own cookies with its own keys, and Secure by the issuer's address, because TLS may end at a proxy. The library searches
- * the whole header for each name and takes the first of two cookies, so it sees no other cookie, and none that was sent twice.
+ * Gives the provider its own cookies with its own keys, and Secure by the issuer's address, because TLS may end at a proxy. The library
+ * searches the whole header for each name and takes the first of two cookies, so it sees no other cookie, and none that was sent twice.
  */
 export function useProviderCookies(ctx: Context, provider: Provider, names: ProviderCookies): void {
   const own = Object.values(names).flatMap((name) => [name, `${name}.sig`]);

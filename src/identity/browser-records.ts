@@ -17,7 +17,7 @@ interface BrowserRecordsOptions {
   cookies: CookieFamily;
 }
 
-/** Records of a user who has not logged in yet: sealed into cookies of the browser, so that an abandoned login leaves nothing in the cluster. */
+/** Records of a login under way, sealed into cookies of the browser: an abandoned login leaves nothing in the cluster. */
 export class BrowserRecords {
   readonly #options: BrowserRecordsOptions;
 

@@ -13,8 +13,8 @@ const staticPaths = new Set(['/.well-known/openid-configuration', '/.well-known/
 const relyingPartyPaths = new Set(['/token', '/token/revocation', '/me']);
 
 /**
- * Counts requests to the issuer for each network, as `login.perMinute` counts logins. A relying party that shows a code or token of this issuer
- * is never limited; requests without one, such as guesses at a client secret, are.
+ * Counts requests to the issuer for each network, as `login.perMinute` counts logins. A relying party that shows a code or token of this
+ * issuer is never limited; requests without one, such as guesses at a client secret, are.
  */
 export class RequestLimit {
   readonly #limit: RateLimit;
