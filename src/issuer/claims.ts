@@ -41,6 +41,15 @@ const decisive = ({ claims: { username, groups } }: ClaimRules) => [...new Set([
 export const isIncomplete = (claims: VerifiedClaims, rules: ClaimRules): boolean =>
   decisive(rules).some((name) => claims[name] === undefined);
 
+/**
+ * Whether the issuer says that it keeps groups back, as Entra ID does for members of more than 200 (distributed claims, OpenID Connect
+ * Core 5.6.2; `hasgroups` in the id_token flow).
+ */
+export function keepsGroupsBack(claims: VerifiedClaims, { claims: { groups } }: ClaimRules): boolean {
+  const { _claim_names: names, hasgroups } = claims;
+  return hasgroups === true || (typeof names === 'object' && names !== null && Object.hasOwn(names, groups));
+}
+
 /** Names of decisive claims that are known and that a token does not tell. @param token undefined for an opaque one */
 export const untoldBy = (token: VerifiedClaims | undefined, known: VerifiedClaims, rules: ClaimRules): string[] =>
   decisive(rules).filter((name) => token?.[name] === undefined && known[name] !== undefined);

@@ -1,6 +1,6 @@
 import { StatusError, unauthorized } from '../api/status.ts';
 import type { Services } from '../services.ts';
-import { completed, isIncomplete, unfit, untoldBy, usedClaims } from './claims.ts';
+import { completed, isIncomplete, keepsGroupsBack, unfit, untoldBy, usedClaims } from './claims.ts';
 import type { IssuedTokens, IssuerClient, UserInfo } from './client.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
 import { type RefusalLog, TokenRefusal } from './refusal-log.ts';
@@ -77,13 +77,23 @@ export class IssuerTokens {
       throw unfit(message);
     }
     if (this.#settings.isForwarded) this.#requireTold(tokens);
-    return tokens;
+    return { ...tokens, ...this.#unknownGroups(claims, { known, missing }) };
   }
 
   /** Of a login that brought an ID token and no code. */
   fromIdToken(idToken: string, claims: VerifiedClaims): TokenSet {
     const used = usedClaims(claims, this.#settings);
-    return { idToken, issuedAt: this.#seconds(), bearer: idToken, bearerExpiresAt: claims.exp, claims: used };
+    const tokens = { idToken, issuedAt: this.#seconds(), bearer: idToken, bearerExpiresAt: claims.exp, claims: used };
+    return { ...tokens, ...this.#unknownGroups(claims, { known: used }) };
+  }
+
+  #unknownGroups(
+    own: VerifiedClaims,
+    { known, missing }: { known: VerifiedClaims; missing?: Missing | undefined },
+  ): Pick<TokenSet, 'groupsUnknown'> {
+    if (known[this.#settings.claims.groups] !== undefined) return {};
+    if (keepsGroupsBack(own, this.#settings)) return { groupsUnknown: 'kept back' };
+    return missing === undefined ? {} : { groupsUnknown: 'not told' };
   }
 
   /**

@@ -56,6 +56,8 @@ export interface TokenSet {
   readonly claims: VerifiedClaims;
   /** Names of claims that the userinfo endpoint told and the credential does not. */
   readonly untold?: readonly string[];
+  /** Why the groups of the user are not known, which is not the same as none. */
+  readonly groupsUnknown?: 'kept back' | 'not told';
 }
 
 /** What a renewal brought to a caller who keeps the tokens. All but the access token may be missing from it. */

@@ -111,7 +111,7 @@ export class Callback {
       flow,
       tokens,
       identity,
-      ...(await this.#record({ login, identity, claims: tokens.claims, settings: issuer.settings }, signal)),
+      ...(await this.#record({ login, identity, tokens, settings: issuer.settings }, signal)),
     };
   }
 
@@ -218,14 +218,15 @@ export class Callback {
   }
 
   /** The user's record, made or updated. @throws StatusError 401 if they may not log in after all, 503 */
-  async #record({ login, identity, claims, settings }: Arrival, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
-    const { config, now } = this.#context;
+  async #record({ login, identity, tokens, settings }: Arrival, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
+    const { config, now, log } = this.#context;
+    const { claims, groupsUnknown } = tokens;
     const recorded = await this.#recorder.record(
       {
         login,
         displayName: displayNameOf(claims),
         ...connectorOf(claims, { isEmbedded: settings.isEmbedded === true, directories: config.users.ldap }),
-        groups: plainGroupsOf(claims, settings),
+        groups: groupsUnknown === undefined ? plainGroupsOf(claims, settings) : undefined,
         subjectName: identity.name,
         subject: linkingSubject(claims, settings),
       },
@@ -240,6 +241,8 @@ export class Callback {
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
     const user = account?.name ?? recordName(login) ?? '';
     this.#tellOfUnusableGroups(user, unusableGroupsOf(claims, settings));
+    if (groupsUnknown === 'kept back')
+      log.warn({ user }, 'the identity provider kept the groups of a user back, who is in too many: the login has none of them');
     return { user, account };
   }
 
@@ -272,13 +275,14 @@ interface FromBrowser {
 interface Arrival {
   login: string;
   identity: Identity;
-  claims: VerifiedClaims;
+  tokens: TokenSet;
   settings: IssuerSettings;
 }
 
 /** Step 5. Undefined in the pure ID token flow. */
 function codeOf({ code, id_token: idToken }: CallbackQuery): string | undefined {
-  if (code === undefined) throw badParameter('code', 'is required', 'FieldValueRequired');
+  // An issuer that sends the ID token alone sends no code (OpenID Connect Core 3.2.2.5).
+  if (code === undefined && idToken === undefined) throw badParameter('code', 'is required', 'FieldValueRequired');
   if (code === '' && idToken === undefined) throw badParameter('code', 'may be empty only beside id_token', 'FieldValueRequired');
   return code === '' ? undefined : code;
 }

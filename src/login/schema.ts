@@ -161,7 +161,7 @@ export const callbackQuery = z.object({
 
 /** As clients are to send it: `code` is always there. The callback itself says so, in the order of its checks. */
 export const describedCallbackQuery = callbackQuery.extend({
-  code: z.string().describe('From the issuer. May be empty beside `id_token`.'),
+  code: z.string().describe('From the issuer. May be empty or missing beside `id_token`.'),
 });
 
 export type CallbackQuery = z.output<typeof callbackQuery>;

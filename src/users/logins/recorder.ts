@@ -36,8 +36,8 @@ export interface Login {
   connector: { type: string; id: string; name: string };
   /** The identity at the source behind the connector. */
   linkedID?: { type: string; id: string } | undefined;
-  /** Without prefix. */
-  groups: readonly string[];
+  /** Without prefix. Undefined where they are not known: then the record keeps those that it had. */
+  groups: readonly string[] | undefined;
   /** The user name that Kubernetes sees, with prefix. */
   subjectName: string;
   /** Left out for the embedded issuer, whose `sub` names one record by itself. */
@@ -97,7 +97,7 @@ export class LoginRecorder {
     const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
     if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a login is not recorded');
-    const beyond = recorded.outcome === 'recorded' ? groupsBeyondRecord(login.groups) : undefined;
+    const beyond = recorded.outcome === 'recorded' && login.groups ? groupsBeyondRecord(login.groups) : undefined;
     if (beyond) log.warn({ user: name, ...beyond }, `the record keeps ${beyond.kept} groups: access tokens of the user have no others`);
     if (recorded.outcome !== 'recorded' || !accounts.isSynced) return recorded;
     await accounts.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);
@@ -170,8 +170,9 @@ export class LoginRecorder {
     signal: AbortSignal,
   ): Promise<Recorded | undefined> {
     const { status: old = {} } = readUser(object);
+    const recorded = groups && { groups: recordedGroups(groups) };
     const isIt = (known: Partial<Subject>) => known.issuer === issuer && known.sub === sub;
-    const subjects = (old.subjects ?? []).map((known) => (isIt(known) ? { ...known, subjectName, groups: recordedGroups(groups) } : known));
+    const subjects = (old.subjects ?? []).map((known) => (isIt(known) ? { ...known, subjectName, ...recorded } : known));
     const told = { subjects, lastLoginTime: timestamp(time) };
     const phase = phaseStatus({ ...object, status: { ...old, ...told } }, time, this.#services.config.users.idleDays);
     const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
@@ -188,7 +189,7 @@ export class LoginRecorder {
     // Not only right after the record was made: the first login may have failed between the two writes.
     const isFirst = old.lastLoginTime === undefined && old.groups === undefined;
     const told = {
-      groups: recordedGroups(groups),
+      ...(groups && { groups: recordedGroups(groups) }),
       subjectName,
       ...(subject && { subjects: linkedSubjects(old.subjects, subject) }),
       lastLoginTime: timestamp(time),
