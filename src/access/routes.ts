@@ -54,6 +54,8 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     id,
     method: 'POST',
     paths: [path],
+    // A console asks for an explanation whether or not the feature is on.
+    ignoredQuery: path.startsWith('/apis/') ? 'all' : ['explain'],
     tag,
     summary: 'Asks whether the caller may do something, or each of up to 100 things',
     description:

@@ -1,6 +1,6 @@
-import { closestMatch } from 'leven';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
+import { nearestName } from '../api/nearest.ts';
 import { contradictions } from './contradictions.ts';
 import { type Config, configSchema, defaultStaticDirectory } from './schema.ts';
 import { isText, schemaAt, shapeOf, writtenDefaults } from './schema-tree.ts';
@@ -115,9 +115,7 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
 
 /** @param write puts the nearest name as it would have to stand there */
 function unknownSetting(name: string, shape: object | undefined, write: (name: string) => string): string {
-  const names = new Map(Object.keys(shape ?? {}).map((known) => [known.toLowerCase(), known]));
-  const maxDistance = Math.max(2, Math.floor(name.length / 3));
-  const nearest = names.get(closestMatch(name.toLowerCase(), [...names.keys()], { maxDistance }) ?? '');
+  const nearest = nearestName(name, Object.keys(shape ?? {}));
   return `is not a setting; ${nearest === undefined ? 'see docs/configuration.md' : `did you mean ${write(nearest)}?`}`;
 }
 

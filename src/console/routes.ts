@@ -57,6 +57,7 @@ const handleConfigMapImage = (service: ConsoleService): Operation =>
     id: 'HandleConfigMapImage',
     method: 'GET',
     paths: ['/api/v1/cm/:name/:key'],
+    ignoredQuery: 'all',
     tag,
     summary: 'An image out of a ConfigMap',
     description:
@@ -151,6 +152,7 @@ function handleStaticFiles(service: ConsoleService): Operation {
     id: 'HandleStaticFiles',
     method: 'GET',
     paths: ['/{*subpath}'],
+    ignoredQuery: 'all',
     tag,
     summary: 'A file of the console',
     description: 'A missing path without extension gets the index, if the request names `text/html` among what it accepts.',

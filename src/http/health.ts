@@ -77,6 +77,7 @@ export class Health {
         id: 'Readyz',
         method: 'GET',
         paths: ['/readyz'],
+        ignoredQuery: 'all',
         tag: 'operations',
         summary: 'Whether this replica should get requests',
         description:
@@ -98,6 +99,7 @@ const livenessOperation = (id: string, path: string): Operation =>
     id,
     method: 'GET',
     paths: [path],
+    ignoredQuery: 'all',
     tag: 'operations',
     summary: 'Whether the process lives',
     credential: 'none',

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { nearestName } from '../api/nearest.ts';
 import { badRequest, type StatusCause, type StatusError, unknownPath } from '../api/status.ts';
 import { type Violation, validate } from '../api/violations.ts';
 
@@ -25,8 +26,25 @@ function isRepeatable(schema: z.core.$ZodType): boolean {
 export const repeatableParameters = (schema: z.ZodObject): ReadonlySet<string> =>
   new Set(Object.keys(schema.shape).filter((name) => isRepeatable(schema.shape[name] as z.core.$ZodType)));
 
+/** A misspelt name is compared with each known one: few and short names are enough for a reader. */
+const maxUnknown = 10;
+const maxNameLength = 64;
+
+/** @throws StatusError 400 with a cause for each of the first unknown parameters */
+export function refuseUnknownParameters(known: readonly string[], search: URLSearchParams): void {
+  const unknown = new Set([...search.keys()].filter((name) => !known.includes(name)));
+  if (unknown.size === 0) return;
+  const causes = [...unknown].slice(0, maxUnknown).map((name) => {
+    const field = name.slice(0, maxNameLength);
+    const nearest = nearestName(field, known);
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+    return { reason: 'FieldValueForbidden', message: `is not a parameter of this operation${hint}`, field };
+  });
+  throw badRequest(causes.map(({ field, message }) => `${field}: ${message}`).join('; '), causes);
+}
+
 /**
- * The query parameters that a schema knows; unknown ones are ignored.
+ * The query parameters that a schema knows.
  *
  * @throws StatusError 400 for a single-valued parameter that is given twice, and for what the schema refuses
  */

@@ -127,6 +127,11 @@ interface OperationBase {
   isAskedAgain?: true;
   /** Bytes of a body that the handler reads itself, as it comes. Default: `server.bodyLimit`. */
   bodyLimit?: number;
+  /**
+   * Query parameters that are accepted and not read, beside those of the schema; others are 400. `all` where another party chooses
+   * them (an issuer: RFC 6749, 4.1.2; clients of Kubernetes; probes; links to a page), or where they are passed on.
+   */
+  ignoredQuery?: readonly string[] | 'all';
   /** Another protocol that the connection may go on in (RFC 9110, 7.8). Without it `Upgrade` is ignored. */
   upgrade?: UpgradeProtocol;
   /** Done with each request before its credential is read: functions of `preparations.ts`. */

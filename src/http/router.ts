@@ -4,7 +4,7 @@ import { validate } from '../api/violations.ts';
 import type { Authenticator } from './authenticator.ts';
 import { bodyTextReader, checkLength, decodeJson } from './body.ts';
 import { varyOn } from './conditional.ts';
-import { badInput, parseParams, parseQuery, repeatableParameters } from './input.ts';
+import { badInput, parseParams, parseQuery, refuseUnknownParameters, repeatableParameters } from './input.ts';
 import { KeptInput } from './kept-input.ts';
 import { networkOf } from './network.ts';
 import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
@@ -207,20 +207,29 @@ const noInput = {};
 /** Reads the input, then handles it. Where a schema asks for nothing, nothing is read. */
 function handler(operation: Operation, bodyLimit: number) {
   const hasParams = Object.keys(operation.params.shape).length > 0;
-  const hasQuery = Object.keys(operation.query.shape).length > 0;
   const readQuery = queryReader(operation);
   const readBody = bodyReader(operation, bodyLimit);
   return (ctx: Context, given: Params, caller: Caller | Bearer | undefined): Promise<void> | void => {
     const params = hasParams ? parseParams(operation.params, given) : noInput;
-    const query = hasQuery ? readQuery(ctx) : noInput;
+    const query = readQuery(ctx);
     if (readBody === undefined) return operation.handle(new OperationCall({ ctx, caller, params, query, body: undefined }));
     return readBody(ctx).then((body) => operation.handle(new OperationCall({ ctx, caller, params, query, body })));
   };
 }
 
-function queryReader({ query: schema, credential }: Operation) {
+/** Parameters of the frame: `api/json.ts` reads them. */
+const commonParameters = ['pretty'];
+
+function queryReader({ query: schema, credential, ignoredQuery = [] }: Operation): (ctx: Context) => unknown {
+  const names = Object.keys(schema.shape);
+  if (names.length === 0 && ignoredQuery === 'all') return () => noInput;
   const repeatable = repeatableParameters(schema);
-  const understand = (text: string) => parseQuery(schema, repeatable, new URLSearchParams(text));
+  const understand = (text: string) => {
+    const search = new URLSearchParams(text);
+    if (ignoredQuery !== 'all') refuseUnknownParameters([...names, ...commonParameters, ...ignoredQuery], search);
+    return parseQuery(schema, repeatable, search);
+  };
+  if (names.length === 0) return ({ request }) => (request.querystring === '' ? noInput : understand(request.querystring));
   // Without a credential it may be one: the code of a login.
   if (credential === 'none') return ({ request }: Context): unknown => understand(request.querystring);
   const kept = new KeptInput();

@@ -52,6 +52,9 @@ export function loginOperations(services: Settings, { begin, finish, info }: Log
   ];
 }
 
+/** Clients of OpenID Connect send them; the configuration says what goes to the issuer. */
+const ofConfiguration = ['client_id', 'scope', 'response_type', 'response_mode'];
+
 function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema): Operation[] {
   const shared = {
     method: 'GET',
@@ -61,6 +64,7 @@ function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema)
     credential: 'none',
     answersHead: false,
     query,
+    ignoredQuery: ofConfiguration,
     answers: { 200: { description: 'Where to go.', content: { [json]: loginInfo } }, 400: badParameters },
     async handle({ ctx, query }: { ctx: Context; query: LoginQuery }) {
       ctx.body = await begin(ctx, query);
@@ -83,6 +87,7 @@ function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchem
     credential: 'none',
     answersHead: false,
     query,
+    ignoredQuery: ofConfiguration,
     answers: {
       200: { description: 'The authorization URL, for clients that do not follow redirects.', content: { [json]: loginInfo } },
       302: { description: 'The same, for a browser.', headers: { Location: 'The issuer, or `login.externalURL`.' } },
@@ -109,6 +114,7 @@ function callbackOperations(finish: LoginHandlers['finish'], basePath: string): 
     credential: 'none',
     answersHead: false,
     query: callbackQuery,
+    ignoredQuery: 'all',
     described: { query: describedCallbackQuery },
     answers: {
       200: { description: 'Who has logged in, with their tokens or a session.', content: { [json]: loggedIn } },

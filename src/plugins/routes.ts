@@ -26,6 +26,7 @@ export function assetOperations(sources: AssetSources, basePath: string): Operat
       id: 'GetPluginAsset',
       method: 'GET',
       paths: ['/plugins/:plugin/{*path}'],
+      ignoredQuery: 'all',
       tag,
       summary: 'A file of a console plugin',
       description:
@@ -61,6 +62,7 @@ export function proxyOperations(sources: AssetSources, basePath: string, timeout
       id,
       method,
       paths: ['/api/proxy/plugin/:plugin/:alias/{*path}'],
+      ignoredQuery: 'all',
       tag,
       summary: `${method} at a Service that a ConsolePlugin names`,
       description:

@@ -28,6 +28,7 @@ export function createProxy(services: Services, authenticator: Authenticator): {
       method,
       ...offered,
       paths: ['/api/kubernetes/{*path}'],
+      ignoredQuery: 'all',
       tag: 'kubernetes',
       summary: `${method} at the Kubernetes API`,
       description,

@@ -18,6 +18,7 @@ export const backchannelOperation = (receive: ReceiveLogout): Operation =>
     id: 'BackchannelLogout',
     method: 'POST',
     paths: ['/api/v2/token/backchannel-logout'],
+    ignoredQuery: 'all',
     tag: 'login',
     summary: 'Ends what the issuer has ended',
     description:

@@ -86,6 +86,8 @@ const get = ({ path, handle, ...rest }: Route): Operation =>
     credential: 'none',
     answersHead: false,
     query: input,
+    // A misspelt name is a missing one, and a logout must not fail by what a front-end adds.
+    ignoredQuery: 'all',
     async handle({ ctx, query }) {
       ctx.body = await handle(ctx, query.refresh_token);
     },

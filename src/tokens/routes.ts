@@ -71,12 +71,12 @@ const listOperation = (service: AccessTokenService) =>
     paths: ['/auth/v1/accesstokens'],
     tag,
     summary: 'Lists access tokens: one’s own, or all of them for callers who may list them',
-    description: 'Those of one user by `fieldSelector=spec.owner=NAME`, with the name of the User record.',
+    description: 'Those of one user by `user=NAME` or `fieldSelector=spec.owner=NAME`, with the name of the User record.',
     credential: 'required',
     query: accessTokenQuery,
     answers: {
       200: listAnswer(accessTokenList),
-      403: { description: 'Forbidden: access tokens of another user were selected, and RBAC denies it.' },
+      403: { description: 'Forbidden: access tokens of another user were asked for, and RBAC denies it.' },
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {
@@ -119,6 +119,7 @@ const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['r
     id: 'CreateTokenReview',
     method: 'POST',
     paths: ['/auth/v1/tokenreviews'],
+    ignoredQuery: 'all',
     tag,
     summary: 'Says whose an access token is, for the token webhook of the API server',
     description: 'Of any other token it says that it is not known here.',

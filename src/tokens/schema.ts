@@ -27,7 +27,11 @@ export const accessTokenProperties: ListProperties<AccessTokenRow> = {
   defaultSort: 'd,creationTimestamp',
 };
 
-export const accessTokenQuery = listQuery(accessTokenProperties);
+export const accessTokenQuery = listQuery(accessTokenProperties).extend({
+  user: z.string().min(1).max(253).optional().describe('Name of a User record: its tokens alone.'),
+});
+
+export type AccessTokenQuery = z.output<typeof accessTokenQuery>;
 
 const time = z.iso.datetime();
 

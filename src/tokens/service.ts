@@ -2,7 +2,6 @@ import { badParameter, conflict, forbidden, notFound, StatusError } from '../api
 import type { Collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
-import type { ListParameters } from '../collection/schema.ts';
 import { fieldRequirements } from '../collection/selection.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
@@ -16,7 +15,7 @@ import { phaseCause } from '../users/record/refused-credential.ts';
 import { userResource } from '../users/record/resource.ts';
 import { isNamedByLogin } from '../users/record/subject-name.ts';
 import { type AccessTokenRow, accessTokenResource } from './row.ts';
-import type { MadeAccessToken, NewAccessToken } from './schema.ts';
+import type { AccessTokenQuery, MadeAccessToken, NewAccessToken } from './schema.ts';
 import { accessTokenKind, removeToken, storeToken } from './store.ts';
 import { newToken } from './token-text.ts';
 
@@ -76,17 +75,21 @@ export class AccessTokenService {
   }
 
   /** All that the caller may see. @returns the JSON text of an AccessTokenList; @throws StatusError 400, 403, 410, 503, 504 */
-  async list(parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
+  async list({ user, ...parameters }: AccessTokenQuery, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { access } = this.#services;
     requireAccounts(this.#accounts);
-    const asked = { ...accessTokenResource, verb: 'list' };
-    if (await access.can(caller, asked, signal)) return this.#lister.list(parameters, signal);
     const own = this.#accountOf(caller);
+    const listOf = (account: Account | undefined) =>
+      this.#lister.list(parameters, signal, { key: `of ${account?.uid}`, fits: (row) => isOf(row, account) });
+    if (user !== undefined && user === own?.name) return listOf(own);
+    const asked = { ...accessTokenResource, verb: 'list' };
+    if (await access.can(caller, asked, signal))
+      return user === undefined ? this.#lister.list(parameters, signal) : listOf(this.#accounts.get(user));
     const isForeign = fieldRequirements(parameters.fieldSelector).some(
       ({ field, operator, value }) => field === 'spec.owner' && operator === '=' && value !== own?.name,
     );
-    if (isForeign) throw forbidden({ ...asked, user: caller.identity.name });
-    return this.#lister.list(parameters, signal, { key: `of ${own?.uid}`, fits: (row) => isOf(row, own) });
+    if (user !== undefined || isForeign) throw forbidden({ ...asked, user: caller.identity.name });
+    return listOf(own);
   }
 
   /** @returns what was deleted; @throws StatusError 403 whether or not there is such a token, 404, 409, 503, 504 */

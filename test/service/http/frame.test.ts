@@ -61,13 +61,15 @@ describe('the frame around every request', () => {
     expect(response.headers.get('etag')).to.equal('"1.pretty"');
   });
 
-  it('refuses a parameter that is given twice, names the wrong ones, ignores the unknown ones', async () => {
+  it('refuses a parameter that is given twice, names the wrong ones and the unknown ones', async () => {
     const twice = await statusOf(await post(service, '{"name":"a"}', undefined, '?limit=1&limit=2'));
     const wrong = await statusOf(await post(service, '{"name":"a"}', undefined, '?limit=x'));
-    const fine = await post(service, '{"name":"a"}', undefined, '?tag=a&tag=b&other=1&other=2');
+    const fine = await post(service, '{"name":"a"}', undefined, '?tag=a&tag=b&pretty=false');
+    const unknown = await statusOf(await post(service, '{"name":"a"}', undefined, '?tag=a&tog=1&tog=2'));
 
     expect(twice.details).to.deep.equal({ causes: [{ reason: 'FieldValueDuplicate', message: 'may be given only once', field: 'limit' }] });
     expect(wrong).to.have.nested.property('details.causes[0].field', 'limit');
+    expect(unknown.message).to.equal('tog: is not a parameter of this operation; did you mean tag?');
     expect(await fine.json()).to.deep.equal({ query: { tag: ['a', 'b'] }, body: { name: 'a' } });
   });
 

@@ -172,6 +172,27 @@ describe('access tokens', () => {
   });
 
   describe('GET /auth/v1/accesstokens', () => {
+    it('K3 lists the tokens of the user that is asked for, and no other', async () => {
+      await makeToken(server, 'alice', { description: 'of alice' });
+      await makeToken(server, 'bob', { description: 'of bob' });
+      const of = (person: Person) => `?user=${recordOf(person)}`;
+      const owners = async (as: Person, query: string) => [...new Set((await listOf(as, query)).items.map(({ spec }) => spec.owner))];
+
+      expect(await owners('manager', of('alice'))).to.deep.equal([recordOf('alice')]);
+      expect(await owners('manager', of('manager'))).to.deep.equal([]);
+      expect(await owners('manager', `${of('alice')}&fieldSelector=spec.owner%3D${recordOf('bob')}`)).to.deep.equal([]);
+      expect(await owners('manager', '?user=nobody')).to.deep.equal([]);
+      expect(await owners('alice', of('alice'))).to.deep.equal([recordOf('alice')]);
+      for (const user of [recordOf('alice'), 'nobody']) {
+        const refused = await refusalOf(await server.request(`${tokensPath}?user=${user}`, { as: 'bob' }));
+        expect([refused.code, refused.message]).to.deep.equal([
+          403,
+          'accesstokens.auth.platform.io is forbidden: User "bob" cannot list resource "accesstokens" in API group "auth.platform.io" at the cluster scope',
+        ]);
+      }
+      expect((await server.request(`${tokensPath}?user=`, { as: 'bob' })).status).to.equal(400);
+    });
+
     it('lists one’s own, without anything that could be used', async () => {
       const { id, token } = await makeToken(server, 'bob', { description: 'seen' });
       const { items, total } = await listOf('bob');

@@ -3,6 +3,7 @@ import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { useFeatures } from '../../api/version';
 import { href } from '../../app/router';
+import { person } from '../../app/session';
 import { count, relative, t } from '../../text/text';
 
 const soonMs = 14 * 86_400_000;
@@ -11,8 +12,9 @@ const fewCodes = 2;
 /** What the caller should see to soon: nothing is shown where there is nothing, or where it cannot be told. */
 export function Due({ user }: { user: string }) {
   const isOn = useFeatures();
-  const tokens = useLoad(isOn('accessTokens') ? 'tokens/' : undefined, (signal) =>
-    bodyOf(api.GET('/auth/v1/accesstokens', { params: { query: { limit: 200 } }, signal })),
+  const own = person.value?.ext.user;
+  const tokens = useLoad(isOn('accessTokens') && own ? `tokens/${own}` : undefined, (signal) =>
+    bodyOf(api.GET('/auth/v1/accesstokens', { params: { query: { limit: 200, user: own ?? '' } }, signal })),
   );
   const factors = useLoad(isOn('factors') && user !== '' ? `factors/${user}` : undefined, (signal) =>
     bodyOf(api.GET('/auth/v1/users/{name}/factors', { params: { path: { name: user } }, signal })),

@@ -11,10 +11,10 @@ import { toast } from '../../ui/toast';
 
 type Token = Schemas['AccessToken'];
 
-export function TokenList({ user, mayRevoke }: { user?: string; mayRevoke: boolean }) {
+export function TokenList({ user, mayRevoke }: { user: string; mayRevoke: boolean }) {
   const ending = useSignal<Token | undefined>(undefined);
-  const load = useLoad(`tokens/${user ?? ''}`, (signal) =>
-    bodyOf(api.GET('/auth/v1/accesstokens', { params: { query: { limit: 200, ...(user && { user }) } }, signal })),
+  const load = useLoad(`tokens/${user}`, (signal) =>
+    bodyOf(api.GET('/auth/v1/accesstokens', { params: { query: { limit: 200, user } }, signal })),
   );
   async function revoke({ metadata }: Token): Promise<void> {
     await api.DELETE('/auth/v1/accesstokens/{id}', { params: { path: { id: metadata.name } } });

@@ -2,15 +2,18 @@ import { useSignal } from '@preact/signals';
 import { Plus } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { refetch } from '../../api/load';
+import { person } from '../../app/session';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Copy } from '../../ui/copy';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
+import { Empty } from '../../ui/state';
 import { TokenList } from './token-list';
 
 export function Page() {
   const isOpen = useSignal(false);
+  const own = person.value?.ext.user;
   return (
     <section class="page">
       <header class="page-head">
@@ -28,7 +31,7 @@ export function Page() {
         </div>
       </header>
       <p class="muted measure">{t('tokens.what')}</p>
-      <TokenList mayRevoke />
+      {own ? <TokenList user={own} mayRevoke /> : <Empty text={t('tokens.none')} />}
       {isOpen.value && (
         <NewToken
           onClose={() => {
