@@ -63,7 +63,7 @@ const sessions = createSessions(services, {
     isSynced: true,
     state: 'synced',
     whenSynced: async () => undefined,
-    missing: () => undefined,
+    unavailable: () => new Error('not used') as never,
     ageSeconds: () => 0,
     onChange: () => () => undefined,
     waitFor: async () => true,

@@ -53,7 +53,11 @@ export class App {
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
     const about = { version, serverURL: server.publicURL ?? '/', sessionCookie: services.cookies.host('session') };
-    const described = [...this.#health.operations({ showsReasons: false }), ...aboutOperations(services), ...this.#features.operations];
+    const described = [
+      ...this.#health.operations({ showsReasons: false }),
+      ...aboutOperations(services, () => this.#features.working()),
+      ...this.#features.operations,
+    ];
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
 
     const frame = {
@@ -156,8 +160,8 @@ export class App {
 }
 
 /** What the service tells of itself, but for its health and the description that is made of all operations. */
-const aboutOperations = ({ config: { features }, basePath, metrics, access }: Services): Operation[] => [
-  ...(features.version ? [versionOperation(version, features)] : []),
+const aboutOperations = ({ config: { features }, basePath, metrics, access }: Services, working: Features['working']): Operation[] => [
+  ...(features.version ? [versionOperation(version, working)] : []),
   ...(features.discovery ? discoveryOperations() : []),
   ...(features.docs && features.openapi ? docsPageOperations(basePath) : []),
   ...(features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),

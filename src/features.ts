@@ -96,6 +96,8 @@ export interface Features {
   checks: readonly Check[];
   /** The paths of the console's static files; none if they cannot be read. */
   staticPaths(): Promise<readonly string[]>;
+  /** Whether each extension is on, and the cluster has what it needs, by the name of its setting. The same object until one changes. */
+  working(): Readonly<Record<string, boolean>>;
   /** Begins what is watched. */
   start(): Promise<void>;
   /** Ends it, and then every call to the API server. */
@@ -153,6 +155,11 @@ export function createFeatures(surroundings: Surroundings): Features {
     operations: features.flatMap(({ operations = [] }) => operations),
     checks: features.flatMap(({ checks = [] }) => checks),
     staticPaths: () => console.staticPaths(),
+    working: workingFeatures(config, {
+      accessTokens: accessTokens?.cache,
+      groups: base.watchedGroups?.collection.cache,
+      userBindings: base.userBindings?.collection.cache,
+    }),
     async start() {
       for (const feature of features) await feature.start?.();
     },
@@ -160,6 +167,19 @@ export function createFeatures(surroundings: Surroundings): Features {
       for (const feature of features) await feature.stop?.();
       await services.apiServer.close();
     },
+  };
+}
+
+/** @param watches of extensions that do nothing without them */
+function workingFeatures({ features }: Config, watches: Readonly<Record<string, { isRefused: boolean } | undefined>>) {
+  let known: Readonly<Record<string, boolean>> = features;
+  let refused = '';
+  return () => {
+    const names = Object.keys(watches).filter((name) => watches[name]?.isRefused);
+    if (names.join() === refused) return known;
+    refused = names.join();
+    known = { ...features, ...Object.fromEntries(names.map((name) => [name, false])) };
+    return known;
   };
 }
 

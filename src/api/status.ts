@@ -235,6 +235,21 @@ export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions
   });
 };
 
+/** How soon to ask again what an administrator has to put right. */
+const incompleteRetrySeconds = 30;
+
+/** 503: the cluster lacks rights or definitions that an installation applies. `what` tells which, and what to apply. */
+export const installationIncomplete = (target: GroupResource, reason: string, what: string, cause?: unknown) =>
+  new StatusError(503, 'ServiceUnavailable', `${qualified(target)}: ${what}`, {
+    details: {
+      ...(target.group && { group: target.group }),
+      kind: target.resource,
+      causes: [{ reason, message: what }],
+      retryAfterSeconds: incompleteRetrySeconds,
+    },
+    cause,
+  });
+
 /** 504: a dependency, or the request as a whole, took longer than its deadline. */
 export const timedOut = (dependency: Dependency | 'the request' | 'the body of the request', options: ErrorOptions = {}) =>
   new StatusError(504, 'Timeout', `${dependency} did not answer in time, try again`, { details: { retryAfterSeconds: 1 }, ...options });

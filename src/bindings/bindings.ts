@@ -2,7 +2,6 @@
  * UserBindings: a ClusterRole for users and groups, on the whole platform, in projects or in namespaces. Their operations, and the
  * controller that makes them RBAC.
  */
-import { serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection } from '../collection/collection.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
@@ -31,8 +30,7 @@ export function watchUserBindings(services: Services): WatchedUserBindings {
     collection: bindings,
     references,
     names(kind, name) {
-      const outdated = bindings.cache.outdated();
-      if (outdated !== undefined) throw serviceUnavailable('kubernetes', { cause: new Error(`userbindings: ${outdated}`) });
+      if (bindings.cache.outdated() !== undefined) throw bindings.cache.unavailable();
       return references.of(kind, name).size > 0;
     },
   };

@@ -51,6 +51,8 @@ export async function createUserBinding(
   // Only a caller who may bind it learns whether it exists.
   if (!(await isClusterRole(services, roleRef, signal))) throw invalid(kind, [notFoundValue('spec.roleRef', roleRef)]);
   requireRecentLogin('bindings', caller, config.login.stepUp, now());
+  // Without its watch no replica would make it RBAC.
+  if (cache.isRefused) throw cache.unavailable();
   const unbindable = await roleError(services, object.spec, signal);
   if (unbindable !== undefined) throw invalid(kind, [unbindable]);
   const bindings = new CallerResource(apiServer.asCaller(caller), userBindingKind);

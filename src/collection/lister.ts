@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { badParameter, serviceUnavailable, timedOut } from '../api/status.ts';
+import { badParameter, timedOut } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
@@ -33,6 +33,7 @@ export interface ListerOptions<Row> {
     | 'failure'
     | 'missing'
     | 'state'
+    | 'unavailable'
   >;
   /** Of the resource: `users`. */
   name: string;
@@ -107,15 +108,14 @@ export class Lister<Row extends ListRow> {
 
   /** To be awaited before the cache is relied on. @throws StatusError 503 while it is not known what there is */
   async whenUsable(signal: AbortSignal): Promise<void> {
-    const { cache, name, keysSettled } = this.#options;
+    const { cache, keysSettled } = this.#options;
     // Who asks right after the start need not try again while the first list is under way.
     if (!cache.isSynced && cache.failure() === undefined) {
       await cache.until(() => cache.isSynced, firstListMs, signal);
       signal.throwIfAborted();
     }
     await keysSettled();
-    if (!this.#isUsable)
-      throw serviceUnavailable('kubernetes', { cause: new Error(`${name}: ${cache.missing() ?? 'nothing was heard for too long'}`) });
+    if (!this.#isUsable) throw cache.unavailable();
   }
 
   /** All rows that a list would hold, on whatever page, of one moment. @throws StatusError 400, 503, 504 */

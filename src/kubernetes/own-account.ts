@@ -1,5 +1,6 @@
-import { serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
+import { type StatusError, serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
 import type { Connection } from './connection.ts';
+import { rightMissing } from './missing-rights.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 
 /**
@@ -31,7 +32,9 @@ async function authorizationOf(connection: Connection): Promise<string | undefin
 }
 
 /** What our own account is or may not do is our trouble: passed on, it would tell callers something untrue about themselves. */
-export const ourTrouble = (cause: unknown) => {
+export const ourTrouble = (cause: unknown): StatusError => {
+  const missing = rightMissing(cause);
+  if (missing !== undefined) return missing;
   const retryAfterMs = cause instanceof UpstreamError ? cause.retryAfterMs : undefined;
   const wait = retryAfterMs === undefined ? {} : { retryAfterSeconds: wholeRetrySeconds(retryAfterMs) };
   return serviceUnavailable('kubernetes', { cause, ...wait });

@@ -5,6 +5,7 @@ import { serviceUnavailable } from '../api/status.ts';
 import type { ForwardCall } from './forward.ts';
 import type { ApiCall, CallerClient, ServiceClient } from './kubernetes-client.ts';
 import { listPages, type Selection } from './list-watch.ts';
+import { definitionMissing } from './missing-rights.ts';
 import { ourTrouble } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
@@ -162,7 +163,7 @@ export class ServiceResource extends ResourceClient {
   async get(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
     const found = await this.find(name, signal);
     if (found !== 'notInstalled') return found;
-    throw serviceUnavailable('kubernetes', { cause: new Error(`${this.resource.type.resource} are not installed`) });
+    throw definitionMissing(this.resource.type);
   }
 
   /** As `get`, where it can be done without the resource. */

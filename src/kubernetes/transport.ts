@@ -10,7 +10,7 @@ import type { ImpersonationHeaders } from './impersonation.ts';
 import { isResourcePath } from './resource.ts';
 import { ServerClock } from './server-clock.ts';
 import { unboundedPool } from './unbounded-pool.ts';
-import { readErrorBody, UpstreamError } from './upstream-error.ts';
+import { errorCode, readErrorBody, UpstreamError } from './upstream-error.ts';
 
 /** Calls beyond these wait for a connection, within their deadline. */
 const maxConnections = 64;
@@ -270,10 +270,7 @@ function pauseBeforeRetry(error: unknown): number {
   return [429, 503].includes(error.status.code) ? (error.retryAfterMs ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 }
 
-export function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : 'unexpected answer';
-}
+export const codeOf = (error: unknown): string => errorCode(error) ?? 'unexpected answer';
 
 /** What the caller is told of a call, or of an answer, that did not come to its end: the signal's reason, or a StatusError. */
 export function failureOf(error: unknown, signal: AbortSignal, { hasPassed }: Pick<Deadline, 'hasPassed'>): unknown {

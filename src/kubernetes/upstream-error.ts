@@ -82,6 +82,14 @@ export function refusalBehind(error: unknown): UpstreamError | undefined {
   return said instanceof UpstreamError ? said : undefined;
 }
 
+/** Whether the API server was not reached, or did not answer in time. */
+export const isOutOfReach = (error: unknown): boolean =>
+  error instanceof StatusError && !(error instanceof UpstreamError) && (error.status.code === 504 || errorCode(error.cause) !== undefined);
+
+/** Of an error of the system or of undici: `ECONNREFUSED`. */
+export const errorCode = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
 function parseStatus(statusCode: number, body: string): Status {
   const parsed = failureStatus.safeParse(parseJson(body));
   if (parsed.success && parsed.data.code === statusCode) return parsed.data;

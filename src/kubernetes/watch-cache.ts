@@ -1,3 +1,4 @@
+import { type StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { abortable } from './abortable.ts';
 import type { Page, Selection, WatchEvent } from './list-watch.ts';
@@ -185,6 +186,17 @@ export class WatchCache<Row> {
   /** Why the last attempt failed, e.g. `404 NotFound` while a resource is not installed; undefined if it did not. */
   failure(): string | undefined {
     return this.#loop.failure();
+  }
+
+  /** Whether the cluster lacks rights or the definition, so that an administrator has to act. */
+  get isRefused(): boolean {
+    return this.#loop.refusal !== undefined;
+  }
+
+  /** For a caller who needs rows that are not known: what to apply, or to try again. */
+  unavailable(): StatusError {
+    const why = this.missing() ?? 'nothing was heard for too long';
+    return this.#loop.refusal ?? serviceUnavailable('kubernetes', { cause: new Error(`${this.#options.name}: ${why}`) });
   }
 
   /** The same before the first list too: why the rows are not all that there is. */

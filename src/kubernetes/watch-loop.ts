@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from './kubernetes-client.ts';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from './list-watch.ts';
+import { watchRefusal } from './missing-rights.ts';
 import { compareResourceVersions } from './resource-version.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { isOutOfReach, UpstreamError } from './upstream-error.ts';
 
 /** Milliseconds, but for the seconds that go into a request. */
 export interface WatchTimes {
@@ -89,6 +90,7 @@ export class WatchLoop {
   #isListedAnew = false;
   #failure: string | undefined;
   #isNotInstalled = false;
+  #refusal: StatusError | undefined;
   #restarts = 0;
 
   constructor(
@@ -141,6 +143,11 @@ export class WatchLoop {
     return this.#isNotInstalled;
   }
 
+  /** What the cluster lacks, so that no retry helps; undefined if nothing is known to be missing. */
+  get refusal(): StatusError | undefined {
+    return this.#refusal;
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -178,6 +185,8 @@ export class WatchLoop {
     const begunAt = this.#clock();
     const onHeard = () => {
       timer.refresh();
+      // Not before: the account may list what it may not watch.
+      this.#refusal = undefined;
       this.#heard();
     };
     try {
@@ -225,9 +234,13 @@ export class WatchLoop {
       this.#isListedAnew = true;
     }
     const failure = describe(error);
-    if (failure !== this.#failure) this.#log.warn({ watch: this.#options.name, failure, err: error }, 'a watch failed and is begun again');
+    const said = upstreamErrorOf(error);
+    const refusal = watchRefusal(said, this.#options.selection.type);
+    if (refusal !== undefined) this.#logRefusal(refusal, said);
+    else if (failure !== this.#failure) this.#logFailure(failure, error);
     this.#failure = failure;
-    this.#isNotInstalled = upstreamErrorOf(error)?.status.code === 404;
+    this.#refusal = refusal;
+    this.#isNotInstalled = said?.status.code === 404;
     this.#options.sink.failed();
     this.#failures += 1;
     this.#restarts += 1;
@@ -236,6 +249,19 @@ export class WatchLoop {
     const askedForMs =
       error instanceof TooManyObjects ? maxRetryAfterMs : Math.min(upstreamErrorOf(error)?.retryAfterMs ?? 0, maxRetryAfterMs);
     await this.#pause(Math.max(pauseMs, askedForMs), signal);
+  }
+
+  /** Once: an administrator has to act, and a stack tells nothing. */
+  #logRefusal(refusal: StatusError, said: UpstreamError | undefined): void {
+    if (this.#refusal?.message === refusal.message) return;
+    this.#log.warn({ watch: this.#options.name, answer: said?.status.message }, `a watch is refused: ${refusal.message}`);
+  }
+
+  #logFailure(failure: string, error: unknown): void {
+    const { name: watch } = this.#options;
+    // The transport says it once for all watches.
+    if (isOutOfReach(error)) this.#log.debug({ watch, failure }, 'a watch failed and is begun again');
+    else this.#log.warn({ watch, failure, err: error }, 'a watch failed and is begun again');
   }
 }
 

@@ -16,7 +16,7 @@ import { hasAddress, isMailSet, sendMail } from './mailer.ts';
 
 export interface LinkMailNeeds {
   links: Pick<Links, 'make' | 'rules'>;
-  accounts: Pick<AccountLookup, 'find' | 'isSynced' | 'missing'>;
+  accounts: Pick<AccountLookup, 'find' | 'isSynced' | 'unavailable'>;
   passwordChange: Pick<PasswordChange, 'stateOf' | 'writeStatus'>;
   /** What the installation is called. */
   title: () => string;

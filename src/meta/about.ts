@@ -14,7 +14,9 @@ const versionInfo = z
     major: z.string(),
     minor: z.string(),
     gitVersion: z.string().describe('The version as `kubectl version` reads it.'),
-    features: z.record(z.string(), z.boolean()).describe('Which extensions are on, by the names of their settings.'),
+    features: z
+      .record(z.string(), z.boolean())
+      .describe('Which extensions work, by the names of their settings: on, and with rights and definitions in the cluster.'),
   })
   .meta({
     id: 'Version',
@@ -34,11 +36,16 @@ const documentSchema = z
   .looseObject({ openapi: z.string() })
   .meta({ examples: [{ openapi: '3.1.1', info: { title: 'Atrium', version: '1.2.0' }, paths: {} }] });
 
-/** What runs here. @param features whether each of the extensions is on, by the name of its setting */
-export function versionOperation(version: string, features: Readonly<Record<string, boolean>>): Operation {
+/** What runs here. @param featuresNow whether each of the extensions is on, by the name of its setting; another object if one changes */
+export function versionOperation(version: string, featuresNow: () => Readonly<Record<string, boolean>>): Operation {
   const [major = '0', minor = '0'] = version.split('.');
-  const info: z.input<typeof versionInfo> = { version, nodeVersion: process.version, major, minor, gitVersion: `v${version}`, features };
-  const answer = jsonText(info);
+  const made = new WeakMap<object, JsonText>();
+  const answerWith = (features: Readonly<Record<string, boolean>>): JsonText => {
+    const info: z.input<typeof versionInfo> = { version, nodeVersion: process.version, major, minor, gitVersion: `v${version}`, features };
+    const answer = made.get(features) ?? jsonText(info);
+    made.set(features, answer);
+    return answer;
+  };
   return operation({
     id: 'Version',
     method: 'GET',
@@ -48,7 +55,7 @@ export function versionOperation(version: string, features: Readonly<Record<stri
     summary: 'The version of the service, and which extensions are on',
     credential: 'none',
     answers: { 200: { description: 'the version', content: { 'application/json': versionInfo } } },
-    handle: ({ ctx }) => sendJsonText(ctx, answer),
+    handle: ({ ctx }) => sendJsonText(ctx, answerWith(featuresNow())),
   });
 }
 

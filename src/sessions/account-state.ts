@@ -94,7 +94,7 @@ export class AccountState {
     const isKnown = () => accounts.state !== 'pending';
     if (await accounts.until(isKnown, listedWithinMs, signal)) return;
     signal.throwIfAborted();
-    throw serviceUnavailable('kubernetes', { cause: new Error('the users are not known yet') });
+    throw accounts.unavailable();
   }
 
   /**

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { serviceUnavailable } from '../api/status.ts';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { unending } from '../kubernetes/abortable.ts';
@@ -152,7 +151,7 @@ export class RevokedTokens {
     // Where the resource is not installed nothing can have been revoked.
     if (await this.#cache.until(() => this.#cache.state !== 'pending', listedWithinMs, signal)) return;
     signal.throwIfAborted();
-    throw serviceUnavailable('kubernetes', { cause: new Error(`revokedtokens: ${this.#cache.missing()}`) });
+    throw this.#cache.unavailable();
   }
 
   /** Whether a bearer token was revoked. */

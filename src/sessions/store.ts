@@ -258,7 +258,7 @@ export class SessionStore {
   async #whenSynced(signal: AbortSignal): Promise<void> {
     if (await this.#cache.until(() => this.#cache.isSynced, listedWithinMs, signal)) return;
     signal.throwIfAborted();
-    throw serviceUnavailable('kubernetes', { cause: new Error(`sessions: ${this.#cache.missing()}`) });
+    throw this.#cache.unavailable();
   }
 }
 

@@ -1,4 +1,4 @@
-import { collection } from '../collection/collection.ts';
+import { type Collection, collection } from '../collection/collection.ts';
 import type { Authenticator, VerifyAccessToken } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
@@ -10,7 +10,7 @@ import type { AccountLookup } from '../users/record/lookup.ts';
 import { accessTokenSweep } from './expired-tokens.ts';
 import { LastUse } from './last-use.ts';
 import { accessTokenOperations } from './routes.ts';
-import { accessTokenResource, accessTokenRow } from './row.ts';
+import { type AccessTokenRow, accessTokenResource, accessTokenRow } from './row.ts';
 import { accessTokenProperties } from './schema.ts';
 import { AccessTokenService } from './service.ts';
 import { AccessTokenVerifier } from './verifier.ts';
@@ -19,6 +19,7 @@ import { AccessTokenVerifier } from './verifier.ts';
 export interface AccessTokens {
   operations: Operation[];
   judge: VerifyAccessToken;
+  cache: Pick<Collection<AccessTokenRow>['cache'], 'isRefused'>;
   /** Deletes all tokens of a User record. @throws StatusError 503, 504 */
   endAll(owner: { uid: string }, signal: AbortSignal): Promise<void>;
   checks: Check[];
@@ -45,6 +46,7 @@ export function createAccessTokens(services: Services, { accounts, localGroups, 
   const sweeper = new Sweeper(services, accessTokenSweep(services.client, tokens.cache, services.now));
   const service = new AccessTokenService(services, accounts, tokens);
   return {
+    cache: tokens.cache,
     operations: accessTokenOperations(services, { service, review: { verifier, lastUse }, identify }),
     endAll: (owner, signal) => service.endAll(owner, signal),
     async judge(bearer, ctx, isUse) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type StatusCause, serviceUnavailable, unauthorized } from '../api/status.ts';
+import { type StatusCause, unauthorized } from '../api/status.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
@@ -139,7 +139,7 @@ export class AccessTokenVerifier {
     signal.throwIfAborted();
     const isOutdated = [tokens, accounts].some((followed) => followed.isSynced && followed.ageSeconds() > maxAgeSeconds);
     if (tokens.state === 'pending' || accounts.state === 'pending' || isOutdated)
-      throw serviceUnavailable('kubernetes', { cause: new Error('the access tokens and their owners are not known') });
+      throw (tokens.state === 'pending' || tokens.ageSeconds() > maxAgeSeconds ? tokens : accounts).unavailable();
     requireLocalGroups(this.#localGroups);
   }
 }

@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../../api/status.ts';
+import { type StatusError, serviceUnavailable } from '../../api/status.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
 import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
 
@@ -27,21 +27,26 @@ interface GroupMembers {
   readonly members: readonly string[];
 }
 
-type Groups = Pick<WatchCache<GroupMembers>, 'onChange' | 'state' | 'missing' | 'outdated'>;
+type Groups = Pick<WatchCache<GroupMembers>, 'onChange' | 'state' | 'unavailable' | 'outdated'>;
 
 /** Which local groups a user is in, as far as this replica has seen the cluster. */
 export interface LocalGroupLookup {
   /** Names of the local groups that a User record is in, as Kubernetes sees them (`local:dev`), sorted. */
   of(userName: string): readonly string[];
   readonly state: WatchState;
-  /** Why they are not known; undefined if they are. */
-  missing(): string | undefined;
+  /** For a caller who needs them while they are not known: what to apply, or to try again. */
+  unavailable(): StatusError;
   /** Why they may not be what there is now; undefined if they are. */
   outdated(): string | undefined;
 }
 
 /** Where groups are turned off they have no members. */
-export const noLocalGroups: LocalGroupLookup = { of: () => [], state: 'synced', missing: () => undefined, outdated: () => undefined };
+export const noLocalGroups: LocalGroupLookup = {
+  of: () => [],
+  state: 'synced',
+  unavailable: () => serviceUnavailable('kubernetes'),
+  outdated: () => undefined,
+};
 
 /**
  * To be called before they are relied on: who is left out of a group for not being known yet would lose rights for as long as a token
@@ -50,13 +55,12 @@ export const noLocalGroups: LocalGroupLookup = { of: () => [], state: 'synced', 
  * @throws StatusError 503 while they are not known
  */
 export function requireLocalGroups(groups: LocalGroupLookup): void {
-  if (groups.state === 'pending') throw serviceUnavailable('kubernetes', { cause: new Error(`groups: ${groups.missing()}`) });
+  if (groups.state === 'pending') throw groups.unavailable();
 }
 
 /** The same where a group too few would be a right too many: what may be old does not count. @throws StatusError 503 */
 export function requireCurrentGroups(groups: LocalGroupLookup): void {
-  const outdated = groups.outdated();
-  if (outdated !== undefined) throw serviceUnavailable('kubernetes', { cause: new Error(`groups: ${outdated}`) });
+  if (groups.outdated() !== undefined) throw groups.unavailable();
 }
 
 /** Reads local groups out of a watch cache of Groups. To be made before the cache is started. */
@@ -73,8 +77,8 @@ export class LocalGroups implements LocalGroupLookup {
     return this.#groups.state;
   }
 
-  missing(): string | undefined {
-    return this.#groups.missing();
+  unavailable(): StatusError {
+    return this.#groups.unavailable();
   }
 
   outdated(): string | undefined {

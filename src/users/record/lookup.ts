@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../../api/status.ts';
+import type { StatusError } from '../../api/status.ts';
 import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
 import { type Account, hasAddress, type Subject } from './account.ts';
 import { recordName } from './name.ts';
@@ -34,8 +34,8 @@ export interface AccountLookup {
   readonly state: WatchState;
   /** @throws the signal's reason when it aborts before */
   whenSynced(signal: AbortSignal): Promise<void>;
-  /** Why what is known is not all that there is; undefined if it is. */
-  missing(): string | undefined;
+  /** For a caller who needs records that are not known: what to apply, or to try again. */
+  unavailable(): StatusError;
   /** Seconds since the API server was last heard of on their watch. */
   ageSeconds(): number;
   /** Told of every record that comes, changes or goes. @returns a function that ends it */
@@ -47,8 +47,8 @@ export interface AccountLookup {
 }
 
 /** To be called before they are relied on. @throws StatusError 503 while they are not known */
-export function requireAccounts({ isSynced, missing }: Pick<AccountLookup, 'isSynced' | 'missing'>): void {
-  if (!isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`users: ${missing()}`) });
+export function requireAccounts({ isSynced, unavailable }: Pick<AccountLookup, 'isSynced' | 'unavailable'>): void {
+  if (!isSynced) throw unavailable();
 }
 
 /** The caller's own record, if there is one. */
@@ -59,7 +59,7 @@ export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, c
 
 type Records = Pick<
   WatchCache<{ readonly account: Account }>,
-  'get' | 'isSynced' | 'state' | 'whenSynced' | 'missing' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
+  'get' | 'isSynced' | 'state' | 'whenSynced' | 'unavailable' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
 >;
 
 /** Reads accounts out of a watch cache of Users. To be made before the cache is started. */
@@ -133,7 +133,7 @@ export function accountLookup(records: Records): AccountLookup {
       return records.state;
     },
     whenSynced: (signal) => records.whenSynced(signal),
-    missing: () => records.missing(),
+    unavailable: () => records.unavailable(),
     ageSeconds: () => records.ageSeconds(),
     onChange(listener) {
       listeners.add(listener);

@@ -30,7 +30,7 @@ function aQueue() {
     links: { make: () => ({ url: '', expiresAt: new Date() }), rules: () => ({ now: new Date(), idleDays: 0 }) },
     accounts: {
       isSynced: true,
-      missing: () => undefined,
+      unavailable: () => new Error('not used') as never,
       find(email) {
         lookedUp.push(email);
         return email === jane.email ? jane : undefined;
