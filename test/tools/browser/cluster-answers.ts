@@ -42,6 +42,24 @@ async function addToDiscovery(page: Page, ...entries: readonly unknown[]): Promi
   });
 }
 
+/** A pod of the cluster, as its page asks for it. */
+export async function addPod(page: Page, name: string): Promise<void> {
+  await page.route('**/api/kubernetes/api', async (route) => {
+    const response = await route.fetch();
+    const { items } = (await response.json()) as { items: { versions: { resources: unknown[] }[] }[] };
+    items[0]?.versions[0]?.resources.push({
+      ...{ resource: 'pods', scope: 'Namespaced', verbs: ['get', 'list'], responseKind: { group: '', version: 'v1', kind: 'Pod' } },
+      subresources: [{ subresource: 'log' }],
+    });
+    await route.fulfill({ response, json: { items } });
+  });
+  const pod = {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default', uid: `u-${name}`, resourceVersion: '1' } },
+    spec: { containers: [{ name: 'main' }] },
+  };
+  await page.route(`**/api/kubernetes/api/v1/namespaces/default/pods/${name}`, (route) => route.fulfill({ json: pod }));
+}
+
 /** Adds a kind to the cluster. @param answers by method and path below the version, such as `GET /things` */
 export async function addKind(page: Page, added: AddedKind, answers: Answers): Promise<void> {
   await addToDiscovery(page, discovered(added));

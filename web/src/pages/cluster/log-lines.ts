@@ -1,13 +1,12 @@
 /** The lines of a log in the page: the last of them, in blocks that the browser lays out when they come into sight. */
 import { type Signal, signal } from '@preact/signals';
+import { LogText } from './log-text';
 
 const keptLines = 50_000;
 const blockLines = 200;
 const lineHeight = 20;
 const highlightName = 'log-match';
 const maxMarks = 5000;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what colours a terminal is no part of the text
-const colours = /\u001b\[[0-9;]*[A-Za-z]/g;
 
 interface Block {
   element: HTMLElement;
@@ -21,30 +20,37 @@ export class LogLines {
   readonly isAtEnd: Signal<boolean> = signal(true);
   readonly #host: HTMLElement;
   readonly #blocks: Block[] = [];
-  readonly #decoder = new TextDecoder();
+  readonly #text = new LogText();
+  /** The line that has no end yet, behind all blocks. */
+  readonly #tail = document.createElement('div');
   #pending: string[] = [];
-  #rest = '';
   #words = '';
   #frame = 0;
 
   constructor(host: HTMLElement) {
     this.#host = host;
+    host.append(this.#tail);
     host.onscroll = () => {
       this.isAtEnd.value = host.scrollHeight - host.scrollTop - host.clientHeight < 2 * lineHeight;
     };
   }
 
   add(data: ArrayBuffer): void {
-    const parts = (this.#rest + this.#decoder.decode(data, { stream: true }).replaceAll(colours, '')).split('\n');
-    this.#rest = parts.pop() ?? '';
-    this.#pending.push(...parts);
+    for (const line of this.#text.add(data)) this.#pending.push(line);
     this.#frame ||= requestAnimationFrame(() => this.#flush());
+  }
+
+  /** The connection is lost. @returns since when it is to go on. Without a time all is read again, and what is here goes. */
+  resume(): string | undefined {
+    this.#flush();
+    const since = this.#text.resume();
+    if (since === undefined) for (const { element } of this.#blocks.splice(0)) element.remove();
+    return since;
   }
 
   /** Nothing more comes. */
   end(): void {
-    if (this.#rest !== '') this.#pending.push(this.#rest);
-    this.#rest = '';
+    for (const line of this.#text.end()) this.#pending.push(line);
     this.#flush();
   }
 
@@ -52,6 +58,7 @@ export class LogLines {
   filter(words: string): void {
     this.#words = words.toLowerCase();
     for (const block of this.#blocks) this.#draw(block);
+    this.#drawTail();
     this.#tell();
   }
 
@@ -77,13 +84,14 @@ export class LogLines {
       if (last === undefined || last.lines.length >= blockLines) {
         last = { element: document.createElement('div'), lines: [] };
         this.#blocks.push(last);
-        this.#host.append(last.element);
+        this.#tail.before(last.element);
       }
       last.lines.push(line);
       touched.add(last);
     }
     while (this.#blocks.length * blockLines > keptLines + blockLines) this.#blocks.shift()?.element.remove();
     for (const block of touched) this.#draw(block);
+    this.#drawTail();
     this.#tell();
     if (wasAtEnd) this.toEnd();
   }
@@ -94,15 +102,22 @@ export class LogLines {
     element.style.setProperty('contain-intrinsic-block-size', `auto ${shown.length * lineHeight}px`);
   }
 
+  #drawTail(): void {
+    const line = this.#text.unfinished;
+    this.#tail.textContent = line.toLowerCase().includes(this.#words) ? line : '';
+  }
+
   #tell(): void {
-    this.count.value = this.#blocks.reduce((sum, { lines }) => sum + lines.length, 0);
+    const unfinished = this.#text.unfinished;
+    this.count.value = this.#blocks.reduce((sum, { lines }) => sum + lines.length, unfinished === '' ? 0 : 1);
     if (this.#words === '') {
       this.matches.value = undefined;
       CSS.highlights?.delete(highlightName);
       return;
     }
     const has = (line: string) => line.toLowerCase().includes(this.#words);
-    this.matches.value = this.#blocks.reduce((sum, { lines }) => sum + lines.filter(has).length, 0);
+    const first = unfinished !== '' && has(unfinished) ? 1 : 0;
+    this.matches.value = this.#blocks.reduce((sum, { lines }) => sum + lines.filter(has).length, first);
     this.#mark();
   }
 

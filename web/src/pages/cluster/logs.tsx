@@ -4,8 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { call } from '../../api/client';
 import { apiPath, type Kind } from '../../api/kinds';
 import type { ClusterObject } from '../../api/objects';
-import { asProblem, Problem } from '../../api/problem';
-import { socketAt } from '../../api/socket';
+import { asProblem, type Problem } from '../../api/problem';
 import { Guarded } from '../../app/guarded';
 import { type Right, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
@@ -16,9 +15,8 @@ import { Icon } from '../../ui/icon';
 import { Notice } from '../../ui/state';
 import { ContainerChoice, chosenContainer } from './containers';
 import { LogLines } from './log-lines';
+import { followLog } from './log-stream';
 import { saveAs } from './save-as';
-
-const tailLines = '1000';
 
 interface LogsProps {
   kind: Kind;
@@ -47,7 +45,7 @@ function LogView({ kind, pod }: LogsProps) {
   const words = query.value.get('q') ?? '';
   const place = useRef<HTMLElement>(null);
   const lines = useSignal<LogLines | undefined>(undefined);
-  const [problem, isOver, attempt] = [useSignal<Problem | undefined>(undefined), useSignal(false), useSignal(0)];
+  const [problem, state, attempt] = [useSignal<Problem | undefined>(undefined), useSignal<'read' | 'lost' | 'over'>('read'), useSignal(0)];
   const asked = { ...(container && { container: container.name }), ...(isPrevious && { previous: 'true' }) };
 
   useEffect(() => {
@@ -56,23 +54,26 @@ function LogView({ kind, pod }: LogsProps) {
     const shown = new LogLines(host);
     lines.value = shown;
     problem.value = undefined;
-    isOver.value = false;
-    let wasOpen = false;
-    let isLeft = false;
-    const socket = socketAt(path, new URLSearchParams({ ...asked, tailLines, ...(!isPrevious && { follow: 'true' }) }), ['binary.k8s.io']);
-    socket.onopen = () => {
-      wasOpen = true;
-    };
-    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => shown.add(data);
-    socket.onclose = () => {
-      if (isLeft) return;
-      shown.end();
-      isOver.value = true;
-      if (!wasOpen) void refusalOf(path, asked).then((found) => (problem.value = found));
-    };
+    state.value = 'read';
+    const stop = followLog({
+      path,
+      asked: { ...asked, ...(!isPrevious && { follow: 'true' }) },
+      onData: (data) => shown.add(data),
+      onOpen() {
+        state.value = 'read';
+      },
+      onLost() {
+        state.value = 'lost';
+        return shown.resume();
+      },
+      onEnd(found) {
+        shown.end();
+        state.value = 'over';
+        problem.value = found;
+      },
+    });
     return () => {
-      isLeft = true;
-      socket.close();
+      stop();
       shown.stop();
     };
   }, [path, container?.name, isPrevious, attempt.value]);
@@ -125,9 +126,10 @@ function LogView({ kind, pod }: LogsProps) {
           {matches === undefined
             ? t('cluster.lines', { count: total, shown: count(total) })
             : t('cluster.matches', { count: matches, shown: count(matches) })}
-          {isOver.value && ` ${t('cluster.logEnded')}`}
+          {state.value === 'over' && ` ${t('cluster.logEnded')}`}
+          {state.value === 'lost' && ` ${t('cluster.logLost')}`}
         </p>
-        {isOver.value && (
+        {state.value === 'over' && (
           <Button kind="quiet" icon={RotateCw} onClick={() => attempt.value++}>
             {t('cluster.again')}
           </Button>
@@ -140,14 +142,4 @@ function LogView({ kind, pod }: LogsProps) {
       </footer>
     </>
   );
-}
-
-/** A WebSocket hides why it was refused: a request says it. */
-async function refusalOf(path: string, asked: Record<string, string>): Promise<Problem | undefined> {
-  try {
-    await call(`${path}?${new URLSearchParams({ ...asked, tailLines: '1' })}`);
-    return new Problem(0, { message: t('cluster.noStream') });
-  } catch (error) {
-    return asProblem(error);
-  }
 }

@@ -1,0 +1,77 @@
+/** The log of a container by WebSocket. A connection that is lost is taken up again where it was. */
+import { call } from '../../api/client';
+import { isFinal } from '../../api/lost';
+import { asProblem, Problem } from '../../api/problem';
+import { socketAt } from '../../api/socket';
+import { t } from '../../text/text';
+
+/** The API server closes a log that is over. Any other code, such as 1006 of a proxy that waited too long, is a connection that is lost. */
+const normalClosure = 1000;
+const [firstPauseMs, longestPauseMs] = [1000, 30_000];
+const tailLines = '1000';
+
+interface LogStreamOptions {
+  path: string;
+  /** The container, and whether it is the one before its restart. */
+  asked: Readonly<Record<string, string>>;
+  onData: (data: ArrayBuffer) => void;
+  /** @returns since when to go on; undefined to begin again */
+  onLost: () => string | undefined;
+  onOpen: () => void;
+  /** It has ended, or cannot be read. */
+  onEnd: (problem?: Problem) => void;
+}
+
+/** @returns what stops it */
+export function followLog({ path, asked, onData, onLost, onOpen, onEnd }: LogStreamOptions): () => void {
+  let [isLeft, pauseMs] = [false, firstPauseMs];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stopSocket = open({ tailLines });
+
+  function open(from: Record<string, string>): () => void {
+    let wasOpen = false;
+    const socket = socketAt(path, new URLSearchParams({ ...asked, ...from, timestamps: 'true' }), ['binary.k8s.io']);
+    socket.onopen = () => {
+      wasOpen = true;
+      onOpen();
+    };
+    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
+      pauseMs = firstPauseMs;
+      onData(data);
+    };
+    socket.onclose = ({ code }) => {
+      if (isLeft) return;
+      if (wasOpen && code === normalClosure) onEnd();
+      else void (wasOpen ? again() : refused());
+    };
+    return () => socket.close();
+  }
+  /** A WebSocket hides why it was refused: a request says it. */
+  async function refused(): Promise<void> {
+    const problem = await refusalOf(path, asked);
+    if (isLeft) return;
+    if (problem === undefined || isFinal(problem)) onEnd(problem ?? new Problem(0, { message: t('cluster.noStream') }));
+    else again();
+  }
+  function again(): void {
+    const sinceTime = onLost();
+    timer = setTimeout(() => {
+      stopSocket = open(sinceTime === undefined ? { tailLines } : { sinceTime });
+    }, pauseMs);
+    pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+  }
+  return () => {
+    isLeft = true;
+    clearTimeout(timer);
+    stopSocket();
+  };
+}
+
+async function refusalOf(path: string, { follow: _, ...asked }: Readonly<Record<string, string>>): Promise<Problem | undefined> {
+  try {
+    await call(`${path}?${new URLSearchParams({ ...asked, tailLines: '1' })}`);
+    return undefined;
+  } catch (error) {
+    return asProblem(error);
+  }
+}

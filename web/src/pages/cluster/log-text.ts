@@ -1,0 +1,100 @@
+/** The text of a log as it comes: lines as a terminal shows them, each once, though the stream begins again. */
+
+/** With `timestamps=true` each line begins so. */
+const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[-+]\d\d:\d\d) /;
+/** Beyond it a line is cut in two: a stream without newlines must not fill the memory. */
+const longestLine = 1_000_000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: sequences that colour a terminal are no part of the text
+const sequences = /\u001b\[[0-9;]*(?:[A-Za-z]|$)/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences that erase a line
+const erasing = /\u001b\[[012]?K/;
+
+/** What stands in a line in the end: a carriage return goes back to its begin, and the text behind it writes over the text before. */
+function shownOf(line: string): string {
+  return line.split('\r').reduce((before, part) => {
+    const text = part.replaceAll(sequences, '');
+    return erasing.test(part) ? text : text + before.slice(text.length);
+  }, '');
+}
+
+interface Moment {
+  /** As the log has it. */
+  time: string;
+  /** Texts of later moments are greater. */
+  key: string;
+  /** How many lines have this time. */
+  count: number;
+}
+
+/** Times may differ in zone and in digits. */
+const keyOf = (seconds: string, fraction: string, zone: string): string => `${Date.parse(seconds + zone)}.${fraction.padEnd(9, '0')}`;
+
+export class LogText {
+  #decoder = new TextDecoder();
+  #rest = '';
+  #last: Moment | undefined;
+  /** Lines up to there have been taken before the stream began again. */
+  #known: Moment | undefined;
+
+  /** @returns the lines that are finished by it */
+  add(data: ArrayBuffer): string[] {
+    const lines = (this.#rest + this.#decoder.decode(data, { stream: true })).split('\n');
+    this.#rest = lines.pop() ?? '';
+    if (this.#rest.length > longestLine) lines.push(this.#rest.slice(0, longestLine));
+    if (this.#rest.length > longestLine) this.#rest = this.#rest.slice(longestLine);
+    this.#forgetOverwritten();
+    return lines.flatMap((line) => this.#take(line));
+  }
+
+  /** What is there of a line that has no end yet. */
+  get unfinished(): string {
+    const { text, moment } = parse(this.#rest);
+    return moment !== undefined && this.#known !== undefined && moment.key <= this.#known.key ? '' : text;
+  }
+
+  /** Nothing more comes. @returns the line that has no end */
+  end(): string[] {
+    const rest = this.#rest;
+    this.#rest = '';
+    return rest === '' ? [] : this.#take(rest);
+  }
+
+  /** The stream begins again. @returns since when it is to be asked for; undefined if no line had a time */
+  resume(): string | undefined {
+    this.#decoder = new TextDecoder();
+    this.#rest = '';
+    this.#known = this.#last && { ...this.#last };
+    return this.#last?.time;
+  }
+
+  #take(line: string): string[] {
+    const { text, moment } = parse(line);
+    if (moment === undefined) return [text];
+    if (this.#isKnown(moment)) return [];
+    if (moment.key === this.#last?.key) this.#last.count += 1;
+    else this.#last = moment;
+    return [text];
+  }
+
+  /** The API server asks by whole seconds, so that lines of that second come twice. */
+  #isKnown({ key }: Moment): boolean {
+    if (this.#known === undefined || key > this.#known.key) return false;
+    if (key < this.#known.key) return true;
+    this.#known.count -= 1;
+    return this.#known.count >= 0;
+  }
+
+  /** A progress bar may draw itself for hours. */
+  #forgetOverwritten(): void {
+    const at = this.#rest.lastIndexOf('\r');
+    if (at < 0 || this.#rest.length < 4096) return;
+    const [found = ''] = stamp.exec(this.#rest) ?? [];
+    this.#rest = found + shownOf(this.#rest.slice(found.length, at)) + this.#rest.slice(at);
+  }
+}
+
+function parse(line: string): { text: string; moment: Moment | undefined } {
+  const [found, seconds = '', fraction = '', zone = ''] = stamp.exec(line) ?? [];
+  if (found === undefined) return { text: shownOf(line), moment: undefined };
+  return { text: shownOf(line.slice(found.length)), moment: { time: found.trimEnd(), key: keyOf(seconds, fraction, zone), count: 1 } };
+}
