@@ -181,4 +181,46 @@ describe('objects of the cluster in the console', () => {
     page.once('dialog', (question) => void question.accept());
     await press(page, 'Cancel');
   });
+
+  it('cases/26 keeps the values of a Secret masked in Edit, and sends them back as they were', async () => {
+    const data = { blob: 'AAEC/w==', password: 'aHVudGVyMg==' };
+    const metadata = {
+      name: 'hidden',
+      namespace: 'default',
+      uid: 'u-hidden',
+      resourceVersion: '7',
+      creationTimestamp: '2026-11-26T10:00:00Z',
+    };
+    const sent: { data: unknown; metadata: { labels?: unknown } }[] = [];
+    await page.route('**/api/kubernetes/api/v1/namespaces/default/secrets/hidden*', async (route) => {
+      const body = route.request().postDataJSON();
+      if (body !== null) sent.push(body);
+      await route.fulfill({ json: { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data, ...body } });
+    });
+    await page.goto(`${demo.url}/r/core/v1/secrets/ns/default/hidden/yaml`);
+    await editor().getByText('password: ••••••••').waitFor();
+    await press(page, 'Edit');
+    await page.getByText('Masked values stay as they are.').waitFor();
+    await editor().getByText('password: ••••••••').waitFor();
+    expect(await editor().textContent()).not.to.contain('aHVudGVyMg==');
+    const text = (password: string, more = '') =>
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: hidden, namespace: default, labels: {a: b}}\ntype: Opaque\n` +
+      `data:\n  blob: ••••••••\n  password: ${password}\n${more}`;
+    await type(text('••••••••', '  lone: ••••••••\n'));
+    await press(page, 'Review the changes');
+    await page.getByText('lone: the mask stands for no value.').waitFor();
+    await type(text('••••••••'));
+    await press(page, 'Review the changes');
+    await page.getByText('this is what will change').waitFor();
+    expect(await page.getByRole('main').textContent()).not.to.contain('aHVudGVyMg==');
+    await press(page, 'Go on editing');
+    await type(text('bmV3'));
+    await press(page, 'Review the changes');
+    await page.locator('.cm-changedLine', { hasText: 'bmV3' }).waitFor();
+
+    expect(sent.map(({ data: given }) => given)).to.deep.equal([data, { ...data, password: 'bmV3' }]);
+    expect(sent[0]?.metadata.labels).to.deep.equal({ a: 'b' });
+    page.once('dialog', (question) => void question.accept());
+    await press(page, 'Cancel');
+  });
 });

@@ -10,6 +10,7 @@ import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Causes, Notice } from '../../ui/state';
 import { Changes, Code } from './code';
+import { LoneMask, mask, masked, unmasked } from './masks';
 
 type Yaml = { parse: typeof parse; stringify: typeof stringify };
 
@@ -20,6 +21,8 @@ interface EditProps {
   /** What the editor begins with. */
   text: string;
   namespace: string | undefined;
+  /** The values of a Secret stay hidden. */
+  isMasked?: boolean;
   yaml: Yaml;
   onDone: (object: ClusterObject) => void;
   onCancel: () => void;
@@ -32,7 +35,7 @@ interface Review {
 }
 
 /** Edits or makes an object: first a dry run, whose answer is shown as what will change, then the same request in earnest. */
-export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: EditProps) {
+export function Edit({ kind, object, text, namespace, isMasked = false, yaml, onDone, onCancel }: EditProps) {
   const typed = useSignal(text);
   const problem = useSignal<Problem | undefined>(undefined);
   const isBusy = useSignal(false);
@@ -53,8 +56,7 @@ export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: 
     try {
       await work();
     } catch (error) {
-      problem.value =
-        error instanceof InexactNumber ? new Problem(0, { message: t('cluster.inexact', { member: error.member }) }) : asProblem(error);
+      problem.value = problemIn(error);
       if (problem.value.status === 409 && object !== undefined) await showOther();
     } finally {
       isBusy.value = false;
@@ -69,15 +71,20 @@ export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: 
       : write(apiPath(kind, { namespace, name: object.metadata.name }) + query, { method: 'PUT', body: sent });
   };
 
+  /** @param read what of it is hidden; all of it without one */
+  const textOf = (shown: ClusterObject, read?: ClusterObject, changed?: () => string): string =>
+    yaml.stringify(bare(isMasked ? masked(shown, read, changed) : shown));
+
   async function compare(): Promise<void> {
-    const sent = onlyObject(yaml.parse(typed.value));
+    const given = onlyObject(yaml.parse(typed.value));
+    const sent = isMasked && base ? unmasked(given, base) : given;
     // What was read and is not shown, or what has become of it since.
     if (base !== undefined) {
       const { resourceVersion, uid } = base.metadata;
       sent.metadata = { ...sent.metadata, resourceVersion, ...(uid && { uid }) };
     }
     const answer = await send(sent, true);
-    review.value = { sent, before: base ? yaml.stringify(bare(base)) : '', after: yaml.stringify(bare(answer)) };
+    review.value = { sent, before: base ? textOf(base) : '', after: textOf(answer, base) };
   }
 
   async function showOther(): Promise<void> {
@@ -105,10 +112,11 @@ export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: 
         <Changes
           key={other.value.metadata.resourceVersion}
           label={t('cluster.conflictDiff')}
-          before={yaml.stringify(bare(object))}
-          after={yaml.stringify(bare(other.value))}
+          before={textOf(object)}
+          after={textOf(other.value, object, () => `${mask} *`)}
         />
       )}
+      {isMasked && <p class="muted">{t('cluster.maskedWhat')}</p>}
       {shown && <p class="muted">{isSame ? t('cluster.noChange') : t(object ? 'cluster.willChange' : 'cluster.willCreate')}</p>}
       {shown && <Changes label={t('cluster.changes')} before={shown.before} after={shown.after} />}
       <div class={shown ? 'out-of-sight' : 'edit-code'}>
@@ -145,6 +153,11 @@ export function Edit({ kind, object, text, namespace, yaml, onDone, onCancel }: 
       </div>
     </div>
   );
+}
+
+function problemIn(error: unknown): Problem {
+  if (error instanceof InexactNumber) return new Problem(0, { message: t('cluster.inexact', { member: error.member }) });
+  return error instanceof LoneMask ? new Problem(0, { message: t('cluster.loneMask', { key: error.key }) }) : asProblem(error);
 }
 
 /** @throws Problem if it is not one object */

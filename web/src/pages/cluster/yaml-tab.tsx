@@ -12,6 +12,7 @@ import { Skeleton } from '../../ui/state';
 import { toast } from '../../ui/toast';
 import { Code } from './code';
 import { bare, Edit } from './edit';
+import { masked } from './masks';
 
 interface YamlTabProps {
   kind: Kind;
@@ -24,9 +25,10 @@ interface YamlTabProps {
 export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
   const heavy = useLoad('heavy/editor', () => import('../../heavy/editor'));
   const [isWhole, isOpen, editing] = [useSignal(false), useSignal(false), useSignal<ClusterObject | undefined>(undefined)];
+  const isSecret = kind.group === '' && kind.resource === 'secrets';
+  const isMasked = isSecret && !isOpen.value;
   const yaml = heavy.data.value;
   if (yaml === undefined) return <Skeleton rows={12} />;
-  const isSecret = kind.group === '' && kind.resource === 'secrets';
   const { name, namespace } = object.metadata;
   // As it was when the editor was opened: what another one changes meanwhile is a conflict.
   if (editing.value)
@@ -34,7 +36,8 @@ export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
       <Edit
         kind={kind}
         object={editing.value}
-        text={yaml.stringify(bare(editing.value))}
+        text={yaml.stringify(bare(isMasked ? masked(editing.value) : editing.value))}
+        isMasked={isMasked}
         namespace={namespace}
         yaml={yaml}
         onCancel={() => {
@@ -48,7 +51,7 @@ export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
       />
     );
   const shown = isWhole.value ? object : bare(object);
-  const text = yaml.stringify(isSecret && !isOpen.value ? masked(shown) : shown);
+  const text = yaml.stringify(isMasked ? masked(shown) : shown);
   const isRefused = may(updateRight) === false;
   return (
     <>
@@ -86,16 +89,4 @@ export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
       <Code label={t('cluster.yamlOf', { kind: kind.kind, name })} text={text} />
     </>
   );
-}
-
-const mask = '••••••••';
-
-function masked(object: ClusterObject): ClusterObject {
-  const hidden = (data: unknown) =>
-    typeof data === 'object' && data !== null ? Object.fromEntries(Object.keys(data).map((key) => [key, mask])) : data;
-  const applied = 'kubectl.kubernetes.io/last-applied-configuration';
-  const { annotations } = object.metadata;
-  const kept = annotations && applied in annotations ? { annotations: { ...annotations, [applied]: mask } } : {};
-  const metadata = { ...object.metadata, ...kept };
-  return { ...object, metadata, ...('data' in object && { data: hidden(object.data) }) };
 }
