@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownLabel } from '../api/shown-text.ts';
 
 export const factorID = z
   .string()
@@ -48,5 +49,5 @@ export const factorListSchema = z
 export type ShownFactors = z.output<typeof factorListSchema>;
 
 export const renameBody = z
-  .strictObject({ name: z.string().trim().max(64).describe('What its owner calls it.') })
+  .strictObject({ name: shownLabel(64, z.string().trim()).describe('What its owner calls it.') })
   .meta({ id: 'FactorName', examples: [{ name: 'phone' }] });

@@ -1,7 +1,8 @@
 /** The bodies that make and change a Group, and what is answered. A field that is named here and may not be set is refused. */
 import { z } from 'zod';
-import { conditions, objectMeta, shownText } from '../api/object-schemas.ts';
+import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
+import { shownLabel } from '../api/shown-text.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 
 /** Bound of the custom resource definition. */
@@ -16,8 +17,8 @@ export const groupName = z.string().max(253, 'may not be longer than 253 charact
 const kept = (why: string) => z.never(why).optional();
 const byService = 'is kept by the service';
 
-const displayName = shownText(128).describe('The name shown to people.');
-const description = shownText(256).describe('What the group is for.');
+const displayName = shownLabel(128).describe('The name shown to people.');
+const description = shownLabel(256).describe('What the group is for.');
 
 const ownKeys = /^([^/]+\.)?auth\.platform\.io\//;
 const marks = <Value extends z.ZodType>(value: Value) =>

@@ -1,3 +1,4 @@
+import { cleaned } from '../api/shown-text.ts';
 import { kindsOf } from '../config/factor-kinds.ts';
 import type { PasskeyProof } from '../factors/passkeys.ts';
 import { auditOrigin } from '../http/audit.ts';
@@ -93,7 +94,7 @@ async function afterSetUp(parts: StepParts, visit: Visit, progress: Progress, ac
 const maxNameLength = 64;
 
 /** What its owner calls a passkey. */
-export const nameIn = (form: URLSearchParams): string => (form.get('name') ?? '').trim().slice(0, maxNameLength);
+export const nameIn = (form: URLSearchParams): string => cleaned(form.get('name') ?? '').slice(0, maxNameLength);
 
 /**
  * What a browser sent of a passkey. A challenge that counts no longer is none: then nothing that is signed is right.

@@ -1,3 +1,4 @@
+import { cleaned } from '../api/shown-text.ts';
 import type { Identity } from '../http/operation.ts';
 import { emailOf, loginOf } from '../issuer/claims.ts';
 import type { ClaimRules, VerifiedClaims } from '../issuer/types.ts';
@@ -68,5 +69,6 @@ const accountInfo = (account: Account, now: Date, idleDays: number): UserInfo['e
 
 /** Of a user who has no record, or none with a name yet. */
 export function displayNameOf({ name, preferred_username: preferred }: VerifiedClaims): string | undefined {
-  return [name, preferred].find((value): value is string => typeof value === 'string' && value !== '');
+  const told = [name, preferred].filter((value) => typeof value === 'string').map(cleaned);
+  return told.find((value) => value !== '');
 }

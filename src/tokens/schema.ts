@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { objectMeta } from '../api/object-schemas.ts';
+import { shownLabel } from '../api/shown-text.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listQuery, listSchema } from '../collection/schema.ts';
 import type { AccessTokenRow } from './row.ts';
@@ -81,13 +82,7 @@ export const accessTokenList = listSchema(accessTokenObject, { apiVersion: 'auth
 
 export const newAccessTokenBody = z
   .strictObject({
-    description: z
-      .string()
-      .trim()
-      .min(1, 'must not be empty')
-      .max(64, 'must be at most 64 characters')
-      .refine((text) => !/\p{Cc}/u.test(text), 'must not hold control characters')
-      .describe('What the token is for.'),
+    description: shownLabel(64, z.string().trim().min(1, 'must not be empty')).describe('What the token is for.'),
     expiration: z
       .int({ error: 'must be whole seconds since 1970' })
       .min(0, 'must be whole seconds since 1970')

@@ -17,7 +17,7 @@ import { recordName } from './record/name.ts';
 import { UserRecords, untilUncontested } from './record/records.ts';
 import { userApiVersion, userKind, userResource } from './record/resource.ts';
 import { localSubjectName } from './record/subject-name.ts';
-import { type NewUser, newUserBody } from './user-body.ts';
+import { type NewUser, nameViolations, newUserBody } from './user-body.ts';
 
 interface CreateRequest {
   body: unknown;
@@ -84,7 +84,7 @@ export class UserCreator {
       name: recordName(email) ?? '',
       fieldValidation,
       secretFields: ['spec.password', 'spec.old_password'],
-      alsoWrong: [...violations, ...nameErrors(body, email)],
+      alsoWrong: [...violations, ...nameErrors(body, email), ...nameViolations(given.username, email)],
     });
     return { spec: object.spec, metadata: object.metadata, password, warnings };
   }

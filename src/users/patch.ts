@@ -20,6 +20,7 @@ import { userKind, userResource } from './record/resource.ts';
 import { isSelf } from './record/subject-name.ts';
 import { servedText } from './row.ts';
 import { hasPassed, specChanges } from './spec-changes.ts';
+import { nameViolations } from './user-body.ts';
 
 interface PatchRequest {
   name: string;
@@ -146,7 +147,7 @@ export class UserPatcher {
     const { spec: given = {} } = partsOf(body);
     const username = typeof given.username === 'string' ? given.username : account.username;
     const sent = typeof given.password === 'string' ? given.password : undefined;
-    const alsoWrong: FieldError[] = [];
+    const alsoWrong = nameViolations(given.username, account.email);
     const user = { email: account.email, username };
     const fresh = sent === undefined ? undefined : await newPasswords.read(sent, 'spec.password', user);
     if (account.connectorType !== 'local' && setsPassword)

@@ -1,6 +1,7 @@
 /** The bodies that make and change a User. A field that is named here and may not be set is refused, one that is not is unknown. */
 import { z } from 'zod';
-import { shownText } from '../api/object-schemas.ts';
+import { type FieldError, invalidValue } from '../api/field-error.ts';
+import { holdsAddress, noAddress, shownText } from '../api/shown-text.ts';
 import { userApiVersion } from './record/resource.ts';
 
 const maxExtraBytes = 16 * 1024;
@@ -17,6 +18,12 @@ const local = z
   .optional();
 
 export const displayName = shownText(128);
+
+/** One's own address is a name, and is the name of a user who is given none. */
+export const nameViolations = (username: unknown, email: string): FieldError[] =>
+  typeof username === 'string' && holdsAddress(username) && username.toLowerCase() !== email.toLowerCase()
+    ? [invalidValue('spec.username', username, noAddress)]
+    : [];
 
 /** As in the custom resource definition. */
 export const mail = z

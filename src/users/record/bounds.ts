@@ -1,4 +1,5 @@
 /** What others tell of a user, within the bounds of the custom resource definition. */
+import { cleaned } from '../../api/shown-text.ts';
 import { fitsHeader, isReservedGroup } from '../../kubernetes/impersonation.ts';
 import { isLocalGroupName } from './local-groups.ts';
 import type { UserSpec } from './schema.ts';
@@ -12,8 +13,7 @@ const maxLinkedIDs = 16;
 const maxLinkedType = 63;
 const maxLinkedID = 512;
 
-export const displayName = (text: string): string =>
-  [...text.toWellFormed().slice(0, 4 * maxDisplayName)].slice(0, maxDisplayName).join('');
+export const displayName = (text: string): string => [...cleaned(text.slice(0, 4 * maxDisplayName))].slice(0, maxDisplayName).join('');
 
 /** With that identity among those that a record has; the newest are kept. Undefined for one that no record can have. */
 export function linkedIDs(ids: LinkedIDs = [], { type, id }: { type: string; id: string }): LinkedIDs | undefined {

@@ -40,7 +40,9 @@ describe('operations on second factors', () => {
     const renamed = await desk.call('PATCH', `${pathOf(jane)}/${id}`, { name: ' phone ' });
     expect(renamed.status).to.equal(200);
     expect(renamed.body).to.include({ id, name: 'phone' });
-    expect((await desk.call('PATCH', `${pathOf(jane)}/${id}`, { name: 'x'.repeat(65) })).status).to.equal(400);
+    // S11: other administrators read these names.
+    for (const name of ['x'.repeat(65), 'joe@example.com', 'pho\u200dne', 'a\u202eb'])
+      expect((await desk.call('PATCH', `${pathOf(jane)}/${id}`, { name })).status, JSON.stringify(name)).to.equal(400);
 
     expect((await desk.call('DELETE', `${pathOf(jane)}/${id}`)).status).to.equal(204);
     expect((await desk.factors()).items).to.deep.equal([]);

@@ -95,6 +95,18 @@ describe('groups', () => {
       ]);
     });
 
+    it('S11 refuses texts that hold an address, zero-width or direction characters', async () => {
+      for (const text of ['jane@example.com', 'Ask jane@example.com', 'a\u200bb', 'a\u2067b', '\ufeffa'])
+        for (const field of ['displayName', 'description']) {
+          const refused = await ask(server, 'alice', 'POST', groups, { body: { metadata: { name: 'texts' }, spec: { [field]: text } } });
+          expect([refused.status, ...causesOf(refused)], `${field} ${JSON.stringify(text)}`).to.deep.equal([
+            422,
+            `spec.${field} FieldValueInvalid`,
+          ]);
+        }
+      expect((await server.kubernetes.call('GET', `${nativeGroups}/texts`)).status).to.equal(404);
+    });
+
     it('refuses what it does not know, members who are no users, and members of a group of an issuer', async () => {
       const post = (body: unknown, query = '') => ask(server, 'alice', 'POST', `${groups}${query}`, { body });
       const unknown = await post({ metadata: { name: 'dev' }, spec: { colour: 'red' } });

@@ -123,6 +123,14 @@ describe('a user record and the subject that logs in', () => {
     expect((await recordOf(party(), email))?.status.subjects).to.deep.equal([{ issuer: provider.issuer, sub: 'expected' }]);
   });
 
+  it('S11 cleans a display name that the issuer tells, and refuses none', async () => {
+    const email = person('shown', { name: '\u202eJane\u200b Doe\u2060' });
+    const { callback } = await logIn(party().service);
+    expectOK(callback);
+    expect(userInfoOf(callback).ext.display_name).to.equal('Jane Doe');
+    expect((await recordOf(party(), email))?.spec).to.have.property('username', 'Jane Doe');
+  });
+
   it('REC-05 is not linked by a bearer token', async () => {
     const { provider, service } = party();
     const email = person('bearer-only');

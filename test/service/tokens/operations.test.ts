@@ -119,6 +119,15 @@ describe('access tokens', () => {
       expect((await makeToken(server, 'alice', { description: 'ü'.repeat(64) })).description).to.have.lengthOf(64);
     });
 
+    it('S11 refuses descriptions that hold an address, zero-width or direction characters', async () => {
+      for (const description of ['bob@example.com', 'of bob@example.com', 'a\u200bb', 'a\u202eb', '\u2066a', 'soft\u00adhyphen']) {
+        const response = await server.request(makePath, { method: 'POST', as: 'alice', body: { description } });
+        const { code, details } = await refusalOf(response);
+        expect([code, details?.causes[0]?.field], JSON.stringify(description)).to.deep.equal([400, 'description']);
+      }
+      expect((await makeToken(server, 'alice', { description: '夜间报告 – jeden Tag' })).description).to.equal('夜间报告 – jeden Tag');
+    });
+
     it('is for those who have a User record that counts', async () => {
       const nobody = await refusalOf(await server.request(makePath, { method: 'POST', as: 'nobody', body: { description: 'x' } }));
       expect([nobody.code, nobody.details?.causes[0]?.reason]).to.deep.equal([403, 'NoUserRecord']);

@@ -58,6 +58,22 @@ describe('PATCH /auth/v1/users/{name}', () => {
   const fieldsOf = async (response: Response) =>
     ((await response.json()) as Status).details?.causes?.map(({ reason, field }) => `${field} ${reason}`);
 
+  it('S11 refuses a display name that holds another address, zero-width or direction characters', async () => {
+    const email = 'shown@example.com';
+    await aPerson(email, { username: 'Shown Before' });
+    for (const username of ['admin@example.com', 'Jane (admin@example.com)', 'Ja\u200bne', '\u202eenaJ', 'Jane\u2060', 'Jane\u{e0041}']) {
+      const refused = await patch(email, { spec: { username } });
+      expect(refused.status, JSON.stringify(username)).to.equal(422);
+      expect(await fieldsOf(refused)).to.deep.equal(['spec.username FieldValueInvalid']);
+      const body = { spec: { email: 'new@example.com', password: fresh, username } };
+      const made = await server.request('/auth/v1/users', { method: 'POST', as: 'manager', body });
+      expect([made.status, await fieldsOf(made)], JSON.stringify(username)).to.deep.equal([422, ['spec.username FieldValueInvalid']]);
+    }
+    expect((await read(email)).spec.username).to.equal('Shown Before');
+    for (const username of [email.toUpperCase(), 'Zoë Müller-Łuk', '王小明', 'O’Neil (on call)'])
+      expect((await patch(email, { spec: { username } })).status, username).to.equal(200);
+  });
+
   it('USR-05 lets people change their own display name, and nothing else', async () => {
     await aPerson('alice@example.com', { subjectName: 'alice' });
     const response = await patch('alice@example.com', { spec: { username: 'Alice A.' } }, { as: 'alice' });

@@ -66,13 +66,16 @@ interface BulkProps {
   onDone: () => void;
 }
 
+/** With the address: several users may have the same name. */
+const called = ({ spec: { username, email } }: User): string => (username && username !== email ? `${username} · ${email}` : email);
+
 /** Says whom it is about before, and what became of each after. */
 function Bulk({ act, users, onClose, onClear, onDone }: BulkProps) {
   const outcomes = useSignal<readonly Outcome[] | undefined>(undefined);
   const count = users.length;
   const nameOf = (name: string) => {
     const found = users.find(({ metadata }) => metadata.name === name);
-    return found ? found.spec.username || found.spec.email : name;
+    return found ? called(found) : name;
   };
   async function run(): Promise<void> {
     const names = users.map(({ metadata }) => metadata.name);
@@ -86,9 +89,9 @@ function Bulk({ act, users, onClose, onClear, onDone }: BulkProps) {
       <Dialog title={title} onClose={onClose}>
         <Form action={title} kind={act === 'enable' ? 'main' : 'danger'} onSubmit={run} onCancel={onClose}>
           <ul class="chips">
-            {users.slice(0, shownNames).map(({ metadata, spec }) => (
-              <li key={metadata.uid} class="chip">
-                {spec.username || spec.email}
+            {users.slice(0, shownNames).map((user) => (
+              <li key={user.metadata.uid} class="chip">
+                {called(user)}
               </li>
             ))}
             {count > shownNames && <li class="chip">{t('users.more', { count: count - shownNames })}</li>}
