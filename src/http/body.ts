@@ -106,6 +106,7 @@ export function decodeJson(text: string): unknown {
 }
 
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+const spaces = /[ \n\r\t]*/y;
 const isQuote = (code: number) => code === 0x22;
 const isSign = (code: number) => code === 0x2c || code === 0x3a || code === 0x5b || code === 0x5d || code === 0x7b || code === 0x7d;
 /** A number or literal name, with all that stands behind it up to a sign, a string or a space. */
@@ -124,7 +125,12 @@ function checkTokens(text: string): void {
   for (let at = 0, end = 0; at < text.length; at = end) {
     const code = text.charCodeAt(at);
     end = at + 1;
-    if (isSpace(code)) continue;
+    if (isSpace(code)) {
+      spaces.lastIndex = at;
+      spaces.test(text);
+      end = spaces.lastIndex;
+      continue;
+    }
     tokens += 1;
     if (tokens > maxTokens) throw badRequest(`the body holds more than ${maxTokens} JSON tokens: names, values and signs`);
     if (isQuote(code)) {
@@ -164,6 +170,8 @@ function checkWord(found: string): void {
 }
 
 function checkString(quoted: string, names: Set<string> | undefined): void {
+  // A body is UTF-8, so that only `\u` can name half of a pair.
+  if (names === undefined && !quoted.includes('\\u')) return;
   const value = quoted.includes('\\') ? unescaped(quoted) : quoted.slice(1, -1);
   if (!value.isWellFormed()) throw badRequest('the body holds text that is not well-formed Unicode');
   if (names === undefined) return;

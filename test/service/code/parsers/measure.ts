@@ -35,6 +35,7 @@ async function bestOf(parse: Parser['parse'], text: string): Promise<number> {
 
 function textsOf({ kind }: Parser): readonly HostileText[] {
   if (kind === 'json text') return hostileRuns;
+  if (kind === 'json value') return hostileValues;
   return kind === 'json' ? [...hostileValues, ...hostileTexts] : hostileTexts;
 }
 
@@ -64,5 +65,4 @@ for (const parser of parsers.filter(({ name }) => name.includes(only))) {
   }
   process.stdout.write(`${JSON.stringify({ parser: parser.name, ...worst })}\n`);
 }
-process.stderr.write(`${process.cpuUsage().user / 1e6} s\n`);
 process.exit(0);

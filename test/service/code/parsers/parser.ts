@@ -7,8 +7,8 @@ export interface Parser {
   readonly name: string;
   /** Most characters that come this way. */
   readonly limit: number;
-  /** What is read: any text, JSON, or the contents of a text in JSON. Default: any text. */
-  readonly kind?: 'text' | 'json' | 'json text';
+  /** What is read: any text, JSON, a value in JSON, or the contents of a text in JSON. Default: any text. */
+  readonly kind?: 'text' | 'json' | 'json value' | 'json text';
   /** What stands around the hostile text. Default: nothing. */
   readonly frames?: readonly (readonly [before: string, after: string])[];
   /** May throw whatever it refuses a text with. */
