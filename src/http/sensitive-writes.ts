@@ -48,7 +48,7 @@ const rules = {
   certificates: {
     action: 'get certificates',
     recentLogin: ['certificates'],
-    resources: ['certificates.k8s.io/certificatesigningrequests'],
+    resources: ['certificates.k8s.io/certificatesigningrequests', 'certificates.k8s.io/podcertificaterequests'],
   },
   accessTokens: { action: 'make access tokens', recentLogin: ['accessTokens'], resources: ['auth.platform.io/accesstokens'] },
   serviceAccountTokens: {

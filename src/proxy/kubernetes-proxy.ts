@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import type { StatusError } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
@@ -21,6 +22,8 @@ import { carry } from './tunnel.ts';
 export const maxBodyBytes = 3 * 1024 * 1024;
 /** Of `server.maxInFlight`, so that one caller leaves room for the others. */
 const maxShortOfCaller = 100;
+/** Each is held whole in memory. */
+const maxHeldSecretsOfCaller = 8;
 /** A reader who takes nothing for so long is gone. */
 const stuckMs = 60_000;
 
@@ -30,6 +33,7 @@ export class KubernetesProxy {
   readonly #authenticator: Authenticator;
   /** What stands before the path of the API server. */
   readonly #own: string;
+  readonly #heldSecrets = new ConcurrencyLimit({ maxEach: maxHeldSecretsOfCaller, what: 'writes of Secrets of yours' });
   readonly #short = new ConcurrencyLimit({ maxEach: maxShortOfCaller, what: 'requests of yours to the Kubernetes API' });
 
   constructor(services: Services, authenticator: Authenticator) {
@@ -61,7 +65,7 @@ export class KubernetesProxy {
       path: target.path,
       search: target.search,
       headers: ctx.req.headers,
-      body: tokenSecretRefusal && hasBody(ctx.req) ? await withoutTokenSecret(ctx, tokenSecretRefusal) : bodyOf(ctx),
+      body: tokenSecretRefusal && hasBody(ctx.req) ? await this.#secretBody(ctx, caller, tokenSecretRefusal) : bodyOf(ctx),
       isLong,
       signal: lasting.signal,
     };
@@ -75,6 +79,12 @@ export class KubernetesProxy {
     ctx.set('X-Accel-Buffering', 'no');
     // A watch may have nothing to say for a long time, and its headers would wait for the first event.
     ctx.flushHeaders();
+  }
+
+  /** @throws StatusError 429, or the refusal */
+  #secretBody(ctx: Context, caller: Caller, refusal: StatusError): Promise<PassedCall['body']> {
+    ctx.res.once('close', this.#heldSecrets.begin(caller.identity.name));
+    return withoutTokenSecret(ctx, refusal);
   }
 
   #watchPermission(ctx: Context, signal: AbortSignal): Lasting {

@@ -1,10 +1,10 @@
 /**
- * A Secret of the type `kubernetes.io/service-account-token` gets a token that does not expire, in any namespace. Only the body of a write
- * says which Secret is one.
+ * A Secret of the type `kubernetes.io/service-account-token` gets a token that does not expire, in any namespace. A Secret of the type
+ * `bootstrap.kubernetes.io/token` is itself a token, with which a node joins. Only the body of a write says which Secret is one.
  */
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import { StatusError } from '../api/status.ts';
+import type { StatusError } from '../api/status.ts';
 import { requestBody } from '../http/request-body.ts';
 import type { PassedCall } from '../kubernetes/passage.ts';
 
@@ -13,8 +13,8 @@ type Body = NonNullable<PassedCall['body']>;
 /** The API server takes 1 MiB of data in a Secret, and the body has it in base64. */
 const maxSecretBytes = 1.5 * 1024 * 1024;
 
-/** The type and the annotation that names the account, also in a path of a JSON Patch. */
-const tokenSecret = /kubernetes\.io(?:\\?\/|~1)service-account/;
+/** The types, the annotation that names the account, and the entry of a bootstrap token, also in a path of a JSON Patch. */
+const tokenSecret = /kubernetes\.io(?:\\?\/|~1)(?:service-account|token)|(?<![-\w.])token-secret(?![-\w.])/;
 /** Escapes of letters, which encoders do not write, could hide the type. */
 const jsonEscape = /\\u00(?:2[d-f]|31|[67][0-9a-f])/i;
 /** YAML has further escapes, folds lines within them, and decodes base64 for a tag. */
@@ -45,8 +45,9 @@ async function read(body: Readable, refusal: StatusError): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   try {
     for await (const chunk of body) chunks.push(chunk);
-  } catch (error) {
-    throw error instanceof StatusError ? refusal : error;
+  } catch {
+    // Too large, or broken off.
+    throw refusal;
   }
   return Buffer.concat(chunks);
 }

@@ -33,7 +33,7 @@ export interface EmbeddedLogin {
   /** Of the log at level debug, and of the audit trail. */
   lines: string[];
   /** @param at another replica than the first */
-  request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect'>, at?: string): Promise<Response>;
+  request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect' | 'duplex'>, at?: string): Promise<Response>;
   /** `at` is the replica that all requests go to, those to the issuer among them. Up to UserInfo, with storage `cookie` unless the parameters say otherwise, with the browser that has the session, and the address that the issuer sent it back to. */
   logIn(
     email: string,

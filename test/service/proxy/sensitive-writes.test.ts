@@ -1,6 +1,8 @@
 /** Writes by `/api/kubernetes` that make a credential or a right: with a stale session, and with an access token. */
+import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { z } from 'zod';
+import { eventually } from '../../support/cluster-admin.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
@@ -78,6 +80,7 @@ const byPath: readonly Write[] = [
   ['POST', '/api/v1/namespaces/default/serviceaccounts/default/token', json, {}],
   ['POST', '/apis/certificates.k8s.io/v1/certificatesigningrequests', json, {}],
   ['PUT', '/apis/certificates.k8s.io/v1/certificatesigningrequests/stolen/approval', json, {}],
+  ['POST', '/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests', json, {}],
 ];
 
 /** Secrets of another namespace whose body makes a token, or does not show that it makes none. */
@@ -97,6 +100,14 @@ const byBody: readonly Write[] = [
   ['POST', secrets, 'application/cbor', 'x'],
   ['POST', secrets, json, secret('Opaque', { data: { large: 'QUFB'.repeat(500_000) } })],
   ['PUT', `${secrets}/stolen`, json, secret(tokenType)],
+  ['POST', '/api/v1/namespaces/kube-system/secrets', json, secret('bootstrap.kubernetes.io/token')],
+  ['PATCH', '/api/v1/namespaces/kube-system/secrets/bootstrap-token-abcdef', merge, { stringData: { 'token-secret': 'mine' } }],
+  [
+    'PATCH',
+    '/api/v1/namespaces/kube-system/secrets/bootstrap-token-abcdef',
+    jsonPatch,
+    [{ op: 'add', path: '/data/token-secret', value: 'bWluZQ==' }],
+  ],
   ['PATCH', `${secrets}/stolen?fieldManager=me`, apply, secret(tokenType)],
   ['PATCH', `${secrets}/stolen`, merge, { metadata: { annotations: { 'kubernetes.io/service-account.name': 'other' } } }],
   ['PATCH', `${secrets}/stolen`, strategic, { type: tokenType }],
@@ -116,6 +127,7 @@ const byBody: readonly Write[] = [
 
 /** Writes that make neither. */
 const harmless: readonly Write[] = [
+  ['POST', '/api/v1/namespaces/kube-system/secrets?dryRun=All', json, { ...noAnnotation, metadata: { name: 'my-token-secret.v1' } }],
   ['POST', secrets, json, { ...noAnnotation, stringData: { a: '<b>&c \\"\n\u2028é' } }],
   ['PATCH', `${secrets}/harmless`, merge, label],
   ['PATCH', `${secrets}/harmless`, jsonPatch, [{ op: 'add', path: '/data/more', value: 'QQ==' }]],
@@ -214,6 +226,23 @@ describe('writes by /api/kubernetes that make a credential or a right', () => {
       for (const write of harmless) expect((await ask(strict, credential, write)).answer, text(write)).to.match(/^20[01] /);
       for (const name of ['serviceaccounts', 'configmaps']) await strict.admin.remove(`/api/v1/namespaces/default/${name}/harmless`);
     }
+  });
+
+  it('S6 hold few bodies of a caller in memory at a time', async () => {
+    const headers = { ...(await accessToken(strict)), 'content-type': json };
+    const bodies = Array.from({ length: 8 }, () => new PassThrough());
+    const held = bodies.map((body) => strict.request(`/api/kubernetes${secrets}`, { method: 'POST', headers, body, duplex: 'half' }));
+    for (const body of bodies) body.write('{');
+    await eventually(
+      () => ask(strict, headers, ['PATCH', `${secrets}/harmless`, merge, label]),
+      ({ answer }) => answer.startsWith('429'),
+    );
+    for (const body of bodies) body.end(JSON.stringify(secret(tokenType)).slice(1));
+    for (const { status } of await Promise.all(held)) expect(status).to.equal(403);
+    await eventually(
+      () => ask(strict, headers, ['PATCH', `${secrets}/harmless`, merge, label]),
+      ({ answer }) => answer.startsWith('404'),
+    );
   });
 
   it('S5 are done after a recent login, and without one where the installation asks for none', async () => {
