@@ -195,7 +195,9 @@ export const loginSection = z.strictObject({
         .min(1)
         .max(10_000)
         .default(50)
-        .describe('Sessions that a user has at one time. A login beyond it ends the oldest.'),
+        .describe(
+          'Sessions that a user has at one time, and logins at each client of the embedded issuer. A login beyond it ends the oldest.',
+        ),
     })
     .prefault({}),
   factors: factors.prefault({}).describe('Second factors at the embedded issuer.'),
