@@ -12,8 +12,8 @@ import { newSecret } from './cookie.ts';
 
 /** The contract gives the issuer three seconds of a logout; the rest is for our own part. */
 export const issuerMs = 2_500;
-/** A longer URL may be refused by servers on its way. */
-const maxHintLength = 2_048;
+/** Proxies may have 4 KiB for the headers of an answer, which the address of the issuer's logout is one of. */
+const maxHintLength = 3_072;
 /** Pauses before an issuer that was not reached is asked again, in the background. */
 const pausesMs = [5_000, 30_000, 120_000, 600_000];
 /** Tokens that are to be tried again; further ones end by themselves. */
@@ -45,8 +45,12 @@ export class IssuerFarewell {
     await Promise.allSettled(this.#waiting);
   }
 
-  /** Gives the answer its `Link`, and a `Warning` if the issuer was not reached in time. */
-  async say(ctx: Context, { iss, refreshToken, idToken }: AtIssuer): Promise<void> {
+  /**
+   * Gives the answer its `Link`, and a `Warning` if the issuer was not reached in time.
+   *
+   * @returns the ID token if the address has no room for it: the page posts it to the issuer (OpenID Connect RP-Initiated Logout 1.0, 2)
+   */
+  async say(ctx: Context, { iss, refreshToken, idToken }: AtIssuer): Promise<string | undefined> {
     const deadline = AbortSignal.timeout(issuerMs);
     const issuer = this.#issuers.of({ iss });
     const ending = refreshToken === undefined ? undefined : this.#end(issuer, refreshToken, deadline);
@@ -56,6 +60,7 @@ export class IssuerFarewell {
       this.#log.warn({ requestId: stateOf(ctx).requestId, err: error }, 'the identity provider was not reached at a logout');
       ctx.set('Warning', '199 - "identity provider not reached"');
     }
+    return ctx.response.get('Link') !== '' && idToken !== undefined && idToken.length > maxHintLength ? idToken : undefined;
   }
 
   /**
@@ -105,7 +110,7 @@ export class IssuerFarewell {
     const url = await client.endSessionURL({
       ...(returnURL !== undefined && { post_logout_redirect_uri: returnURL }),
       state: newSecret(),
-      ...(idToken !== undefined && idToken.length < maxHintLength && { id_token_hint: idToken }),
+      ...(idToken !== undefined && idToken.length <= maxHintLength && { id_token_hint: idToken }),
     });
     if (url !== undefined) ctx.set('Link', `<${url}>; rel="logout"`);
   }

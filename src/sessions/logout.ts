@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
@@ -12,7 +13,7 @@ import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
 import { type ProvenSession, proofOf } from './proof.ts';
 import type { SealedLogin } from './refresh-seal.ts';
-import { endedPayload, type RenewPayload } from './renew-payload.ts';
+import { endedPayload, type GivenTokens, type RenewPayload } from './renew-payload.ts';
 import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
 
 /** Bearer tokens are accepted that much longer than they say. */
@@ -37,7 +38,11 @@ interface Ended {
  *
  * @throws StatusError 400, 401, 403, 429, 503
  */
-export async function logout(context: SessionContext, ctx: Context, refreshToken: string): Promise<RenewPayload> {
+export async function logout(
+  context: SessionContext,
+  ctx: Context,
+  { refresh_token: refreshToken, id_token: given }: GivenTokens,
+): Promise<RenewPayload> {
   const { cookie, farewell, audit, now } = context;
   const { signal } = stateOf(ctx);
   const secret = cookie.read(ctx);
@@ -47,9 +52,11 @@ export async function logout(context: SessionContext, ctx: Context, refreshToken
       'sealed' in proof ? await endSealed(context, ctx, proof.sealed) : await endSession(context, ctx, proof);
     audit.record({ ...auditOrigin(ctx), ...whoseLogin(login), audit: 'LoggedOut', outcome: 'success' });
     if (secret !== undefined) cookie.expire(ctx);
-    await Promise.all([farewell.say(ctx, { iss: login.iss, ...atIssuer }), sleep(waitMs, undefined, { signal })]);
+    const idToken = atIssuer.idToken ?? hintOf(login, given);
+    const [hint] = await Promise.all([farewell.say(ctx, { iss: login.iss, ...atIssuer, idToken }), sleep(waitMs, undefined, { signal })]);
+    const posted = hint === undefined ? {} : await postedHint(context, hint, login, signal);
     const seconds = now().getTime() / 1000;
-    return endedPayload(storage, { issuedAt: Math.min(issuedAt, seconds), now: now() });
+    return { ...endedPayload(storage, { issuedAt: Math.min(issuedAt, seconds), now: now() }), ...posted };
   } catch (error) {
     if (secret !== undefined && error instanceof StatusError && error.status.code === 401) context.sessions.expireCookie(ctx, secret);
     throw error;
@@ -114,6 +121,33 @@ async function endOtherBearers(
   const longestLifeMs = 1000 * Math.max(0, ...bearers.map(({ iat, exp }) => exp - iat));
   await revokedTokens.endBearers({ session, notBefore, longestLifeMs, user }, signal);
   return Math.min(longestWaitMs, Math.max(0, notBefore.getTime() - now().getTime()));
+}
+
+/** A token of that login, for the issuer to verify: it only says who logs out. */
+function hintOf({ iss, sub }: LoginFacts, idToken: string | undefined): string | undefined {
+  try {
+    const claims = idToken === undefined ? undefined : decodeJwt(idToken);
+    return claims?.iss === iss && claims.sub === sub ? idToken : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What leaves the service for the issuer is no credential here any more; without that it stays. */
+async function postedHint(
+  { revokedTokens, log }: SessionContext,
+  idToken: string,
+  { user }: LoginFacts,
+  signal: AbortSignal,
+): Promise<Pick<RenewPayload, 'id_token'>> {
+  try {
+    const { iat = 0, exp = 0 } = decodeJwt(idToken);
+    await revokedTokens.endBearer({ name: bearerRevocation(idToken), iat, exp }, { user }, signal);
+    return { id_token: idToken };
+  } catch (error) {
+    log.warn({ err: error }, 'the hint for the logout at the identity provider was left out');
+    return {};
+  }
 }
 
 type SentBearer = VerifiedToken & { token: string };

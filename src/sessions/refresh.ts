@@ -8,7 +8,7 @@ import type { SessionContext } from './context.ts';
 import { type GivenProof, type ProvenSession, proofOf } from './proof.ts';
 import { whoseSession } from './record.ts';
 import type { LocalRenewal } from './refresh-local.ts';
-import { type RenewPayload, sessionPayload } from './renew-payload.ts';
+import { type GivenTokens, type RenewPayload, sessionPayload } from './renew-payload.ts';
 import type { SessionRenewal } from './renewal.ts';
 
 interface Renewals {
@@ -25,7 +25,7 @@ export async function refresh(
   context: SessionContext,
   { renewal, local }: Renewals,
   ctx: Context,
-  refreshToken: string,
+  { refresh_token: refreshToken }: GivenTokens,
 ): Promise<RenewPayload> {
   const { cookie } = context;
   const { signal } = stateOf(ctx);

@@ -50,6 +50,12 @@ export const endedPayloadSchema = renewPayload.meta({
 
 export type RenewPayload = z.output<typeof renewPayload>;
 
+/** Tokens that come with a renewal or logout. */
+export interface GivenTokens {
+  refresh_token: string;
+  id_token?: string | undefined;
+}
+
 /** RFC 3339 in whole seconds. */
 export const timeText = (unixSeconds: number): string => timestamp(new Date(unixSeconds * 1000));
 

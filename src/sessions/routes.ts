@@ -4,16 +4,16 @@ import { z } from 'zod';
 import { formReader } from '../http/body.ts';
 import { parseQuery } from '../http/input.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { endedPayloadSchema, type RenewPayload, renewPayload } from './renew-payload.ts';
+import { endedPayloadSchema, type GivenTokens, type RenewPayload, renewPayload } from './renew-payload.ts';
 
 /** What the operations do. @throws StatusError 400, 401, 403, 429, 503 */
 export interface SessionHandlers {
-  refresh(ctx: Context, refreshToken: string): Promise<RenewPayload>;
-  logout(ctx: Context, refreshToken: string): Promise<RenewPayload>;
+  refresh(ctx: Context, given: GivenTokens): Promise<RenewPayload>;
+  logout(ctx: Context, given: GivenTokens): Promise<RenewPayload>;
 }
 
 /** RFC 6749 appendix A.17: visible ASCII. */
-const input = z
+const refreshInput = z
   .object({
     refresh_token: z
       .string()
@@ -24,8 +24,14 @@ const input = z
   })
   .meta({ examples: [{ refresh_token: 'Yw3kq9oJ4l0b8Vt2Zr6xN1mC5sEaHdGfUiPyTjQvKBo' }] });
 
-/** The token, and what a form says around it. */
-const readForm = formReader(16 * 1024);
+const logoutInput = refreshInput.extend({
+  id_token: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,57344}$/, 'must be visible ASCII')
+    .optional()
+    .describe('For callers who keep the tokens: the ID token of the login, by which the issuer knows who logs out. Any other is ignored.'),
+});
+
 const tag = 'login';
 
 const crossSite: AnswerDescription = { description: 'The cookie of a session came with a request of another site.' };
@@ -60,12 +66,60 @@ export function sessionOperations({ refresh, logout }: SessionHandlers): Operati
     403: crossSite,
   };
   return [
-    get({ id: 'HandleRefresh', path: '/api/v1/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
-    get({ id: 'HandleRefreshV2', path: '/api/v2/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
-    get({ id: 'HandleLogoutV2', path: '/api/v2/token/logout', summary: 'Log out', answers: loggedOut, handle: logout }),
-    post({ id: 'PostRefresh', path: '/api/v1/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
-    post({ id: 'PostRefreshV2', path: '/api/v2/token/refresh', summary: 'Renew tokens', answers: refreshed, handle: refresh }),
-    post({ id: 'PostLogoutV2', path: '/api/v2/token/logout', summary: 'Log out', answers: loggedOut, handle: logout }),
+    get({
+      id: 'HandleRefresh',
+      path: '/api/v1/token/refresh',
+      summary: 'Renew tokens',
+      answers: refreshed,
+      handle: refresh,
+      input: refreshInput,
+      maxForm: 16 * 1024,
+    }),
+    get({
+      id: 'HandleRefreshV2',
+      path: '/api/v2/token/refresh',
+      summary: 'Renew tokens',
+      answers: refreshed,
+      handle: refresh,
+      input: refreshInput,
+      maxForm: 16 * 1024,
+    }),
+    get({
+      id: 'HandleLogoutV2',
+      path: '/api/v2/token/logout',
+      summary: 'Log out',
+      answers: loggedOut,
+      handle: logout,
+      input: logoutInput,
+      maxForm: 72 * 1024,
+    }),
+    post({
+      id: 'PostRefresh',
+      path: '/api/v1/token/refresh',
+      summary: 'Renew tokens',
+      answers: refreshed,
+      handle: refresh,
+      input: refreshInput,
+      maxForm: 16 * 1024,
+    }),
+    post({
+      id: 'PostRefreshV2',
+      path: '/api/v2/token/refresh',
+      summary: 'Renew tokens',
+      answers: refreshed,
+      handle: refresh,
+      input: refreshInput,
+      maxForm: 16 * 1024,
+    }),
+    post({
+      id: 'PostLogoutV2',
+      path: '/api/v2/token/logout',
+      summary: 'Log out',
+      answers: loggedOut,
+      handle: logout,
+      input: logoutInput,
+      maxForm: 72 * 1024,
+    }),
   ];
 }
 
@@ -75,9 +129,12 @@ interface Route {
   summary: string;
   answers: Record<number, AnswerDescription>;
   handle: SessionHandlers['refresh'];
+  input: typeof refreshInput | typeof logoutInput;
+  /** The tokens, and what a form says around them. */
+  maxForm: number;
 }
 
-const get = ({ path, handle, ...rest }: Route): Operation =>
+const get = ({ path, handle, input, maxForm: _, ...rest }: Route): Operation =>
   operation({
     ...rest,
     method: 'GET',
@@ -89,12 +146,13 @@ const get = ({ path, handle, ...rest }: Route): Operation =>
     // A misspelt name is a missing one, and a logout must not fail by what a front-end adds.
     ignoredQuery: 'all',
     async handle({ ctx, query }) {
-      ctx.body = await handle(ctx, query.refresh_token);
+      ctx.body = await handle(ctx, query);
     },
   });
 
-const post = ({ path, handle, ...rest }: Route): Operation =>
-  operation({
+const post = ({ path, handle, input, maxForm, ...rest }: Route): Operation => {
+  const readForm = formReader(maxForm);
+  return operation({
     ...rest,
     method: 'POST',
     paths: [path],
@@ -103,7 +161,7 @@ const post = ({ path, handle, ...rest }: Route): Operation =>
     credential: 'none',
     described: { body: { 'application/x-www-form-urlencoded': input } },
     async handle({ ctx }) {
-      const { refresh_token: refreshToken } = input.parse(parseQuery(input, new Set(), await readForm(ctx)));
-      ctx.body = await handle(ctx, refreshToken);
+      ctx.body = await handle(ctx, input.parse(parseQuery(input, new Set(), await readForm(ctx))));
     },
   });
+};

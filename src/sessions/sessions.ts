@@ -82,8 +82,8 @@ export function createSessions(services: Services, { endAccess, provenAgain, ...
   return {
     operations: [
       ...sessionOperations({
-        refresh: (ctx, token) => refresh(context, { renewal, local }, ctx, token),
-        logout: (ctx, token) => logout(context, ctx, token),
+        refresh: (ctx, given) => refresh(context, { renewal, local }, ctx, given),
+        logout: (ctx, given) => logout(context, ctx, given),
       }),
       ...(config.features.backchannelLogout
         ? [backchannelOperation((ctx, token, signal) => receiveLogout(context, refusals, ctx, token, signal))]

@@ -231,14 +231,14 @@ async function questionAddress(): Promise<string | undefined> {
 /** @returns the identity provider's address where its own session ends */
 async function endSession(): Promise<string | undefined> {
   try {
-    const { response } = await api.POST('/api/v2/token/logout', {
+    const { response, data } = await api.POST('/api/v2/token/logout', {
       body: { refresh_token: localStorage.getItem(handleKey) ?? '' },
       bodySerializer: (body) => new URLSearchParams(body as Record<string, string>),
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     });
     forget();
     tellTabs({ kind: 'logout' });
-    return /<([^>]*)>\s*;\s*rel="?logout"?/.exec(response.headers.get('Link') ?? '')?.[1];
+    return withHint(/<([^>]*)>\s*;\s*rel="?logout"?/.exec(response.headers.get('Link') ?? '')?.[1], data?.id_token);
   } catch (error) {
     // Without a handle, or with an old one, there is nothing left to end.
     if (!isOver(error) && !(error instanceof Problem && error.status === 400)) throw error;
@@ -246,6 +246,17 @@ async function endSession(): Promise<string | undefined> {
     tellTabs({ kind: 'logout' });
     return undefined;
   }
+}
+
+/** Servers commonly take addresses of this length. */
+const maxAddressLength = 8_000;
+
+/** @param idToken that the service had no room for in a header */
+function withHint(address: string | undefined, idToken: string | undefined): string | undefined {
+  if (address === undefined || idToken === undefined) return address;
+  const url = new URL(address);
+  url.searchParams.set('id_token_hint', idToken);
+  return url.href.length > maxAddressLength ? address : url.href;
 }
 
 /** Another tab, or this one, has logged out. */
