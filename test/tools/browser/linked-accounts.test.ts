@@ -9,13 +9,14 @@ import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn, submitPassword } from './demo.ts';
 
 const ada = 'ada@example.com';
+const bea = 'bea@example.com';
 
 describe('the accounts of a person in the console', () => {
   const browser = forSuite(
     () => startChromium(),
     (it) => it.close(),
   );
-  const two = forSuite(() => TwoIssuers.start({}, { files: theConsole, emails: [jane, ada] }));
+  const two = forSuite(() => TwoIssuers.start({}, { files: theConsole, emails: [jane, ada, bea] }));
 
   it('are linked at the page of another issuer, listed, and taken away', async () => {
     const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
@@ -41,6 +42,36 @@ describe('the accounts of a person in the console', () => {
     await page.getByRole('button', { name: 'Link Corp', exact: true }).waitFor();
     await row.waitFor({ state: 'detached' });
     expect(visitor.complaints).to.deep.equal([]);
+  });
+
+  it('I2 sets up no second factor after a login at another issuer, and says why', async () => {
+    const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    const page = await visitor.openTab();
+    two.corp.person = atCorp('bea');
+    await page.goto(two.service.url);
+    await page.getByRole('button', { name: 'Log in with Local users' }).click();
+    await submitPassword(page, { email: bea, password: 'correct horse battery staple' });
+    await isLoggedIn(page, bea);
+    const factors = `${two.service.url}/users/${nameOf(bea)}/factors`;
+    await page.goto(factors);
+    const setUp = page.getByRole('button', { name: 'Set up an authenticator app' });
+    await setUp.waitFor();
+    expect(await setUp.getAttribute('aria-disabled')).to.equal(null);
+    await page.goto(`${two.service.url}/users/${nameOf(bea)}/accounts`);
+    await page.getByRole('button', { name: 'Link Corp', exact: true }).click();
+    await page.getByRole('row').filter({ hasText: 'corp:bea@corp.example' }).waitFor();
+
+    const linked = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    const other = await linked.openTab();
+    await other.goto(two.service.url);
+    await other.getByRole('button', { name: 'Log in with Corp' }).click();
+    await isLoggedIn(other, 'corp:bea@corp.example');
+    await other.goto(factors);
+
+    await other.getByText('You are logged in through another identity provider.').waitFor();
+    const refused = other.getByRole('button', { name: 'Set up an authenticator app' });
+    expect(await refused.getAttribute('aria-disabled')).to.equal('true');
+    expect(await barriers(other)).to.deep.equal([]);
   });
 
   it('are as they were, and the user is told why, where one is not linked', async () => {
