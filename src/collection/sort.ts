@@ -48,6 +48,7 @@ function compareValues(left: SortValue, right: SortValue, isDescending: boolean)
   if (left === right) return 0;
   if (left === undefined) return 1;
   if (right === undefined) return -1;
+  if (typeof left !== typeof right) return (typeof left === 'number') === isDescending ? 1 : -1;
   return left < right === isDescending ? 1 : -1;
 }
 

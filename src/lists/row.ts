@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { quantityOf } from '../api/quantity.ts';
 import type { ListProperties, SortValue } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Column, Value } from './columns.ts';
@@ -18,6 +19,8 @@ export class ResourceRow {
   readonly owner: string;
   /** In the order of the columns. */
   readonly values: readonly Value[];
+  /** Read once: a sort compares each value many times. Undefined where no text is a quantity, as in most rows. */
+  readonly quantities: readonly (number | undefined)[] | undefined;
   readonly #columns: readonly Column[];
 
   constructor(object: KubernetesObject, columns: readonly Column[]) {
@@ -30,6 +33,7 @@ export class ResourceRow {
     this.labels = sharedLabelsOf(labels);
     this.owner = shared(ownerOf(object));
     this.values = columns.map((column) => sharedValue(column.read(object)));
+    this.quantities = quantitiesIn(this.values);
     this.#columns = columns;
   }
 
@@ -82,7 +86,7 @@ export const defaultSort = 'a,namespace,a,name';
 
 /** By what rows with these columns are selected, filtered and sorted. */
 export function rowProperties(columns: readonly Column[]): ListProperties<ResourceRow> {
-  const indexed = columns.map((column, index) => ({ column, read: (row: ResourceRow): Value => row.values[index] ?? null }));
+  const indexed = columns.map((column, index) => ({ column, index, read: (row: ResourceRow): Value => row.values[index] ?? null }));
   const isSearched = ({ type, isWhole }: Column) => type === 'string' && isWhole === undefined;
   const searched = indexed.filter(({ column }) => isSearched(column));
   const compared = indexed.filter(({ column }) => !isSearched(column));
@@ -105,7 +109,9 @@ export function rowProperties(columns: readonly Column[]): ListProperties<Resour
       ['uid', ({ uid }) => uid],
       ['creationTimestamp', ({ creationTimestamp }) => creationTimestamp],
       ['owner', ({ owner }) => owner || undefined],
-      ...indexed.map(({ column, read }) => [column.name, (row: ResourceRow) => orderOf(column, read(row))] as const),
+      ...indexed.map(
+        ({ column, read, index }) => [column.name, (row: ResourceRow) => orderOf(column, read(row), row.quantities?.[index])] as const,
+      ),
     ]),
     selectable: new Map<string, (row: ResourceRow) => string>([
       ['metadata.name', ({ shownName }) => shownName],
@@ -115,8 +121,14 @@ export function rowProperties(columns: readonly Column[]): ListProperties<Resour
   };
 }
 
-function orderOf({ type }: Column, value: Value): SortValue {
+function quantitiesIn(values: readonly Value[]): readonly (number | undefined)[] | undefined {
+  const found = values.map((value) => (typeof value === 'string' ? quantityOf(value) : undefined));
+  return found.some((quantity) => quantity !== undefined) ? found : undefined;
+}
+
+function orderOf({ type }: Column, value: Value, quantity: number | undefined): SortValue {
   if (value === null || value === '') return undefined;
   if (type === 'date') return Date.parse(String(value));
-  return typeof value === 'boolean' ? Number(value) : value;
+  if (typeof value === 'boolean') return Number(value);
+  return quantity ?? value;
 }

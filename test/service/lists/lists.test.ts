@@ -246,6 +246,26 @@ describe('lists of any resource', () => {
     expect(keysOf(await rows(`${events}?${mine}&filterBy=involvedObject,Pod/web`))).to.deep.equal(['shop-01/e0']);
   });
 
+  it('cases/12 sorts texts that are quantities by their value, before other texts', async () => {
+    const sizes = ['1Ti', '900Mi', 'unknown', '10Gi', '100m', '2'];
+    const maps = sizes.map((size, index) => {
+      const map = aConfigMap('shop-07', `sized-${index}`, size);
+      return { ...map, metadata: { ...map.metadata, labels: { suite: 'order' } } };
+    });
+    await server.kubernetes.apply(...maps);
+    const sorted = async (direction: string) => {
+      const found = await eventually(
+        () => rows(`${configMaps}?labelSelector=suite%3Dorder&sortBy=${direction},tier`),
+        ({ total }) => total === sizes.length,
+      );
+      return found.items.map(({ values }) => values.tier);
+    };
+
+    expect(await sorted('a')).to.deep.equal(['100m', '2', '900Mi', '10Gi', '1Ti', 'unknown']);
+    expect(await sorted('d')).to.deep.equal(['unknown', '1Ti', '10Gi', '900Mi', '2', '100m']);
+    for (const { metadata } of maps) await server.kubernetes.remove(`/api/v1/namespaces/shop-07/configmaps/${metadata.name}`);
+  });
+
   it('have the printer columns of a custom resource, compared by their types', async () => {
     const widgets = '/api/v2/resources/example.com/v1/widgets';
     const [owner] = (await rows(`${configMaps}/namespaces/shop-01?fieldSelector=metadata.name%3Dm0`)).items;
