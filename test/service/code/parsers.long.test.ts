@@ -9,9 +9,11 @@ const limitMs = 20;
 const measured = z.object({ parser: z.string(), ms: z.number(), text: z.string(), length: z.number() });
 
 describe('parsers of what callers send', () => {
-  it('S1 hold the event loop for at most 20 ms, whatever the text is', async () => {
+  it('S1 hold the event loop for at most 20 ms, whatever the text is', async function () {
+    // Half a minute of the processor, which a machine with other work takes minutes for.
+    this.timeout(900_000);
     const program = fileURLToPath(new URL('./parsers/measure.ts', import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, [program], { maxBuffer: 2 ** 24, timeout: 240_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, [program], { maxBuffer: 2 ** 24 });
     const all = stdout
       .trim()
       .split('\n')

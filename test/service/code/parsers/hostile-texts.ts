@@ -69,10 +69,7 @@ export const hostileTexts: readonly HostileText[] = [
 ];
 
 /** In the place of a value in a body, where a run of one character is enough for its texts. */
-export const hostileRuns: readonly HostileText[] = [
-  ...[...'a0-."\uFDFA', 'a.'].map(repeated),
-  ...['a', 'a.', '0'].map((part) => spoilt(part, '!')),
-];
+export const hostileRuns: readonly HostileText[] = [...[...'a."\uFDFA'].map(repeated), ...['0', 'a.'].map((part) => spoilt(part, '!'))];
 
 const listed = (name: string, item: string): HostileText => ({
   name,

@@ -66,11 +66,13 @@ function textFrames(value: unknown): Frame[] {
   });
 }
 
-/** Around each member of an example that holds others, and the whole. */
-function valueFrames(value: unknown): Frame[] {
-  const inner = textFrames(value).map(([before, after]): Frame => [before.slice(0, -1), after.slice(1)]);
-  return [['', ''], ...inner];
-}
+/** Around the whole of an example, and in the place of its last text. */
+const valueFrames = (value: unknown): Frame[] => [
+  ['', ''],
+  ...textFrames(value)
+    .slice(-1)
+    .map(([before, after]): Frame => [before.slice(0, -1), after.slice(1)]),
+];
 
 const kinds = { group: 'auth.platform.io', kind: 'User', name: 'a' };
 
