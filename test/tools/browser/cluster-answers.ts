@@ -34,7 +34,7 @@ const discovered = ({ group, resource, kind, isNamespaced = true, verbs = allVer
 });
 
 /** Adds an entry to the groups of the cluster. */
-async function addToDiscovery(page: Page, ...entries: readonly unknown[]): Promise<void> {
+export async function addToDiscovery(page: Page, ...entries: readonly unknown[]): Promise<void> {
   await page.route('**/api/kubernetes/apis', async (route) => {
     const response = await route.fetch();
     const { items, ...list } = (await response.json()) as { items: unknown[] };

@@ -1,6 +1,6 @@
 /** Objects of the cluster in the console: their numbers, words and names arrive and are sent as they are. */
 import { expect } from 'chai';
-import { addKind, tableOf } from './cluster-answers.ts';
+import { addKind, addToDiscovery, tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
 
 describe('objects of the cluster in the console', () => {
@@ -222,5 +222,19 @@ describe('objects of the cluster in the console', () => {
     expect(sent[0]?.metadata.labels).to.deep.equal({ a: 'b' });
     page.once('dialog', (question) => void question.accept());
     await press(page, 'Cancel');
+  });
+
+  it('cases/10 names an API group that the API server cannot reach', async () => {
+    const versions = [{ version: 'v1', resources: [], freshness: 'Stale' }];
+    await addToDiscovery(page, { metadata: { name: 'stale.example.com' }, versions });
+    const notice = () => page.getByText('The API server cannot reach stale.example.com/v1 just now.');
+    await page.goto(`${demo.url}/kinds`);
+    await notice().waitFor();
+    await page.goto(`${demo.url}/r/stale.example.com/v1/things`);
+    await notice().waitFor();
+
+    expect(await page.getByText('The cluster has no such kind in this version.').count()).to.equal(0);
+    await page.goto(`${demo.url}/r/other.example.com/v1/things`);
+    await page.getByText('The cluster has no such kind in this version.').waitFor();
   });
 });

@@ -1,4 +1,5 @@
 /** What kinds of objects the cluster has, by its own discovery. The browser keeps the answer and asks by its ETag whether it still holds. */
+import { type Signal, signal } from '@preact/signals';
 import { call } from './client';
 
 export interface Kind {
@@ -28,10 +29,13 @@ interface Discovered {
 }
 
 interface Discovery {
-  items?: { metadata: { name?: string }; versions?: { version: string; resources?: Discovered[] }[] }[];
+  items?: { metadata: { name?: string }; versions?: { version: string; freshness?: string; resources?: Discovered[] }[] }[];
 }
 
 const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+/** Groups in a version whose server the API server cannot reach: their kinds are missing, or as they were. */
+export const staleGroups: Signal<readonly string[]> = signal([]);
 
 let running: Promise<readonly Kind[]> | undefined;
 
@@ -50,7 +54,11 @@ async function readKinds(): Promise<readonly Kind[]> {
       return (await response.json()) as Discovery;
     }),
   );
-  return answers.flatMap(({ items = [] }) => items.flatMap(kindsOf));
+  const groups = answers.flatMap(({ items = [] }) => items);
+  staleGroups.value = groups.flatMap(({ metadata: { name = '' }, versions = [] }) =>
+    versions.filter(({ freshness }) => freshness === 'Stale').map(({ version }) => `${name}/${version}`),
+  );
+  return groups.flatMap(kindsOf);
 }
 
 function kindsOf({ metadata: { name: group = '' }, versions = [] }: NonNullable<Discovery['items']>[number]): Kind[] {

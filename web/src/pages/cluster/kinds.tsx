@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { Pin, PinOff, Search } from 'lucide';
-import { isListable, type Kind, kindId, pageOf } from '../../api/kinds';
+import { isListable, type Kind, kindId, pageOf, staleGroups } from '../../api/kinds';
 import { isPinned, togglePin } from '../../app/cluster-menu';
 import { href, query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
@@ -8,7 +8,7 @@ import { Button } from '../../ui/button';
 import { Icon } from '../../ui/icon';
 import { Loaded } from '../../ui/loaded';
 import { Empty } from '../../ui/state';
-import { useKinds } from './use-kind';
+import { Stale, useKinds } from './use-kind';
 
 /** Every kind of object that the cluster has, by group. */
 export function Page() {
@@ -37,6 +37,7 @@ export function Page() {
           />
         </label>
       </search>
+      {staleGroups.value.length > 0 && <Stale groups={staleGroups.value} />}
       <Loaded load={load}>
         {(kinds) => {
           const found = kinds.filter((kind) => kind.isPreferred && isListable(kind) && matches(kind, search));

@@ -1,12 +1,17 @@
 import './cluster.css';
 import type { ComponentChildren } from 'preact';
-import { fetchKinds, type Kind } from '../../api/kinds';
+import { fetchKinds, type Kind, staleGroups } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { t } from '../../text/text';
 import { LinkButton } from '../../ui/button';
-import { Failure, Skeleton } from '../../ui/state';
+import { Failure, Notice, Skeleton } from '../../ui/state';
 
 export const useKinds = () => useLoad('kinds', fetchKinds);
+
+/** As kubectl warns: a part of discovery is missing. */
+export const Stale = ({ groups }: { groups: readonly string[] }) => (
+  <Notice>{t('cluster.staleGroups', { count: groups.length, groups: groups.join(', ') })}</Notice>
+);
 
 interface OfKindProps {
   group: string;
@@ -26,7 +31,11 @@ export function OfKind({ group, version, resource, children }: OfKindProps) {
       <h1 tabIndex={-1}>{resource}</h1>
       {kinds !== undefined ? (
         <>
-          <p class="muted">{t('cluster.noKind')}</p>
+          {staleGroups.value.includes(`${group}/${version}`) ? (
+            <Stale groups={[`${group}/${version}`]} />
+          ) : (
+            <p class="muted">{t('cluster.noKind')}</p>
+          )}
           <div class="buttons">
             <LinkButton to="/kinds">{t('cluster.kinds')}</LinkButton>
           </div>
