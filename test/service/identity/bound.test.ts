@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { serviceNamespace } from '../../support/cluster-admin.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import type { Browser } from './browser.ts';
 import { Issuers } from './issuers.ts';
@@ -103,5 +105,27 @@ describe('the number of records of a user at the embedded issuer', () => {
     expect((await party().userinfo(tokens.access_token)).status).to.equal(401);
     expect(await renews(tokens)).to.equal(false);
     expect(await counts()).to.deep.equal({ Session: 1 });
+  });
+});
+
+describe('the logins of a user who keeps the tokens', () => {
+  const email = 'jane@example.com';
+  const password = 'correct horse battery';
+  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, login: { session: { maxPerUser } } }));
+
+  it('S4 are bounded as sessions are, the oldest ended', async () => {
+    const tokens: string[] = [];
+    while (tokens.length < maxPerUser + 2) {
+      const { status, body } = await service.logIn(email, password, '?token_storage=local');
+      expect(status, body).to.equal(200);
+      tokens.push(JSON.parse(body).ext.token.refresh_token);
+    }
+    const { body } = await service.admin.call('GET', `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/identityrecords`);
+    const models = (body as { items: { spec: { model: string } }[] }).items.map(({ spec }) => spec.model);
+    const each = ['Grant', 'RefreshToken', 'Session'];
+    expect(models.sort()).to.deep.equal(each.flatMap((model) => Array.from({ length: maxPerUser }, () => model)));
+    const statuses: number[] = [];
+    for (const token of tokens) statuses.push((await service.request(`/api/v2/token/refresh?refresh_token=${token}`)).status);
+    expect(statuses).to.deep.equal([401, 401, 200, 200, 200, 200]);
   });
 });

@@ -18,6 +18,7 @@ import { readAssertion, readAttestation } from '../../../../src/factors/webauthn
 import { decodeJson } from '../../../../src/http/body.ts';
 import { clientAddress } from '../../../../src/http/client-address.ts';
 import { chooseEncoding } from '../../../../src/http/compression.ts';
+import { CookieFamily } from '../../../../src/http/cookie-family.ts';
 import { cookieNames } from '../../../../src/http/cookies.ts';
 import { isHashedName } from '../../../../src/http/hashed-name.ts';
 import { hostCookie } from '../../../../src/http/host-cookie.ts';
@@ -67,6 +68,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64url');
 const recoveryCodes = newRecoveryCodes().kept;
 const cookies = cookieNames('https://console.test');
 const flows = new FlowCookies({ cookies, keyRing: { sealFor: () => asSeal } as never, now });
+const family = new CookieFamily(cookies, { purpose: 'flow', maxBytes: 6 * 1024 });
 const session = hostCookie(cookies, { purpose: 'session' });
 const language = languageChoice([
   { id: 'en', name: 'English' },
@@ -400,6 +402,15 @@ export const parsers: readonly Parser[] = [
       [`${cookies.host('flow')}_`, ''],
     ],
     parse: withHeader('cookie', (ctx) => flows.find(ctx, 'a'.repeat(43))),
+  },
+  {
+    name: 'cookies that a new login expires',
+    limit: header,
+    frames: [
+      ['', ''],
+      [`${cookies.host('flow')}_`, ''],
+    ],
+    parse: withHeader('cookie', (ctx) => family.set(ctx, 'aaaaaaaa', 'sealed', 600)),
   },
   ...queryParsers,
   ...bodyParsers,
