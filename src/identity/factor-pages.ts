@@ -3,6 +3,7 @@ import { hidden, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import type { Page } from './page.ts';
 import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
+import { passkeyScript } from './passkey-script.ts';
 import type { Texts } from './texts.ts';
 
 interface Form {
@@ -29,7 +30,7 @@ export const factorPage = (texts: Texts, { proof, isWrong, was, passkey, hasApp,
   heading: texts.factors.title,
   isFailure: isWrong,
   formTargets,
-  hasPasskey: passkey !== undefined,
+  script: passkey && passkeyScript,
   content: html`${isWrong && problemText(was === 'passkey' ? texts.passkeys.refused : texts.factors.refused)}
 <p>${passkey === undefined ? texts.factors.ask : hasApp ? texts.passkeys.askOrCode : texts.passkeys.ask}</p>
 ${passkey && passkeyForm(texts, { kind: 'get', ...passkey, proof, label: texts.passkeys.use, isMain: true })}
@@ -100,7 +101,7 @@ export const passkeyPage = (texts: Texts, { proof, passkey, problem, later, mayB
   heading: texts.passkeys.setUpTitle,
   isFailure: problem !== undefined,
   formTargets,
-  hasPasskey: true,
+  script: passkeyScript,
   content: html`${problem && problemText(texts.passkeys.problems[problem])}
 ${dueText(texts, later)}
 <p>${texts.passkeys.setUp}</p>

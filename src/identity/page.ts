@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { type Html, html, htmlText, scriptElement, styleElement } from './html.ts';
-import { passkeyScript, passkeyScriptHash } from './passkey-script.ts';
 import type { Texts } from './texts.ts';
 
 /** Contrast is 4.5:1 or more for text and 3:1 or more for borders and focus, in both colour schemes (WCAG 2.2, 1.4.3 and 1.4.11). */
@@ -41,6 +40,9 @@ const styleOf = memo(({ light, dark }: Look['brand']['accent']) => {
   return { text: style + own, hash: `'sha256-${hash('sha256', style + own, 'base64')}'` };
 });
 
+/** By which the policy of a page allows it. */
+const scriptHash = memo((script: string) => `'sha256-${hash('sha256', script, 'base64')}'`);
+
 /** Of the last value alone: it changes once in a year. */
 function memo<T, R>(make: (value: T) => R): (value: T) => R {
   let last: { key: string; made: R } | undefined;
@@ -69,16 +71,16 @@ export interface Page {
   formTargets?: readonly string[];
   /** Whether the address of the page must be told to no server, this one included. */
   isSecretAddress?: true;
-  /** Whether it asks for a passkey: the one thing that takes a script. */
-  hasPasskey?: boolean;
+  /** One of ours, for a passkey or a logout. */
+  script?: string | undefined;
 }
 
 /** Answers with a page: no script but ours, no foreign host, never framed, never stored. */
 export function sendPage(ctx: Context, look: Look, page: Page): void {
-  const { texts, heading, content, isFailure = false, formTargets = [], isSecretAddress, hasPasskey = false } = page;
+  const { texts, heading, content, isFailure = false, formTargets = [], isSecretAddress, script } = page;
   const { text: css, hash: styleHash } = styleOf(look.brand.accent);
   ctx.set({
-    'Content-Security-Policy': `default-src 'none'; style-src ${styleHash}; ${hasPasskey ? `script-src ${passkeyScriptHash}; ` : ''}img-src 'self'; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`,
+    'Content-Security-Policy': `default-src 'none'; style-src ${styleHash}; ${script === undefined ? '' : `script-src ${scriptHash(script)}; `}img-src 'self'; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`,
     'X-Frame-Options': 'DENY',
     'Cache-Control': 'no-store',
     // With no-referrer, browsers would send `Origin: null` along with the forms.
@@ -104,7 +106,7 @@ ${look.logo !== undefined && html`<img src="${look.logo}" alt="">`}
 <h1>${heading}</h1>
 ${content}
 </main>
-${hasPasskey && scriptElement(passkeyScript)}
+${script !== undefined && scriptElement(script)}
 </body>
 </html>
 `);

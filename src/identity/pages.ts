@@ -1,8 +1,10 @@
 import { hidden, newPasswordFields, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
+import { logoutScript } from './logout-script.ts';
 import type { Page } from './page.ts';
 import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
+import { passkeyScript } from './passkey-script.ts';
 import type { NewPasswordProblem, Texts } from './texts.ts';
 
 /** When wrong passwords lock an account. */
@@ -39,7 +41,7 @@ export function loginPage(texts: Texts, { client, email, problem, lock, passkey,
     heading: texts.logIn,
     isFailure: problem !== undefined,
     formTargets,
-    hasPasskey: passkey !== undefined,
+    script: passkey && passkeyScript,
     content: html`${problem && problemText(explain(texts, problem, lock))}
 ${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
 <form method="post" id="by-password">
@@ -120,6 +122,18 @@ ${hidden('xsrf', secret)}
 <button name="logout" value="yes">${texts.logOut}</button>
 </form>
 <p><a class="button second" href="${stayURL}">${texts.stay}</a></p>`,
+});
+
+/** For a user whom the ID token of the request names: the page sends itself. */
+export const hintedLogoutPage = (texts: Texts, { action, secret }: ProviderForm, formTargets: readonly string[]): Page => ({
+  texts,
+  heading: texts.logOut,
+  formTargets,
+  script: logoutScript,
+  content: html`<form method="post" action="${action}">
+${hidden('xsrf', secret)}
+<button name="logout" value="yes">${texts.proceed}</button>
+</form>`,
 });
 
 /** The provider ends a session, or what is left of one, before it goes on; in place of its own page, which needs a script. */

@@ -1,7 +1,5 @@
-import { hash } from 'node:crypto';
-
 /**
- * The only script of these pages: it asks the browser for a passkey and puts what comes of it into the form. Browsers that have none, or
+ * The only script of these pages beside that of a logout: it asks the browser for a passkey and puts what comes of it into the form. Browsers that have none, or
  * no script, never see the form. It knows the page by `data-passkey`, which is `get` or `create`, and by the options beside it; bytes
  * travel in base64url.
  */
@@ -52,6 +50,3 @@ export const passkeyScript = `(() => {
   });
 })();
 `;
-
-/** By which the policy of a page allows it. */
-export const passkeyScriptHash = `'sha256-${hash('sha256', passkeyScript, 'base64')}'`;

@@ -70,12 +70,12 @@ export function endSessionView(views: Views, ctx: KoaContextWithOIDC): void {
   const targets = [back, oidc.entities.Interaction?.params.redirect_uri].flatMap(originsOf);
   const isLoggedIn = oidc.session?.accountId !== undefined;
   const isQuestion = oidc.route === 'end_session' && isLoggedIn;
-  views.send(
-    ctx,
-    isQuestion
-      ? pages.logoutPage(texts, form, typeof back === 'string' ? back : views.consoleURL, targets)
-      : pages.endSessionPage(texts, form, isLoggedIn, targets),
-  );
+  const hinted = oidc.entities.IdTokenHint?.payload.sub;
+  const isHinted = hinted !== undefined && hinted === oidc.session?.accountId;
+  const question = isHinted
+    ? pages.hintedLogoutPage(texts, form, targets)
+    : pages.logoutPage(texts, form, typeof back === 'string' ? back : views.consoleURL, targets);
+  views.send(ctx, isQuestion ? question : pages.endSessionPage(texts, form, isLoggedIn, targets));
 }
 
 /** For the policy of a page whose form leads there in the end. */

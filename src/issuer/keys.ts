@@ -43,11 +43,13 @@ export class IssuerKeys {
    * @throws jose's errors if the token does not hold; StatusError 503 if it cannot be verified
    */
   async verify(token: string, { whenUnread, ...options }: JWTVerifyOptions & { whenUnread: 'refuse' | 'fail' }): Promise<JWTVerifyResult> {
+    // A reading that begins with this call is as young as the token.
+    const isFresh = this.#keys === undefined && this.#reading === undefined;
     const keys = await this.#known();
     try {
       return await verifyWith(keys, token, options);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey) || isFresh) throw error;
       if (whenUnread === 'fail') return this.#verifyAgain(token, options);
       const newer = this.#mayReadAgain() ? await this.#read().catch(() => undefined) : undefined;
       if (newer === undefined) throw error;

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';
@@ -19,7 +20,7 @@ describe('the logout page', () => {
     const relying = party();
     const browser = issuers.browser();
     const tokens = await relying.tokens(browser, jane);
-    const question = await browser.get(endSessionURL({ ...returning(), id_token_hint: tokens.id_token }));
+    const question = await browser.get(endSessionURL(returning()));
     expect(question.response.headers.get('content-security-policy')).to.contain("default-src 'none'");
     expect(question.body)
       .to.match(/<button name="logout" value="yes">/)
@@ -30,6 +31,33 @@ describe('the logout page', () => {
     expect((await relying.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');
     expect((await relying.userinfo(tokens.access_token)).status).to.equal(401);
     expect((await browser.get(party().authorizationURL())).body).to.contain('name="password"');
+  });
+
+  it('I4 asks nothing with a valid hint: the page sends itself, and the session ends', async () => {
+    const relying = party();
+    const browser = issuers.browser();
+    const tokens = await relying.tokens(browser, jane);
+    const page = await browser.get(endSessionURL({ ...returning(), id_token_hint: tokens.id_token }));
+    expect(page.body).to.not.contain('Do you want to log out?').and.to.not.contain('Stay logged in');
+    const [, script = ''] = /<script>([^<]*)<\/script>/.exec(page.body) ?? [];
+    expect(page.response.headers.get('content-security-policy')).to.contain(`script-src 'sha256-${hash('sha256', script, 'base64')}'`);
+    expect(script).to.contain('button[name="logout"]');
+    const end = await browser.submit(page, { logout: 'yes' });
+
+    expect(end.url.href).to.equal(`${issuers.origin}/?state=my-state`);
+    expect((await relying.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');
+    expect((await browser.get(party().authorizationURL())).body).to.contain('name="password"');
+  });
+
+  it('I4 asks with the hint of another user, and without one', async () => {
+    await issuers.addPerson('joe@example.com', jane.password);
+    const other = await party().tokens(issuers.browser(), { ...jane, email: 'joe@example.com' });
+    const browser = issuers.browser();
+    await party().tokens(browser, jane);
+    for (const hint of [{ id_token_hint: other.id_token }, {}]) {
+      const { body } = await browser.get(endSessionURL({ ...returning(), ...hint }));
+      expect(body).to.contain('Do you want to log out?').and.to.not.contain('<script');
+    }
   });
 
   it('leaves what was issued for offline use', async () => {
@@ -47,7 +75,7 @@ describe('the logout page', () => {
     const relying = party();
     const browser = issuers.browser();
     const tokens = await relying.tokens(browser, jane);
-    const question = await browser.get(endSessionURL({ ...returning(), id_token_hint: tokens.id_token }));
+    const question = await browser.get(endSessionURL(returning()));
     expect(question.body).to.include(`<a class="button second" href="${issuers.origin}/">Stay logged in</a>`);
 
     expect((await relying.userinfo(tokens.access_token)).status).to.equal(200);
