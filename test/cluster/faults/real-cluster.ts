@@ -21,7 +21,10 @@ export interface ServiceOptions {
   connection: string | Connection;
   /** Settings that differ from the baseline, by section. */
   config?: Record<string, Section>;
+  /** What the service takes for the time of the API server. */
   now?: () => Date;
+  /** The clock of its machine. */
+  wallClock?: () => Date;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
 }

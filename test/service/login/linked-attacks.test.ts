@@ -162,7 +162,7 @@ describe('attacks on the linking of accounts', () => {
       await admin.apply(binding);
       // What tells her roles is what tells which names have any.
       await eventually(
-        async () => (await send(two, browser, 'GET', '/auth/v1/usersroles')).text,
+        async () => (await send(two, browser, 'GET', `/auth/v1/usersroles?name=${nameOf(emailOf('gina'))}`)).text,
         (roles) => roles.includes(`"subject":"${subject.name}"`),
       );
       expect((await reset()).status, subject.kind).to.equal(403);
