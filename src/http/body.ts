@@ -149,10 +149,10 @@ function checkTokens(text: string): void {
 
 /** Past the quotation mark that no backslash escapes. */
 function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes += 1;
-    if (backslashes % 2 === 0) return end + 1;
+  for (let at = start + 1; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (isQuote(code)) return at + 1;
+    at += code === 0x5c ? 2 : 1;
   }
   throw notJson();
 }
