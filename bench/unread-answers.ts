@@ -125,7 +125,10 @@ async function measure(): Promise<void> {
 
 if (role === 'abuse') {
   abuses[kind]?.();
-  // The process that started it ends it; without one it ends by itself.
-  setTimeout(() => process.exit(), 30_000);
+  // Ends with the process that started it.
+  process.on('disconnect', () => process.exit());
 } else if (role === 'behave') await behave();
-else await measure();
+else {
+  setTimeout(() => process.exit(1), 120_000).unref();
+  await measure();
+}

@@ -14,8 +14,8 @@ describe('a port with TLS', () => {
   it('S13 answers pipelined requests one after the other, also those that come in several reads', async () => {
     await withTls(echo, async (port, ca) => {
       const socket = connectTls({ port, host: '127.0.0.1', ca });
-      const urls = Array.from({ length: 3_000 }, (_, index) => `/${index}`);
-      socket.write(urls.map((url) => `GET ${url} HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(50)}\r\n\r\n`).join(''));
+      const urls = Array.from({ length: 500 }, (_, index) => `/${index}`);
+      socket.write(urls.map((url) => `GET ${url} HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(500)}\r\n\r\n`).join(''));
       socket.write('GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
       const text = Buffer.concat(await socket.toArray()).toString('latin1');
 
