@@ -175,9 +175,14 @@ export const unknownPath = () => new StatusError(404, 'NotFound', 'the server co
 export const methodNotAllowed = (method: string, allow: readonly string[]) =>
   new StatusError(405, 'MethodNotAllowed', `${method} is not allowed on this path`, { headers: { Allow: allow.join(', ') } });
 
-export const alreadyExists = (target: GroupResource, name: string) =>
-  new StatusError(409, 'AlreadyExists', `${qualified(target)} "${name}" already exists`, {
-    details: { name, ...(target.group && { group: target.group }), kind: target.resource },
+/** @param given what the caller typed, where the name is derived from it, and the cause that names its field */
+export const alreadyExists = (
+  target: GroupResource,
+  name: string,
+  { given = name, causes }: { given?: string; causes?: StatusCause[] } = {},
+) =>
+  new StatusError(409, 'AlreadyExists', `${qualified(target)} "${given}" already exists`, {
+    details: { name, ...(target.group && { group: target.group }), kind: target.resource, ...(causes && { causes }) },
   });
 
 export const conflict = (target: GroupResource, name: string, why: string, retryAfterSeconds?: number) =>

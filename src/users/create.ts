@@ -1,4 +1,4 @@
-import { type FieldError, invalidValue } from '../api/field-error.ts';
+import { duplicate, type FieldError, invalidValue } from '../api/field-error.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf } from '../api/reader.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
@@ -56,9 +56,10 @@ export class UserCreator {
     await rights.requireForNew(caller, { name, email: spec.email }, signal);
     requireRecentLogin('newUser', caller, services.config.login.stepUp, services.now());
     refuseKnown(name, spec.email, accounts.find(spec.email), accounts.get(name));
-    if (isDryRun) return { user: await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal }), warnings };
+    if (isDryRun)
+      return { user: await this.#post(spec.email, manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal }), warnings };
     const hash = await newPasswords.hash(password);
-    const user = await this.#post(manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
+    const user = await this.#post(spec.email, manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
     try {
       const finished = await this.#finish(user, hash, signal);
       await accounts.waitFor(finished.metadata.resourceVersion, seenWithinMs, signal);
@@ -89,9 +90,16 @@ export class UserCreator {
     return { spec: object.spec, metadata: object.metadata, password, warnings };
   }
 
-  #post(manifest: NewObject, caller: Caller, { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal }): Promise<KubernetesObject> {
+  #post(
+    email: string,
+    manifest: NewObject,
+    caller: Caller,
+    { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
+  ): Promise<KubernetesObject> {
     const users = new CallerResource(this.#context.services.apiServer.asCaller(caller), userKind);
     return users.create(manifest, { isDryRun, signal }).catch((error: unknown) => {
+      // Made a moment ago, here or on another replica, which has not been heard of yet.
+      if (isRefusal(error, 409) && error.status.reason === 'AlreadyExists') throw emailTaken(recordName(email) ?? '', email);
       throw isRefusal(error, 404)
         ? serviceUnavailable('kubernetes', { cause: new Error('users are not installed', { cause: error }) })
         : error;
@@ -162,9 +170,13 @@ function nameErrors(body: unknown, email: string): FieldError[] {
   return [invalidValue('metadata.name', name, `must be ${expected}, which the e-mail address makes it, or left out`)];
 }
 
+/** Callers know the e-mail address, and not the name that is made of it. */
+const emailTaken = (name: string, email: string): StatusError =>
+  alreadyExists(userResource, name, { given: email, causes: [duplicate('spec.email', email)] });
+
 /** Another email can only have the name by a chance that was never seen yet, or by hand. Until it is deleted the person can neither be made nor log in. */
 function refuseKnown(name: string, email: string, byEmail: Account | undefined, byName: Account | undefined): void {
   if (byName !== undefined && byName.email.toLowerCase() !== email.toLowerCase())
     throw conflict(userResource, name, `a record of another e-mail address has the name ${name}: delete that record first`);
-  if (byEmail !== undefined) throw alreadyExists(userResource, byEmail.name);
+  if (byEmail !== undefined) throw emailTaken(byEmail.name, email);
 }

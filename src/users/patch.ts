@@ -61,6 +61,9 @@ interface Write {
   isOfVersion: boolean;
 }
 
+/** Whatever RBAC allows: one who is locked or about to be has another administrator look at it. */
+const ownRecord = { reason: 'OwnRecord', message: 'it is your own account: another administrator has to switch or unlock it' };
+
 const own = new Set(['username', 'password', 'old_password']);
 
 /** Changes what may be changed of a User: the display name and password by the user, more by a caller who has the right. */
@@ -127,9 +130,8 @@ export class UserPatcher {
   ): Promise<void> {
     const { services, rights } = this.#context;
     if (!requested.isSelf && caller.mustChangePassword) throw passwordDue();
-    const refuse = (subresource?: string) =>
-      forbidden({ ...userResource, verb: 'patch', name, user: caller.identity.name, ...(subresource && { subresource }) });
-    if (requested.isSelf && requested.switches) throw refuse();
+    if (requested.isSelf && requested.switches)
+      throw forbidden({ ...userResource, verb: 'patch', name, user: caller.identity.name }, [ownRecord]);
     if (requested.needsPatch) await services.access.require(caller, { ...userResource, verb: 'patch', name }, signal);
     if (requested.isSelf) return;
     if (requested.setsPassword)

@@ -89,6 +89,22 @@ describe('POST /auth/v1/users', () => {
     expect(((await again.json()) as Status).reason).to.equal('AlreadyExists');
   });
 
+  it('K5 names the address of a user who exists already, at its field, also right after another replica made it', async () => {
+    const replica = await server.replica();
+    const other = { email: 'Lou@Example.com', password: good };
+    const answers = await Promise.all([server.url, replica.url, server.url, replica.url].map((at) => create(other, { at })));
+    const statuses = await Promise.all(answers.map(async (answer) => (await answer.json()) as Status));
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409, 409]);
+    for (const query of ['', '?dryRun=All']) statuses.push((await (await create(other, { query })).json()) as Status);
+    for (const { code, message, details } of statuses.filter(({ code }) => code === 409)) {
+      expect([code, message]).to.deep.equal([409, 'users.auth.platform.io "Lou@Example.com" already exists']);
+      expect(details?.causes).to.deep.equal([
+        { reason: 'FieldValueDuplicate', message: 'Duplicate value: "Lou@Example.com"', field: 'spec.email' },
+      ]);
+    }
+    await replica.stop();
+  });
+
   it('USR-03 tells every violation at once, with its field and without the password', async () => {
     const response = await create(
       {

@@ -110,6 +110,19 @@ describe('PATCH /auth/v1/users/{name}', () => {
     expect(own.status, await own.text()).to.equal(200);
   });
 
+  it('K6 tells an administrator that another one has to switch their own account', async () => {
+    await aPerson('boss@example.com', { is_admin: true, subjectName: 'admin' });
+    for (const spec of [{ is_disabled: false }, { is_disabled: true }, { expired: null }]) {
+      const refused = await patch('boss@example.com', { spec }, { as: 'admin' });
+      const { reason, details } = (await refused.json()) as Status & { reason: string };
+      expect([refused.status, reason, details?.causes]).to.deep.equal([
+        403,
+        'Forbidden',
+        [{ reason: 'OwnRecord', message: 'it is your own account: another administrator has to switch or unlock it' }],
+      ]);
+    }
+  });
+
   it('refuses what no caller may set here, with every violation at once', async () => {
     await aPerson('rules@example.com');
     const response = await patch('rules@example.com', {
