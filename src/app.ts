@@ -50,6 +50,7 @@ export class App {
     for (const check of this.#features.checks) this.#health.add(check);
     this.#health.add({ name: 'trustedProxies', critical: false, failure: () => this.#frame.untrustedProxy() });
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
+    this.#health.add({ name: 'publicURL', critical: false, failure: () => withoutPublicURL(config) });
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
     const about = { version, serverURL: server.publicURL ?? '/', sessionCookie: services.cookies.host('session') };
@@ -112,15 +113,8 @@ export class App {
     return App.#unstarted(config).#shadowedFiles();
   }
 
-  static #unstarted(config: Config): App {
-    const nowhere: Connection = {
-      server: 'https://localhost',
-      tls: {},
-      namespace: undefined,
-      authorization: async () => undefined,
-      discardAuthorization() {},
-    };
-    return new App({ config, connection: nowhere, environment: {}, log: createLog({ level: 'silent', format: 'json' }) });
+  static #unstarted(config: Config, connection: Connection = nowhere): App {
+    return new App({ config, connection, environment: {}, log: createLog({ level: 'silent', format: 'json' }) });
   }
 
   async #shadowedFiles(): Promise<string[]> {
@@ -134,6 +128,7 @@ export class App {
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
     this.#log.info({ port, metricsPort, version }, 'listening');
+    void this.#tellWhatIsMissing();
     const shadowed = await this.#shadowedFiles();
     if (shadowed.length > 0)
       this.#log.warn(
@@ -141,6 +136,28 @@ export class App {
         "static files are not served: their paths are the service's own",
       );
     return { port, metricsPort };
+  }
+
+  /** One line each. Of the API server the connections tell. */
+  async #tellWhatIsMissing(): Promise<void> {
+    const missing = withoutPublicURL(this.#config);
+    if (missing !== undefined) this.#log.warn(missing);
+    for (const { issuer, reason } of await this.#features.unreachableIssuers())
+      this.#log.warn({ issuer, reason }, 'the issuer cannot be reached');
+  }
+
+  /** What a service with this configuration would not reach, by setting; nothing is started. */
+  static async unreachable(config: Config, connection: Connection): Promise<{ path: string; message: string }[]> {
+    const features = App.#unstarted(config, connection).#features;
+    try {
+      const [server, issuers] = await Promise.all([features.serverProblem(), features.unreachableIssuers()]);
+      return [
+        ...(server === undefined ? [] : [{ path: 'kubernetes', message: `the API server at ${connection.server} ${server}` }]),
+        ...issuers.map(({ path, issuer, reason }) => ({ path, message: `the issuer ${issuer} cannot be reached (${reason})` })),
+      ];
+    } finally {
+      await features.stop();
+    }
   }
 
   /**
@@ -158,6 +175,18 @@ export class App {
     await this.#features.stop();
   }
 }
+
+const nowhere: Connection = {
+  server: 'https://localhost',
+  tls: {},
+  namespace: undefined,
+  authorization: async () => undefined,
+  discardAuthorization() {},
+};
+
+/** What is off as there is no `server.publicURL`. */
+export const withoutPublicURL = ({ server }: Config): string | undefined =>
+  server.publicURL === undefined ? 'server.publicURL is not set: logins, sessions and the embedded issuer are off' : undefined;
 
 /** What the service tells of itself, but for its health and the description that is made of all operations. */
 const aboutOperations = ({ config: { features }, basePath, metrics, access }: Services, working: Features['working']): Operation[] => [

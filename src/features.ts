@@ -30,6 +30,7 @@ import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
+import { serverProblem } from './kubernetes/probe.ts';
 import { LinkMail } from './links/link-mail.ts';
 import { Links } from './links/links.ts';
 import { NoticeMail } from './links/notice-mail.ts';
@@ -98,6 +99,10 @@ export interface Features {
   staticPaths(): Promise<readonly string[]>;
   /** Whether each extension is on, and the cluster has what it needs, by the name of its setting. The same object until one changes. */
   working(): Readonly<Record<string, boolean>>;
+  /** Issuers that cannot be asked, and why. */
+  unreachableIssuers: Issuers['unreachable'];
+  /** Why the API server does not answer our own account; undefined if it does. */
+  serverProblem(): Promise<string | undefined>;
   /** Begins what is watched. */
   start(): Promise<void>;
   /** Ends it, and then every call to the API server. */
@@ -160,6 +165,8 @@ export function createFeatures(surroundings: Surroundings): Features {
       groups: base.watchedGroups?.collection.cache,
       userBindings: base.userBindings?.collection.cache,
     }),
+    serverProblem: () => serverProblem(services.client),
+    unreachableIssuers: async () => issuers?.unreachable() ?? [],
     async start() {
       for (const feature of features) await feature.start?.();
     },
@@ -188,7 +195,7 @@ function createServices(surroundings: Surroundings) {
   const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = surroundings;
   const metrics = new Metrics();
   const { requestTimeout, accessCache } = config.kubernetes;
-  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, ...(wallClock && { wallClock }) });
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, log, ...(wallClock && { wallClock }) });
   const client = apiServer.asService;
   const now = surroundings.now ?? (() => client.serverClock.now());
   const access = new AccessReviews({ apiServer, accessCacheMs: accessCache, metrics, now });

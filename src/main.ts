@@ -155,12 +155,17 @@ config
   .command('check')
   .description('tell every problem of the configuration and of the files that it names; exit code 2 if there is one')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
-  .action(async ({ config: file }: { config?: string }) => {
+  .option('--connect', 'also ask the API server and the issuers')
+  .action(async ({ config: file, connect: isConnecting }: { config?: string; connect?: true }) => {
     const { fileProblems } = await import('./config/files.ts');
     const config = parseConfig(configSources(file));
     const problems = await fileProblems(config);
     if (problems.length > 0) throw new ConfigError(problems);
-    const { App } = await withoutRuntimeWarning(() => import('./app.ts'));
+    const { App, withoutPublicURL } = await withoutRuntimeWarning(() => import('./app.ts'));
+    const unreachable = isConnecting ? await App.unreachable(config, await connect(config)) : [];
+    if (unreachable.length > 0) throw new ConfigError(unreachable);
+    const off = withoutPublicURL(config);
+    if (off !== undefined) console.error(`warning: ${off}`);
     for (const file of await App.shadowedFiles(config))
       console.error(`warning: console.static.directory: ${file} is not served: its path is the service's own`);
     console.log('the configuration is valid');

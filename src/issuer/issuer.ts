@@ -7,6 +7,7 @@ import { type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';
 import type { Check } from '../http/health.ts';
 import type { Services } from '../services.ts';
 import { IssuerClient } from './client.ts';
+import { faultOf } from './errors.ts';
 import { IssuerKeys } from './keys.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { SealedBearers } from './sealed-bearers.ts';
@@ -25,6 +26,8 @@ export interface Issuer {
   /** Ends tokens that were not handed out, if the issuer can be reached. Never throws. */
   discard(refreshToken: string): Promise<void>;
   readonly checks: Check[];
+  /** Why it cannot be asked, in few words; undefined if it can. */
+  unreachable(): Promise<string | undefined>;
   stop(): Promise<void>;
 }
 
@@ -62,6 +65,11 @@ export function createIssuer(
     checks: [
       { name: isOneOfSeveral ? `identity-provider-${issuer.id}` : 'identity-provider', critical: false, failure: () => client.failure() },
     ],
+    unreachable: () =>
+      client.metadata().then(
+        () => undefined,
+        (error: unknown) => faultOf(error),
+      ),
     stop: () => client.stop(),
   };
 }

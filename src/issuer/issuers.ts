@@ -116,6 +116,16 @@ export class Issuers {
     return requireAllTellable(this.all());
   }
 
+  /** Those of other servers that cannot be asked, and why: the embedded one answers once this service listens. */
+  async unreachable(): Promise<{ path: string; issuer: string; reason: string }[]> {
+    const external = [...this.all()].filter(({ settings }) => !settings.isEmbedded);
+    const reasons = await Promise.all(external.map((issuer) => issuer.unreachable()));
+    return external.flatMap(({ settings: { issuer, isOneOfSeveral, id } }, index) => {
+      const reason = reasons[index];
+      return reason === undefined ? [] : [{ path: isOneOfSeveral ? `login.issuers (${id})` : 'login.issuer', issuer, reason }];
+    });
+  }
+
   async stop(): Promise<void> {
     await Promise.all([...this.all()].map((issuer) => issuer.stop()));
   }

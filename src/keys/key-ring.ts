@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import { isOutOfReach } from '../kubernetes/upstream-error.ts';
 import { KeySecret, type SecretContent } from './key-secret.ts';
 import { createPasswordKeys, type PasswordKeys, parsePasswordKeys } from './password-keys.ts';
 import { KeySeal, type Seal, type SealKey, sealedWith } from './seal.ts';
@@ -171,8 +172,10 @@ export class KeyRing {
   #read(): Promise<void> {
     this.#reading ??= this.#readOrCreate()
       .catch((error: unknown) => {
+        const isNews = this.#failure !== describe(error);
         this.#failure = describe(error);
-        if (this.#stopped.signal.aborted) return;
+        // An API server that is out of reach is told of once, by its connections.
+        if (this.#stopped.signal.aborted || !isNews || isOutOfReach(error)) return;
         this.#options.log.warn({ secret: this.#options.secretName, failure: this.#failure }, 'the key ring cannot be read');
       })
       .finally(() => {

@@ -1,5 +1,6 @@
 import { setImmediate as letOthersGoOn, setTimeout as sleep } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
+import type { Logger } from 'pino';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -22,6 +23,9 @@ const maxPending = 2048;
 const maxIdleMs = 20_000;
 
 const maxRetries = 2;
+
+/** A connection that fails now and then fills no log. */
+const logEveryMs = 10_000;
 
 /** One call to the API server, without a credential. There is no way to add a header: what a caller sent never travels on. */
 export interface ApiCall {
@@ -77,6 +81,8 @@ export interface TransportOptions {
   metrics: Metrics;
   /** Of this machine; for tests. */
   wallClock?: () => Date;
+  /** Is told once when the API server is out of reach, and when it is back. */
+  log?: Logger;
 }
 
 /** The connections to the API server: one pool for short calls, one for those that stay, and these again for tokens of callers. */
@@ -88,9 +94,15 @@ export class Transport {
   readonly serverClock: ServerClock;
   #pending = 0;
   #failure: string | undefined;
+  readonly #log: Logger | undefined;
+  readonly #server: string;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #isLogged = false;
 
-  constructor({ connection, requestTimeoutMs, metrics, wallClock }: TransportOptions) {
+  constructor({ connection, requestTimeoutMs, metrics, wallClock, log }: TransportOptions) {
     this.serverClock = new ServerClock(wallClock);
+    this.#log = log;
+    this.#server = connection.server;
     const { origin, pathname } = new URL(connection.server);
     this.#prefix = pathname.replace(/\/$/, '');
     this.#timeoutMs = requestTimeoutMs;
@@ -169,18 +181,33 @@ export class Transport {
     try {
       // undici hears an abort only once a connection stands, which a silent server may never let it have.
       const response = await abortable(pool.request({ ...options, signal: deadline.signal }), deadline.signal);
-      this.#failure = undefined;
+      this.#reached();
       this.serverClock.note(response.headers.date, sentAt);
       end({ outcome: response.statusCode });
       return response;
     } catch (error) {
       const outcome = deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable';
-      if (outcome !== 'aborted') this.#failure = deadline.hasPassed ? 'no answer in time' : codeOf(error);
+      if (outcome !== 'aborted') this.#failed(deadline.hasPassed ? 'no answer in time' : codeOf(error));
       end({ outcome });
       throw error;
     } finally {
       this.#pending -= 1;
     }
+  }
+
+  #failed(reason: string): void {
+    const isFirst = this.#failure === undefined && performance.now() - this.#loggedAt > logEveryMs;
+    this.#failure = reason;
+    if (!isFirst) return;
+    this.#loggedAt = performance.now();
+    this.#isLogged = true;
+    this.#log?.warn({ server: this.#server, reason }, 'the API server cannot be reached');
+  }
+
+  #reached(): void {
+    this.#failure = undefined;
+    if (this.#isLogged) this.#log?.info({ server: this.#server }, 'the API server answers again');
+    this.#isLogged = false;
   }
 
   #requestOptions(call: ApiCall, { authorization, impersonation }: Credential): Omit<Dispatcher.RequestOptions, 'origin'> {

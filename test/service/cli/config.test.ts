@@ -29,7 +29,7 @@ describe('atrium config, atrium serve', () => {
     const build = join(directory, 'build');
     await mkdir(join(build, 'docs'), { recursive: true });
     for (const name of ['index.html', 'version', 'docs/index.html']) await writeFile(join(build, name), name);
-    const settings = stringify({ console: { static: { directory: build } } });
+    const settings = stringify({ server: { publicURL: 'https://console.example.com' }, console: { static: { directory: build } } });
     const { code, stdout, stderr } = await run(['config', 'check', '--config', await file(settings)]);
 
     expect([code, stdout]).to.deep.equal([0, 'the configuration is valid\n']);
@@ -60,7 +60,11 @@ describe('atrium config, atrium serve', () => {
       return [code, stdout + stderr.replaceAll(directory, '')];
     };
 
-    const good = { login: { caFile: at('ca.crt') }, server: { tls: tls('serving.key') }, console: { static: { directory: 'web/dist' } } };
+    const good = {
+      login: { caFile: at('ca.crt') },
+      server: { publicURL: 'https://console.example.com', tls: tls('serving.key') },
+      console: { static: { directory: 'web/dist' } },
+    };
     expect(await check(good)).to.deep.equal([0, 'the configuration is valid\n']);
     const bad = {
       login: { clientSecretFile: at('secret.txt'), caFile: at('no.crt') },
