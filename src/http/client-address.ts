@@ -1,5 +1,8 @@
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
 
+/** More proxies than a request passes. What stands further left is not read. */
+const maxHops = 32;
+
 /**
  * Tells who is calling: the peer, or, when the peer is a proxy that the configuration trusts, whom it forwards for.
  *
@@ -23,6 +26,7 @@ export function clientAddress(
     if (!forwardedFor) return address;
     const hops = String(forwardedFor)
       .split(',')
+      .slice(-maxHops)
       .map((hop) => hop.trim())
       .filter(Boolean);
     if (hops.length > 0 && !isTrusted(address)) onUntrusted(address);

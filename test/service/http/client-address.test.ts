@@ -80,4 +80,11 @@ describe('the address of a client behind trusted proxies', () => {
   it('cases/06 several headers are one list', async () => {
     expect(await sourceOf('X-Forwarded-For: 203.0.113.8:51001\r\nX-Forwarded-For: 10.0.0.2:8080\r\n')).to.equal('203.0.113.8');
   });
+
+  it('S1 reads the last 32 entries', async () => {
+    const proxies = (count: number) => Array.from({ length: count }, (_, index) => `10.0.1.${index}`).join();
+
+    expect(await sourceOf(`X-Forwarded-For: 203.0.113.8,${proxies(31)}\r\n`)).to.equal('203.0.113.8');
+    expect(await sourceOf(`X-Forwarded-For: 203.0.113.8,${proxies(32)}\r\n`)).to.equal('10.0.1.0');
+  });
 });
