@@ -24,6 +24,8 @@ export class RequestLifetime implements Due {
   #isLate = false;
   /** Told at the deadline, so that a handler that does not look at its signal is left behind too. */
   onCut: (reason: unknown) => void = () => undefined;
+  /** Called when the response is closed. */
+  onEnd: () => void = () => undefined;
   kind: Kind;
   step: Set<Due> | undefined;
   /** Whether it may take longer than others. */
@@ -101,6 +103,7 @@ export class RequestLifetime implements Due {
   /** The answer is out, or the caller is gone: whatever still runs for it stops. */
   end(): void {
     deadlines.clear(this);
+    this.onEnd();
     if (this.#ctx.res.writableFinished) return;
     this.isAbandoned = this.#end === undefined;
     this.abort(new Error('the caller went away'));

@@ -133,10 +133,10 @@ export class RequestMiddleware {
     this.#move(lifetime, 'long');
     lifetime.becomeLong();
     this.#lasting.add(lifetime);
-    ctx.res.once('close', () => {
+    lifetime.onEnd = () => {
       leave();
       this.#lasting.delete(lifetime);
-    });
+    };
   };
 
   /** Gives a request more time than others have; it is still one of those that are waited for at the end. */

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -45,6 +46,23 @@ describe('long requests of one caller', () => {
       statuses.push((await open(as, paths[statuses.length % paths.length] ?? '')).status);
     return statuses;
   };
+
+  it('S13 begin behind other requests of their connection', async () => {
+    const head = `Host: x\r\nAuthorization: Bearer ${await server.token('bob')}\r\nAccept: text/event-stream, */*\r\n\r\n`;
+    const socket = connect(server.port, '127.0.0.1');
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(
+      ['/auth/v2/users', native.replace('true', 'false'), ways['live list']].map((path) => `GET ${path} HTTP/1.1\r\n${head}`).join(''),
+    );
+    await eventually(
+      () => text,
+      (all) => /^HTTP\/1\.1 200 .*UserList.*HTTP\/1\.1 200 .*UserList.*HTTP\/1\.1 200 .*text\/event-stream.*event: BOOKMARK/s.test(all),
+    );
+    socket.destroy();
+  });
 
   it('S3 are 100 at most, whatever they are, and callers with fewer have a reserve', async () => {
     const opened = (count: number) => [...Array.from({ length: count }, () => 200), 429];
