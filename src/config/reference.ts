@@ -59,9 +59,9 @@ such as \`ATRIUM_SERVER__PORT=8080\`. Text is taken as it is, anything else is r
 (\`ATRIUM_SERVER__TRUSTEDPROXIES='[10.0.0.0/8]'\`). Secrets are only ever given as paths of files. Durations are written
 \`250ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`; sizes \`512KiB\`, \`1MiB\`.
 
-\`atrium config check\` tells every problem at once, each with its path. \`atrium config print\` shows what is in force,
-defaults included.
-With a problem in its configuration the service exits with code 2 before it listens.
+\`atrium config check\` tells every problem at once, each with its path, and with \`--connect\` also which issuer and
+whether the API server cannot be reached. \`atrium config print\` shows what is in force, defaults included. With a
+problem in its configuration the service exits with code 2 before it listens.
 
 ${sections.join('\n\n')}
 `;

@@ -52,9 +52,6 @@ export function loginOperations(services: Settings, { begin, finish, info }: Log
   ];
 }
 
-/** Clients of OpenID Connect send them; the configuration says what goes to the issuer. */
-const ofConfiguration = ['client_id', 'scope', 'response_type', 'response_mode'];
-
 function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema): Operation[] {
   const shared = {
     method: 'GET',
@@ -64,7 +61,7 @@ function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema)
     credential: 'none',
     answersHead: false,
     query,
-    ignoredQuery: ofConfiguration,
+    ignoredQuery: 'all',
     answers: { 200: { description: 'Where to go.', content: { [json]: loginInfo } }, 400: badParameters },
     async handle({ ctx, query }: { ctx: Context; query: LoginQuery }) {
       ctx.body = await begin(ctx, query);
@@ -87,7 +84,7 @@ function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchem
     credential: 'none',
     answersHead: false,
     query,
-    ignoredQuery: ofConfiguration,
+    ignoredQuery: 'all',
     answers: {
       200: { description: 'The authorization URL, for clients that do not follow redirects.', content: { [json]: loginInfo } },
       302: { description: 'The same, for a browser.', headers: { Location: 'The issuer, or `login.externalURL`.' } },

@@ -109,7 +109,7 @@ export const returnPath = z
   .max(2048)
   .refine(isOwnPath, 'must be a path with one leading slash, without "//", "\\" or control characters');
 
-/** The inputs of login and redirect. */
+/** The inputs of login and redirect. Clients of OpenID Connect send others, which are not read: they are for the configuration to say. */
 export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: readonly string[] } & Pick<Config['login'], 'tokenStorage'>) =>
   z.object({
     redirect_uri: z

@@ -99,6 +99,8 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       credential: 'required',
       before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
       query: live ? liveQuery : query,
+      // Clients ask for changes whether or not the feature is on, and take the list.
+      ignoredQuery: Object.keys(liveParameters),
       answers: live ? { ...answers, 200: liveAnswer } : answers,
       handle(request) {
         const { ctx, caller, query } = request;
