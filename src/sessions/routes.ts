@@ -24,13 +24,17 @@ const refreshInput = z
   })
   .meta({ examples: [{ refresh_token: 'Yw3kq9oJ4l0b8Vt2Zr6xN1mC5sEaHdGfUiPyTjQvKBo' }] });
 
-const logoutInput = refreshInput.extend({
-  id_token: z
-    .string()
-    .regex(/^[\x21-\x7e]{1,57344}$/, 'must be visible ASCII')
-    .optional()
-    .describe('For callers who keep the tokens: the ID token of the login, by which the issuer knows who logs out. Any other is ignored.'),
-});
+const logoutInput = refreshInput
+  .extend({
+    id_token: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,57344}$/, 'must be visible ASCII')
+      .optional()
+      .describe(
+        'For callers who keep the tokens: the ID token of the login, by which the issuer knows who logs out. Any other is ignored.',
+      ),
+  })
+  .meta({ examples: [{ refresh_token: 'k1.3q2-7wZc', id_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln' }] });
 
 const tag = 'login';
 
