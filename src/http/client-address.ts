@@ -24,20 +24,30 @@ export function clientAddress(
   return (peer, forwardedFor) => {
     let address = plain(peer);
     if (!forwardedFor) return address;
-    const hops = String(forwardedFor)
-      .split(',')
-      .slice(-maxHops)
-      .map((hop) => hop.trim())
-      .filter(Boolean);
-    if (hops.length > 0 && !isTrusted(address)) onUntrusted(address);
+    let walked = 0;
     // Read from the right: each trusted hop vouches for the entry that it appended, nothing vouches for what stands further left.
-    while (hops.length > 0 && isTrusted(address)) {
-      const next = parseHop(hops.pop() ?? '');
-      if (next === undefined) break;
+    for (const hop of hopsOf(String(forwardedFor))) {
+      if (!isTrusted(address)) {
+        if (walked === 0) onUntrusted(address);
+        break;
+      }
+      const next = parseHop(hop);
+      walked += 1;
+      if (next === undefined || walked > maxHops) break;
       address = next;
     }
     return address;
   };
+}
+
+/** The entries from the right. Empty ones are skipped (RFC 9110, section 5.6.1). */
+function* hopsOf(list: string): Generator<string> {
+  for (let end = list.length; end > 0; ) {
+    const comma = list.lastIndexOf(',', end - 1);
+    const hop = list.slice(comma + 1, end).trim();
+    if (hop !== '') yield hop;
+    end = comma;
+  }
 }
 
 /** Longer than any address with zone, port, brackets and quotes. */
