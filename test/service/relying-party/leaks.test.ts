@@ -60,7 +60,7 @@ const isSecret = (value: string) => value.length > 20;
 function secretsOf({ browser, back, body }: Awaited<ReturnType<EmbeddedLogin['logIn']>>): string[] {
   const { ext } = userInfo.parse(JSON.parse(body));
   // The number of an interaction stands in paths; without the sealed and signed cookies beside it, it opens nothing.
-  const cookies = browser.cookies.filter(({ name }) => !/_(log_in|resume)$/.test(name)).map(({ value }) => value);
+  const cookies = browser.cookies.filter(({ name }) => !/_(log_in|resume)_/.test(name)).map(({ value }) => value);
   return [
     ...Object.values(ext.token).filter((token) => token !== undefined),
     back.searchParams.get('code') ?? '',

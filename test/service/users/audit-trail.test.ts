@@ -96,7 +96,7 @@ describe('the audit trail of what people do', () => {
     const { browser, back, body } = await service.logIn(email, given, `?token_storage=${storage}`);
     for (const name of ['code', 'state']) keep(name, back.searchParams.get(name) ?? undefined);
     // That of the visit is in the path of the login page too; what counts is its signature, a cookie of its own.
-    for (const { value, name } of browser.cookies) if (value !== '' && !/_(log_in|resume)$/.test(name)) keep(`cookie ${name}`, value);
+    for (const { value, name } of browser.cookies) if (value !== '' && !/_(log_in|resume)_/.test(name)) keep(`cookie ${name}`, value);
     const { token } = ext.parse(JSON.parse(body)).ext;
     keep('refresh token', token.refresh_token);
     for (const each of [token.access_token, token.id_token]) if (each) keep('token', each);
