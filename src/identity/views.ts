@@ -96,6 +96,13 @@ export const endSessionPages = (views: Views): NonNullable<Features['rpInitiated
 /** The pages of the device flow (RFC 8628, 3.3). */
 export const devicePages = (views: Views, now: () => Date): NonNullable<Features['deviceFlow']> => ({
   userCodeInputSource(ctx, _form, out, error) {
+    const { session } = ctx.oidc;
+    if (error !== undefined && out !== undefined && session !== undefined && session.exp === undefined) {
+      // A browser without cookies. The library has put the secret of a form into a session that it cannot save, which would end in a 500.
+      Reflect.set(session, 'touched', false);
+      views.failure(ctx, out, error);
+      return;
+    }
     const texts = views.texts(ctx);
     const code = typeof ctx.state.userCode === 'string' ? ctx.state.userCode : codeOf(error);
     views.send(ctx, pages.deviceCodePage(texts, formOf(ctx, 'code_verification'), code, error && problemOf(texts, error, out)));

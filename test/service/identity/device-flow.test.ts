@@ -118,6 +118,13 @@ describe('the device flow', () => {
     expect(answer.body).to.not.contain('<script');
   });
 
+  it('refuses a form from a browser that has no session', async () => {
+    const body = new URLSearchParams({ user_code: 'BBBB-BBBB', xsrf: 'x' });
+    const answer = await fetch(`${issuers.issuer}/device`, { method: 'POST', headers: { origin: new URL(issuers.issuer).origin }, body });
+    expect([answer.status, answer.headers.getSetCookie()]).to.deep.equal([400, []]);
+    expect(await answer.text()).to.contain('role="alert"');
+  });
+
   it('is not for clients that send people back to an address', async () => {
     const answer = await relying.post('/device/auth', { client_id: 'atrium', scope: 'openid' });
 
