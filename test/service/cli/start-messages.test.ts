@@ -39,10 +39,10 @@ describe('the messages of a start', () => {
   });
 
   const configure = async (publicURL: object) => {
-    const listener = { host: '127.0.0.1', port: await freePort(), metricsPort: 0, ...publicURL };
+    const listener = { host: '127.0.0.1', port: await freePort(), metricsPort: await freePort(), ...publicURL };
     const login = { issuer, clientID: 'atrium', redirectURLs: ['http://127.0.0.1/callback'] };
     await writeFile(configuration, stringify({ server: listener, ...('publicURL' in publicURL && { login }) }));
-    return `http://127.0.0.1:${listener.port}`;
+    return `http://127.0.0.1:${listener.metricsPort}`;
   };
   const linesOf = ({ stdout }: Command) =>
     stdout

@@ -121,6 +121,8 @@ describe('PATCH /auth/v1/users/{name}', () => {
         [{ reason: 'OwnRecord', message: 'it is your own account: another administrator has to switch or unlock it' }],
       ]);
     }
+    // USR-06 needs a last administrator.
+    await server.kubernetes.call('DELETE', `${users}/${nameOf('boss@example.com')}`);
   });
 
   it('refuses what no caller may set here, with every violation at once', async () => {
