@@ -136,3 +136,15 @@ export const whenReady = (service: Server, ...without: string[]): Promise<string
         .filter((line) => line.startsWith('[-]'))
         .every((line) => without.some((name) => line.startsWith(`[-]${name} `))),
   );
+
+/** Names the definition that the cluster lacks, and the file to apply: another attempt would not help. */
+export function expectDefinitionMissing(reply: Reply, kind: string): void {
+  expect(reply.status, reply.text).to.equal(503);
+  const message = 'the cluster does not have the definition; apply deploy/manifests/crds';
+  expect(reply.body).to.deep.include({
+    message: `${kind}.auth.platform.io: ${message}`,
+    reason: 'ServiceUnavailable',
+    details: { group: 'auth.platform.io', kind, causes: [{ reason: 'DefinitionMissing', message }], retryAfterSeconds: 30 },
+  });
+  expect(reply.header('retry-after')).to.equal('30');
+}

@@ -8,7 +8,17 @@ import { Clock } from '../../service/login/support.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { accessReview, ask, expectFault, expectFollows, listedUsers, nativeUsers, plugin, usersList, whenReady } from './asking.ts';
+import {
+  accessReview,
+  ask,
+  expectDefinitionMissing,
+  expectFollows,
+  listedUsers,
+  nativeUsers,
+  plugin,
+  usersList,
+  whenReady,
+} from './asking.ts';
 import { Issuer } from './issuer.ts';
 import { type Service, theRealCluster } from './real-cluster.ts';
 
@@ -68,7 +78,7 @@ describe('FLT-13', () => {
         (report) => /^\[-\]users failed \(not critical\): 404/m.test(report),
       );
       await expectTheRestWorks(service);
-      expectFault(await ask(service, usersList, { token: viewer() }), 503);
+      expectDefinitionMissing(await ask(service, usersList, { token: viewer() }), 'users');
       expect((await ask(service, nativeUsers, { token: viewer() })).status).to.equal(404);
       const { browser, callback } = await issuer.logIn(service);
       expect(callback.status).to.equal(503);
@@ -95,7 +105,7 @@ describe('FLT-13', () => {
         () => ask(service, usersList, { token: viewer() }),
         ({ status }) => status === 503,
       );
-      expectFault(await ask(service, usersList, { token: viewer() }), 503);
+      expectDefinitionMissing(await ask(service, usersList, { token: viewer() }), 'users');
       await expectTheRestWorks(service);
       await eventually(
         async () => (await browser.info('v2')).status,
