@@ -69,61 +69,15 @@ export function sessionOperations({ refresh, logout }: SessionHandlers): Operati
     401: { description: 'Nothing that could be ended: no login of this service, or one that was over before. Nothing is written.' },
     403: crossSite,
   };
+  const renewal = { summary: 'Renew tokens', answers: refreshed, handle: refresh, input: refreshInput, maxForm: 16 * 1024 };
+  const ending = { summary: 'Log out', answers: loggedOut, handle: logout, input: logoutInput, maxForm: 72 * 1024 };
   return [
-    get({
-      id: 'HandleRefresh',
-      path: '/api/v1/token/refresh',
-      summary: 'Renew tokens',
-      answers: refreshed,
-      handle: refresh,
-      input: refreshInput,
-      maxForm: 16 * 1024,
-    }),
-    get({
-      id: 'HandleRefreshV2',
-      path: '/api/v2/token/refresh',
-      summary: 'Renew tokens',
-      answers: refreshed,
-      handle: refresh,
-      input: refreshInput,
-      maxForm: 16 * 1024,
-    }),
-    get({
-      id: 'HandleLogoutV2',
-      path: '/api/v2/token/logout',
-      summary: 'Log out',
-      answers: loggedOut,
-      handle: logout,
-      input: logoutInput,
-      maxForm: 72 * 1024,
-    }),
-    post({
-      id: 'PostRefresh',
-      path: '/api/v1/token/refresh',
-      summary: 'Renew tokens',
-      answers: refreshed,
-      handle: refresh,
-      input: refreshInput,
-      maxForm: 16 * 1024,
-    }),
-    post({
-      id: 'PostRefreshV2',
-      path: '/api/v2/token/refresh',
-      summary: 'Renew tokens',
-      answers: refreshed,
-      handle: refresh,
-      input: refreshInput,
-      maxForm: 16 * 1024,
-    }),
-    post({
-      id: 'PostLogoutV2',
-      path: '/api/v2/token/logout',
-      summary: 'Log out',
-      answers: loggedOut,
-      handle: logout,
-      input: logoutInput,
-      maxForm: 72 * 1024,
-    }),
+    get({ id: 'HandleRefresh', path: '/api/v1/token/refresh', ...renewal }),
+    get({ id: 'HandleRefreshV2', path: '/api/v2/token/refresh', ...renewal }),
+    get({ id: 'HandleLogoutV2', path: '/api/v2/token/logout', ...ending }),
+    post({ id: 'PostRefresh', path: '/api/v1/token/refresh', ...renewal }),
+    post({ id: 'PostRefreshV2', path: '/api/v2/token/refresh', ...renewal }),
+    post({ id: 'PostLogoutV2', path: '/api/v2/token/logout', ...ending }),
   ];
 }
 
