@@ -56,7 +56,7 @@ export async function session(service: { url: string }, options: LogIn = {}): Pr
   const { browser, callback } = await logIn(service, options);
   expect(callback.status, callback.text).to.equal(200);
   const { ext } = userInfoOf(callback);
-  const secret = browser.cookies.get(cookieName) ?? '';
+  const secret = browser.cookies.get(cookieName) ?? browser.cookies.get(sessionCookieOf(service.url)) ?? '';
   return {
     browser,
     secret,

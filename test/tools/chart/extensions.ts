@@ -71,7 +71,11 @@ export async function bindUsers(service: RecordedService): Promise<void> {
   await bindings.untilBound('viewers', ['User jane@example.com']);
   await admin.apply(aBinding('viewers', { scope: 'platform', roleRef: 'atrium-users-view', subjects: [jane, john] }));
   await bindings.untilBound('viewers', ['User jane@example.com', 'User john@example.com']);
-  for (const name of ['sellers', 'viewers']) {
+  for (const roleRef of ['edit', 'admin']) {
+    await admin.apply(aBinding(`${roleRef}-all`, { scope: 'platform', roleRef, subjects: [jane] }));
+    await bindings.untilBound(`${roleRef}-all`, ['User jane@example.com']);
+  }
+  for (const name of ['sellers', 'viewers', 'edit-all', 'admin-all']) {
     await bindings.remove(name);
     await bindings.untilGone(name);
     expect(await bindings.bound(name)).to.deep.equal([]);

@@ -94,7 +94,7 @@ const embedded = {
   'list identityrecords.auth.platform.io in atrium-system': 'to find what has expired',
   'create identityrecords.auth.platform.io in atrium-system': 'to issue',
   'update identityrecords.auth.platform.io in atrium-system': 'to go on with a session of the issuer',
-  'patch identityrecords.auth.platform.io in atrium-system': 'to use a code once',
+  'patch identityrecords.auth.platform.io in atrium-system': 'to use the code of a device once',
   'delete identityrecords.auth.platform.io in atrium-system': 'to forget what has expired',
   'deletecollection identityrecords.auth.platform.io in atrium-system': 'to take back all that came of a code that is used twice',
   'list factors.auth.platform.io in atrium-system': 'to know what to ask of a user',
@@ -129,6 +129,8 @@ const external = {
   'delete clusterrolebindings.rbac.authorization.k8s.io': 'to end it',
   'bind clusterroles.rbac.authorization.k8s.io atrium-users-view': 'to give a role that it does not have',
   'bind clusterroles.rbac.authorization.k8s.io view': 'to give a role that it does not have',
+  'bind clusterroles.rbac.authorization.k8s.io edit': 'to give a role that it does not have',
+  'bind clusterroles.rbac.authorization.k8s.io admin': 'to give a role that it does not have',
   'list events': 'to list them to those who may',
   'watch events': 'to list them to those who may',
   'list widgets.example.com': 'to list them to those who may',
@@ -155,6 +157,7 @@ describe('the rights of the service, with the embedded issuer', () => {
     await useConsole(service, (path) => visit.get(`${service.url}${path}`).then(({ response }) => response.status));
     expect((await visit.get(`${service.url}/api/v2/token/refresh?refresh_token=${handle.refresh_token}`)).response.status).to.equal(200);
     await useCodeTwice(service);
+    await logInDevice(service);
     await useFactors(service);
     const ask = asker(service, { secret: visit.cookies.find(({ name }) => name === sessionCookieOf(service.url))?.value ?? '' });
     await bind(service.account.admin, jane.email, 'atrium-users-admin');
@@ -306,4 +309,18 @@ async function completeKeys(service: RecordedService, missing: readonly string[]
     () => service.account.recorder.needs.map(textOf),
     (needs) => needs.includes('update secrets atrium-keys in atrium-system'),
   );
+}
+
+/** A code of a device stays, marked as used, so that the device is told. */
+async function logInDevice({ url }: RecordedService): Promise<void> {
+  const relying = new RelyingParty({ issuer: `${url}/identity`, clientID: 'kubectl' });
+  const begun = await relying.post('/device/auth', { scope: 'openid email groups offline_access' });
+  const { user_code, device_code, verification_uri } = z
+    .object({ user_code: z.string(), device_code: z.string(), verification_uri: z.url() })
+    .parse(begun.body);
+  const visit = new Browser(url, [url]);
+  const question = await visit.submit(await visit.get(verification_uri), { user_code });
+  await visit.submit(await visit.submit(question, { confirm: 'yes' }), jane);
+  const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code };
+  expect((await relying.post('/token', grant)).status).to.equal(200);
 }

@@ -22,7 +22,7 @@ const lost: Readonly<Record<string, readonly string[]>> = {
     'patch userbindings.auth.platform.io/status',
     ...each('create patch delete', 'rolebindings.rbac.authorization.k8s.io'),
     ...each('create patch delete', 'clusterrolebindings.rbac.authorization.k8s.io'),
-    ...['atrium-users-view', 'view'].map((role) => `bind clusterroles.rbac.authorization.k8s.io ${role}`),
+    ...['atrium-users-view', 'view', 'edit', 'admin'].map((role) => `bind clusterroles.rbac.authorization.k8s.io ${role}`),
     ...lease('atrium-user-bindings'),
   ],
 };

@@ -110,7 +110,7 @@ export class Suite {
     const service = { url: `http://127.0.0.1:${port}`, logLines };
     await eventually(
       async () => (await fetch(`${service.url}/readyz?verbose`)).text(),
-      (report) => !/^\[-\](?!identity-provider)/m.test(report),
+      (report) => report.includes('readyz check passed') && !/^\[-\](?!identity-provider)/m.test(report),
     );
     return service;
   }
