@@ -107,10 +107,10 @@ describe('the image', () => {
     const version = await start({ args: ['--version'] }).finished;
     expect(version).to.deep.equal({ code: 0, output: '0.1.0\n' });
 
-    const checked = await start({ args: ['config', 'check'] }).finished;
+    const options = inCluster({ ATRIUM_SERVER__PUBLICURL: 'https://console.example.com' });
+    const checked = await start({ ...options, args: ['config', 'check'] }).finished;
     expect(checked).to.deep.equal({ code: 0, output: 'the configuration is valid\n' });
 
-    const options = inCluster({ ATRIUM_SERVER__PUBLICURL: 'https://console.example.com' });
     const created = await start({ ...options, args: ['create-admin', '--email', 'admin@example.com'] }).finished;
     expect(created, created.output).to.include({ code: 0 });
     expect((await kubernetes.call('GET', `/api/v1/namespaces/${serviceNamespace}/secrets/atrium-first-admin`)).status).to.equal(200);
