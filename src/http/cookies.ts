@@ -25,14 +25,22 @@ export function cookieNames(publicURL: string | undefined): CookieNames {
   return { isSecure, host: (purpose) => name('__Host-', purpose), path: (purpose) => name('__Secure-', purpose) };
 }
 
-const parsed = new WeakMap<IncomingMessage, ReadonlyMap<string, readonly string[]>>();
+type SentCookies = ReadonlyMap<string, readonly string[]>;
+
+const sentKey = Symbol('cookies');
+
+/** A WeakMap would keep each request until the next major collection. */
+type RequestWithCookies = IncomingMessage & { [sentKey]?: SentCookies };
 
 /** Returns the cookies of a request by name, parsed once. */
-export function sentCookies({ req }: Pick<Context, 'req'>): ReadonlyMap<string, readonly string[]> {
-  const known = parsed.get(req);
-  if (known !== undefined) return known;
+export function sentCookies({ req }: { req: RequestWithCookies }): SentCookies {
+  req[sentKey] ??= parseCookies(req.headers.cookie ?? '');
+  return req[sentKey];
+}
+
+function parseCookies(header: string): SentCookies {
   const cookies = new Map<string, string[]>();
-  for (const pair of (req.headers.cookie ?? '').split(';')) {
+  for (const pair of header.split(';')) {
     const equals = pair.indexOf('=');
     if (equals < 0) continue;
     const name = pair.slice(0, equals).trim();
@@ -41,7 +49,6 @@ export function sentCookies({ req }: Pick<Context, 'req'>): ReadonlyMap<string, 
     if (values === undefined) cookies.set(name, [value]);
     else values.push(value);
   }
-  parsed.set(req, cookies);
   return cookies;
 }
 
