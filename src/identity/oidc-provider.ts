@@ -3,8 +3,8 @@ import { registerHooks } from 'node:module';
 
 const hooks = registerHooks({
   resolve(specifier, context, nextResolve) {
-    const isLibraryClock = /\/helpers\/epoch_time\.js$/.test(specifier) || specifier === './epoch_time.js';
-    if (!isLibraryClock || !context.parentURL?.includes('/oidc-provider/lib/')) return nextResolve(specifier, context);
+    const isLibraryClock = specifier.endsWith('/epoch_time.js') && context.parentURL?.includes('/oidc-provider/lib/');
+    if (!isLibraryClock) return nextResolve(specifier, context);
     return { url: new URL('epoch-time.ts', import.meta.url).href, shortCircuit: true };
   },
 });
