@@ -1,5 +1,5 @@
 /**
- * How clients that behave are served while others misuse the service: 1,050 connections that read nothing, one connection that pipelines
+ * Measures well-behaved clients while others misuse the service: 1,050 connections that read nothing, one connection that pipelines
  * 1,200 requests behind three answers that it does not read, and 40 connections that pipeline 200 requests each, over and over. 20 clients
  * ask one request each 50 ms meanwhile; their answers are compared with those of a quiet service. The abusers and the clients are
  * processes of their own. Each case takes some seconds. Run: node bench/unread-answers.ts

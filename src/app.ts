@@ -138,7 +138,7 @@ export class App {
     return { port, metricsPort };
   }
 
-  /** One line each. Of the API server the connections tell. */
+  /** Logs one line for each issuer and setting. The transport logs the API server. */
   async #tellWhatIsMissing(): Promise<void> {
     const missing = withoutPublicURL(this.#config);
     if (missing !== undefined) this.#log.warn(missing);
@@ -146,7 +146,7 @@ export class App {
       this.#log.warn({ issuer, reason }, 'the issuer cannot be reached');
   }
 
-  /** What a service with this configuration would not reach, by setting; nothing is started. */
+  /** Returns the dependencies that a service with this configuration cannot reach, by setting. Starts nothing. */
   static async unreachable(config: Config, connection: Connection): Promise<{ path: string; message: string }[]> {
     const features = App.#unstarted(config, connection).#features;
     try {
@@ -184,7 +184,7 @@ const nowhere: Connection = {
   discardAuthorization() {},
 };
 
-/** What is off as there is no `server.publicURL`. */
+/** Names the features that are off without `server.publicURL`. */
 export const withoutPublicURL = ({ server }: Config): string | undefined =>
   server.publicURL === undefined ? 'server.publicURL is not set: logins, sessions and the embedded issuer are off' : undefined;
 

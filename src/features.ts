@@ -97,7 +97,7 @@ export interface Features {
   checks: readonly Check[];
   /** The paths of the console's static files; none if they cannot be read. */
   staticPaths(): Promise<readonly string[]>;
-  /** Whether each extension is on, and the cluster has what it needs, by the name of its setting. The same object until one changes. */
+  /** Returns by setting name whether each extension is on and the cluster supports it. The same object until one changes. */
   working(): Readonly<Record<string, boolean>>;
   /** Issuers that cannot be asked, and why. */
   unreachableIssuers: Issuers['unreachable'];

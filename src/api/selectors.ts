@@ -26,7 +26,7 @@ const isSpace = (character: string) => ' \t\r\n'.includes(character);
 export const maxSelectorLength = 8192;
 /** Each requirement is looked at for every object. */
 const maxRequirements = 100;
-/** Of a word in a message. */
+/** Longest part of the caller's text that a message repeats. */
 const maxShown = 256;
 
 /** @throws StatusError 400 */
@@ -78,7 +78,7 @@ const invalidValue = (field: string, value: string, problem: string) =>
 /** Not what an object has from its prototype. */
 const labelOf = (labels: Readonly<Record<string, string>>, key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
 
-/** As `strconv.ParseInt` of the API server reads it: an integer of more than 64 bits is none. */
+/** Parses like `strconv.ParseInt`, which the API server uses. Undefined for more than 64 bits. */
 function int64(text: string): bigint | undefined {
   if (!/^[+-]?\d{1,63}$/.test(text)) return undefined;
   const value = BigInt(text);

@@ -6,7 +6,7 @@ const disguises = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_
 const allDisguises = new RegExp(disguises, 'gu');
 const address = /[^\s@]@[^\s@]/;
 
-/** Whether a text holds what is read as an e-mail address. */
+/** Returns whether a text holds an e-mail address. */
 export const holdsAddress = (text: string): boolean => address.test(text);
 export const noAddress = 'may not hold an e-mail address: it would be taken for that person';
 

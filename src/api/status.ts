@@ -240,7 +240,7 @@ export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions
   });
 };
 
-/** How soon to ask again what an administrator has to put right. */
+/** Retry interval for faults that an administrator has to correct. */
 const incompleteRetrySeconds = 30;
 
 /** 503: the cluster lacks rights or definitions that an installation applies. `what` tells which, and what to apply. */

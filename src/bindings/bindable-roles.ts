@@ -31,7 +31,7 @@ export async function roleError(
     await bindings.create(emptyManifest(roleRef, namespace), { isDryRun: true, signal });
     return undefined;
   } catch (error) {
-    // What else the API server refuses is about that namespace or its other policies: the status of the UserBinding says so.
+    // Other refusals concern the namespace or another policy. The status of the UserBinding reports them.
     if (outcomeOf(error, roleRef) !== 'not-allowed') return undefined;
   }
   return {

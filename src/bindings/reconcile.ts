@@ -70,7 +70,7 @@ async function ensure(context: ReconcileContext, row: UserBindingRow, object: Ku
   return { requeueAt: term.changesAt, isRetried: !isSettled };
 }
 
-/** Whether it gives its role now, and when that changes. */
+/** Returns whether the binding gives its role now, and when that changes. */
 function termOf({ notBefore = 0, expiresAt }: UserBindingRow, { now }: Services): { state: TermState; changesAt?: number } {
   const time = now().getTime();
   if (expiresAt !== undefined && expiresAt <= time) return { state: 'Expired' };

@@ -117,7 +117,7 @@ export class FactorService {
 
 const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one by one' };
 
-/** Whether this login is one at the embedded issuer, whose page sets factors up. */
+/** Returns whether the embedded issuer logged the caller in: only its page sets factors up. */
 const isChangeable = (account: Account, caller: Caller): boolean =>
   isSelf(account, caller) && isNamedByLogin(account, caller) && caller.subject === undefined && caller.accessToken === undefined;
 

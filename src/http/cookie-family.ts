@@ -7,7 +7,7 @@ const maxExpired = 2 * maxKept;
 
 interface CookieFamilyOptions {
   purpose: string;
-  /** Of all members, names included. The newest member is kept whatever its size. */
+  /** Bound of all members, names included. The newest member is kept whatever its size. */
   maxBytes: number;
 }
 

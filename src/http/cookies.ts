@@ -66,7 +66,7 @@ export const expired = 'Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT';
 const linesOf = (ctx: Context) => [ctx.response.headers['set-cookie'] ?? []].flat().map(String);
 const nameOf = (line: string) => line.slice(0, line.indexOf('='));
 
-/** Whether the answer sets or expires a cookie of that name already. */
+/** Returns whether the answer already sets or expires a cookie of that name. */
 export const isAnswered = (ctx: Context, name: string): boolean => linesOf(ctx).some((line) => nameOf(line) === name);
 
 /** Adds cookies to the answer, by name, with value and attributes. Sets the header once; a cookie replaces an earlier one of its name. */

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { EvictionQueue } from './eviction-queue.ts';
 import { networkOf } from './network.ts';
 
-/** One read of a connection brings up to 64 KiB, which is some 2,000 requests; a waiting request takes about 2 KB. */
+/** A read of a connection brings up to 64 KiB, which is some 2,000 requests; a waiting request takes about 2 KB. */
 const waitingBounds = { perNetwork: 10_000, inAll: 20_000 };
 
 /** Between two requests that waited: a service that is busy without a pause loses its turns to other processes of the machine. */
@@ -75,7 +75,7 @@ export class Pipelines {
   };
 }
 
-/** One connection. */
+/** The requests of a connection. */
 class Pipeline {
   readonly socket: Socket;
   readonly network: string;
@@ -97,7 +97,7 @@ class Pipeline {
     return this.current?.closed !== false && this.#waiting.length === 0;
   }
 
-  /** Whether the request in flight has not arrived as a whole, and has no answer yet. */
+  /** True while the request in flight has neither arrived completely nor been answered. */
   get isReceiving(): boolean {
     return this.current !== undefined && !this.current.req.complete && !this.current.headersSent;
   }

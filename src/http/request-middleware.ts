@@ -35,9 +35,9 @@ export interface RequestMiddlewareOptions {
 const maxHeaders = 200;
 /** Live lists, watches, followed logs and connections together. */
 const maxLongOfCaller = 100;
-/** Of the last tenth of the places, so that a few callers cannot take all. */
+/** Bound within the last tenth of the places, so that a few callers cannot take all. */
 const maxLongOfCallerInReserve = 10;
-/** Of the request line and of all headers but those that carry a bearer token. */
+/** Bound of the request line and of all headers except those that carry a bearer token. */
 const maxHeaderBytes = 16 * 1024;
 /** A credential up to this length counts with the rest. */
 const maxShort = 1024;

@@ -25,7 +25,7 @@ export interface RequestState {
   operationId?: string;
   /** For the access log; never a credential. */
   userName?: string;
-  /** Whether the request may outlive the request deadline. */
+  /** True if the request may outlive the request deadline. */
   isLasting?: true;
   /** Whether the operation lets its answers be compressed. */
   isCompressed?: true;

@@ -6,7 +6,7 @@ import { networkOf } from './network.ts';
 export interface UnreadAnswersOptions {
   /** Client address. */
   source: string;
-  /** Whether the answer lasts: other limits apply to its reader. */
+  /** Returns whether the answer is long-running: other limits apply to its reader. */
   isLong: () => boolean;
   onChange: (isUnread: boolean) => void;
 }

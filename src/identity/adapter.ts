@@ -17,7 +17,7 @@ export interface AdapterParts {
   records: IdentityRecords;
   browser: BrowserRecords;
   ids: RecordIds;
-  /** What access tokens are sealed with: they hold themselves what would be stored of them. */
+  /** Seals access tokens, which hold their own payload. */
   accessTokens: Seal;
   /** Ends the oldest records of the user that a new one belongs to, if they are too many. */
   bound: (model: string, payload: AdapterPayload) => Promise<void>;
@@ -141,7 +141,7 @@ function singleUse(model: HandedOut, store: Adapter, { records, ids, now }: UseP
   };
 }
 
-/** Nothing is stored of an access token. It is valid for as long as its grant. */
+/** Access tokens are not stored. An access token is valid as long as its grant. */
 const accessTokenAdapter = (records: IdentityRecords, seal: Seal): Adapter => ({
   ...emptyAdapter,
   async find(token) {

@@ -40,7 +40,7 @@ const styleOf = memo(({ light, dark }: Look['brand']['accent']) => {
   return { text: style + own, hash: `'sha256-${hash('sha256', style + own, 'base64')}'` };
 });
 
-/** By which the policy of a page allows it. */
+/** Source expression that allows the script in the Content-Security-Policy of its page. */
 const scriptHash = memo((script: string) => `'sha256-${hash('sha256', script, 'base64')}'`);
 
 /** Of the last value alone: it changes once in a year. */
@@ -71,7 +71,7 @@ export interface Page {
   formTargets?: readonly string[];
   /** Whether the address of the page must be told to no server, this one included. */
   isSecretAddress?: true;
-  /** One of ours, for a passkey or a logout. */
+  /** The script of a passkey or a logout. */
   script?: string | undefined;
 }
 

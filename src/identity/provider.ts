@@ -86,7 +86,7 @@ export function createProvider(parts: ProviderParts): Provider {
     interactions: { policy: policy(), url: (_ctx, { uid }) => `${path}/login/${uid}` },
     loadExistingGrant: (ctx) => grantOf(ctx, parts.consoleClientID),
     extraTokenClaims: () => undefined,
-    // Of an access token too: nothing else of it can be deleted, and the refresh tokens of its grant end with it anyway.
+    // Access tokens are not stored, so revoking one ends its grant, whose refresh tokens end with it.
     revokeGrantPolicy: () => true,
     renderError: (ctx, out, error) => views.failure(ctx, out, error),
     discovery: { ui_locales_supported: ['en', 'de', 'zh'] },

@@ -11,7 +11,7 @@ const maxEnded = 10_000;
 /** The keys of another replica may be unknown here for a moment: what could not be read then is not ended for ever. */
 const endedMs = 60_000;
 
-/** What an id says of its record, also when the record is gone. */
+/** The facts about a record that its id carries, readable after the record is deleted. */
 interface IssuedID {
   model: HandedOut;
   /** SHA-256 of the grant that the record belongs to; '' if that was not known yet. */
@@ -40,7 +40,7 @@ export class RecordIds {
     return made === model ? { model, grant, exp: Number(exp) } : undefined;
   }
 
-  /** Whether its record is known to be gone. */
+  /** Returns whether the record is known to be deleted. */
   isGone(id: string): boolean {
     return this.#ended.has(hash('sha256', id));
   }

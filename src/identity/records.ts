@@ -70,7 +70,7 @@ export class IdentityRecords {
     this.#objects = new ServiceResource(options.client, { ...identityRecordKind, namespace: options.namespace });
   }
 
-  /** Whether it was read or written in this request. */
+  /** Returns whether the record was read or written in this request. */
   isKnown(model: string, id: string): boolean {
     return requestScope().known.has(recordObjectName(model, id));
   }

@@ -7,7 +7,7 @@ import { requestScope } from './request-scope.ts';
 
 /** A login makes two requests at the relying party, and up to eight here: pages, forms, second factors and a mistyped password. */
 const requestsPerLoginRequest = 4;
-/** One answer for all callers. */
+/** Documents that are the same for all callers. */
 const staticPaths = new Set(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server', '/jwks']);
 /** Relying parties ask these for all of their users, this service among them. */
 const relyingPartyPaths = new Set(['/token', '/token/revocation', '/me']);

@@ -20,7 +20,7 @@ export interface RequestScope {
   readonly known: Map<string, KnownRecord>;
   /** Grants whose records this request has deleted. */
   readonly revoked: Set<string>;
-  /** Whether the caller has shown a code or token that a replica made. */
+  /** True once the caller has presented a code or token of this issuer. */
   isProven: boolean;
 }
 

@@ -42,7 +42,7 @@ export const isIncomplete = (claims: VerifiedClaims, rules: ClaimRules): boolean
   decisive(rules).some((name) => claims[name] === undefined);
 
 /**
- * Whether the issuer says that it keeps groups back, as Entra ID does for members of more than 200 (distributed claims, OpenID Connect
+ * Returns whether the issuer says that it keeps groups back, as Entra ID does for members of more than 200 (distributed claims, OpenID Connect
  * Core 5.6.2; `hasgroups` in the id_token flow).
  */
 export function keepsGroupsBack(claims: VerifiedClaims, { claims: { groups } }: ClaimRules): boolean {

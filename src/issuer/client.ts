@@ -17,7 +17,7 @@ export interface IssuedTokens {
   readonly expiresIn: number | undefined;
 }
 
-/** What the userinfo endpoint told, or why it told nothing. */
+/** The answer of the userinfo endpoint, or its failure. */
 export type UserInfo =
   | { readonly claims: Readonly<Record<string, unknown>> }
   /** @param isRefused whether another attempt would change nothing */
@@ -152,7 +152,7 @@ export class IssuerClient {
     }
   }
 
-  /** What the issuer signs ID tokens with; RS256 where it does not say (OpenID Connect Core 3.1.3.7). @throws StatusError 503 */
+  /** Returns the algorithms that the issuer announces for ID tokens; RS256 if none (OpenID Connect Core 3.1.3.7). @throws StatusError 503 */
   async idTokenAlgorithms(): Promise<readonly string[]> {
     const { idTokenAlgorithm } = this.#settings;
     if (idTokenAlgorithm !== undefined) return [idTokenAlgorithm];

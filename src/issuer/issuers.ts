@@ -76,7 +76,7 @@ export class Issuers {
     return this.#all.values();
   }
 
-  /** As `TokenVerifier.bearer`, by the one that the token names; also one that this service has sealed. */
+  /** Verifies a bearer token with the issuer that it names, like `TokenVerifier.bearer`. Opens sealed bearers of this service, too. */
   async bearer(...asked: Parameters<TokenVerifier['bearer']>): Promise<VerifiedToken | 'not ours'> {
     const own = readSealedBearer(asked[0]);
     if (own !== undefined) {
@@ -116,7 +116,7 @@ export class Issuers {
     return requireAllTellable(this.all());
   }
 
-  /** Those of other servers that cannot be asked, and why: the embedded one answers once this service listens. */
+  /** Returns the external issuers that cannot be reached, with the reason. The embedded issuer answers once this service listens. */
   async unreachable(): Promise<{ path: string; issuer: string; reason: string }[]> {
     const external = [...this.all()].filter(({ settings }) => !settings.isEmbedded);
     const reasons = await Promise.all(external.map((issuer) => issuer.unreachable()));

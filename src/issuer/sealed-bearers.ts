@@ -9,7 +9,7 @@ import type { IssuerSettings, RenewedTokens, TokenSet, VerifiedToken } from './t
 const form = /^atb\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.+)$/;
 /** Bearer tokens of the issuer are accepted that much longer than they say, too. */
 const leewaySeconds = 60;
-/** What the limit on headers leaves for a bearer token, with 8 KiB for all others. */
+/** Longest bearer token that fits the header limit beside 8 KiB of other headers. */
 const maxBearerLength = 56 * 1024;
 
 const claimsSchema = z.looseObject({ iss: z.string(), sub: z.string(), exp: z.number(), iat: z.number() });

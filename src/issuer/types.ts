@@ -71,7 +71,7 @@ export interface RenewedTokens {
   readonly bearer?: string;
   readonly bearerExpiresAt?: number;
   readonly claims?: VerifiedClaims | undefined;
-  /** As of a TokenSet. */
+  /** The same as in a TokenSet. */
   readonly untold?: readonly string[];
 }
 

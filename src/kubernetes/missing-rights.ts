@@ -32,7 +32,7 @@ function deniedRight(error: unknown): Right | undefined {
   return verb === undefined || resource === undefined || group === undefined ? undefined : { verb, resource, group };
 }
 
-/** What to apply where the API server denies our account a right; undefined for any other failure. */
+/** Returns a 503 that names the manifest to apply if the API server denied our account a right. Undefined for any other failure. */
 export function rightMissing(error: unknown): StatusError | undefined {
   const right = deniedRight(error);
   if (right === undefined) return undefined;
@@ -44,6 +44,6 @@ export function rightMissing(error: unknown): StatusError | undefined {
 export const definitionMissing = (target: GroupResource, error?: unknown): StatusError =>
   installationIncomplete(target, 'DefinitionMissing', `the cluster does not have the definition; apply ${manifests}/crds`, error);
 
-/** Of a list or watch. */
+/** Returns the same for a list or watch, where 404 means a missing definition. */
 export const watchRefusal = (error: unknown, target: GroupResource): StatusError | undefined =>
   isRefusal(error, 404) ? definitionMissing(target, error) : rightMissing(error);

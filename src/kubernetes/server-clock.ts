@@ -57,7 +57,7 @@ export class ServerClock {
     return `the clock here is ${minutes} minutes ${this.#skewMs > 0 ? 'ahead of' : 'behind'} that of kubernetes`;
   }
 
-  /** How many milliseconds the wall clock is ahead of the API server. */
+  /** Milliseconds by which the wall clock is ahead of the API server. */
   get #skewMs(): number {
     return this.#wallClock().getTime() - this.now().getTime();
   }

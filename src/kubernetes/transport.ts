@@ -79,7 +79,7 @@ export interface TransportOptions {
   /** Time for one call with all its retries. */
   requestTimeoutMs: number;
   metrics: Metrics;
-  /** Of this machine; for tests. */
+  /** The clock of this machine. Set by tests. */
   wallClock?: () => Date;
   /** Is told once when the API server is out of reach, and when it is back. */
   log?: Logger;

@@ -82,11 +82,11 @@ export function refusalBehind(error: unknown): UpstreamError | undefined {
   return said instanceof UpstreamError ? said : undefined;
 }
 
-/** Whether the API server was not reached, or did not answer in time. */
+/** Returns whether the API server could not be reached or timed out. */
 export const isOutOfReach = (error: unknown): boolean =>
   error instanceof StatusError && !(error instanceof UpstreamError) && (error.status.code === 504 || errorCode(error.cause) !== undefined);
 
-/** Of an error of the system or of undici: `ECONNREFUSED`. */
+/** Returns the code of an error of the system or of undici, such as `ECONNREFUSED`. */
 export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 

@@ -188,7 +188,7 @@ export class WatchCache<Row> {
     return this.#loop.failure();
   }
 
-  /** Whether the cluster lacks rights or the definition, so that an administrator has to act. */
+  /** True if the cluster lacks rights or the definition, so that an administrator has to act. */
   get isRefused(): boolean {
     return this.#loop.refusal !== undefined;
   }

@@ -143,7 +143,7 @@ export class WatchLoop {
     return this.#isNotInstalled;
   }
 
-  /** What the cluster lacks, so that no retry helps; undefined if nothing is known to be missing. */
+  /** The missing right or definition, which no retry cures. Undefined if none is known to be missing. */
   get refusal(): StatusError | undefined {
     return this.#refusal;
   }

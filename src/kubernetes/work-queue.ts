@@ -54,7 +54,7 @@ export class WorkQueue {
   readonly #failures = new Map<string, number>();
   /** By the clock that only grows. */
   readonly #later = new DueTimes();
-  /** By `now`. */
+  /** Keys that wait for a time of `now`. */
   readonly #dated = new DueTimes();
   #resting: PromiseWithResolvers<void> | undefined;
   #timer: NodeJS.Timeout | undefined;

@@ -80,7 +80,7 @@ export const notAcceptedByCluster = () => {
 /** A login that verified and is refused for that reason. */
 const refusedFor = (cause: StatusCause) => unauthorized({ tokenGiven: false, message: cause.message ?? 'Unauthorized', causes: [cause] });
 
-/** Of a login with a linked account. */
+/** A login with a linked account has no second factor, and a rule requires it. */
 export const withoutFactor = () => refusedFor(factorRequired);
 
 /** The record belongs to another account of this issuer: the answer tells nothing of it. */

@@ -55,7 +55,7 @@ export interface LoggedIn {
   account: Account | undefined;
 }
 
-/** What ends the credentials of a record. */
+/** Functions that end the credentials of a record. */
 export interface AccountEnds {
   access: PasswordChange['endAccess'];
   /** Undefined where there are none. */

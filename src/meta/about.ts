@@ -36,7 +36,7 @@ const documentSchema = z
   .looseObject({ openapi: z.string() })
   .meta({ examples: [{ openapi: '3.1.1', info: { title: 'Atrium', version: '1.2.0' }, paths: {} }] });
 
-/** What runs here. @param featuresNow whether each of the extensions is on, by the name of its setting; another object if one changes */
+/** Reports the version. @param featuresNow whether each of the extensions is on, by the name of its setting; another object if one changes */
 export function versionOperation(version: string, featuresNow: () => Readonly<Record<string, boolean>>): Operation {
   const [major = '0', minor = '0'] = version.split('.');
   const made = new WeakMap<object, JsonText>();

@@ -159,7 +159,7 @@ export class AccountState {
   }
 
   /**
-   * Whether a rule requires a second factor of the user, and a login with a linked account tells of none: beside it the password alone
+   * Returns whether a rule requires a second factor that a login with a linked account does not show: beside it the password alone
    * would be worth more than it is at the embedded issuer.
    *
    * @throws StatusError 503 while it is not known which groups the user is in

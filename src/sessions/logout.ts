@@ -133,7 +133,7 @@ function hintOf({ iss, sub }: LoginFacts, idToken: string | undefined): string |
   }
 }
 
-/** What leaves the service for the issuer is no credential here any more; without that it stays. */
+/** Revokes the ID token here before it is sent to the issuer. Empty if the revocation fails: then the token is not sent. */
 async function postedHint(
   { revokedTokens, log }: SessionContext,
   idToken: string,

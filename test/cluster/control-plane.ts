@@ -156,7 +156,7 @@ export async function startControlPlane({
       kubeconfig: 'kubeconfig',
       controllers: [...defaultControllers, ...controllers].join(','),
       'leader-elect': 'false',
-      // As in a cluster that kubeadm makes: the garbage collector has an account of its own, which admission policies know.
+      // kubeadm sets the same: the garbage collector has an account of its own, which admission policies name.
       'use-service-account-credentials': 'true',
       'secure-port': '0',
       'cluster-signing-cert-file': 'ca.crt',

@@ -39,7 +39,7 @@ export class ClusterAdmin {
   readonly #token: string;
   readonly #agent: Trusting;
   readonly #isInstalled: boolean;
-  /** Whether it has installed them; writes of Users and Secrets then go in the name of the service. */
+  /** True once the policies are installed; Users and Secrets are then written in the name of the service. */
   #hasPolicies = false;
 
   constructor(

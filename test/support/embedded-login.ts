@@ -73,9 +73,9 @@ export interface EmbeddedLoginOptions {
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
   /** Directory of the static files. Default: a page in the place of the console. */
   files?: string;
-  /** What the service takes for the time. */
+  /** Replaces the time of the service. */
   now?: () => Date;
-  /** How many milliseconds the clock of the machine is ahead, of each replica. Default: 0. */
+  /** Milliseconds by which the clock of each replica's machine is ahead. Default: 0. */
   clocksAhead?: readonly number[];
   /** What its address names. Browsers have passkeys at `localhost`, and at no IP address. */
   host?: '127.0.0.1' | 'localhost';

@@ -12,7 +12,7 @@ import { answerPath } from './path-answers.ts';
 import { attributesOf, requestInfo } from './request-info.ts';
 import { answerResource } from './resource-verbs.ts';
 
-/** As kube-apiserver: groups of a user who is impersonated come as a header each. */
+/** Impersonation sends each group as a header of its own, and kube-apiserver accepts any number of headers. */
 const maximumHeaderBytes = 1024 * 1024;
 const requestTimeoutMs = 60_000;
 /** As kube-apiserver: a client gives up an idle connection long before, and not in the moment in which it is closed here. */

@@ -47,9 +47,9 @@ export interface Login {
 interface Recording {
   outcome: 'recorded';
   account: Account;
-  /** Whether this login has made the record. */
+  /** True if this login has created the record. */
   isNew?: boolean;
-  /** Whether this login has linked the record. */
+  /** True if this login has linked the record. */
   isNewSubject?: boolean;
 }
 

@@ -156,11 +156,11 @@ export function belongsToAnother(account: Owned, { issuer, sub }: Subject, inUse
 
 type Owned = Pick<Account, 'subjects' | 'isLocal'>;
 
-/** Whether the record is that of a login string, in any case. */
+/** Returns whether the record has the address of a login string. Case is ignored. */
 export const hasAddress = ({ email }: Pick<Account, 'email'>, login: string): boolean => email.toLowerCase() === login.toLowerCase();
 
 /**
- * Whether a login goes by another name than the record: the issuer has given its account another address. Roles in Kubernetes are bound to
+ * Returns whether the issuer has given the account of a record another address and name. Roles in Kubernetes are bound to
  * names, and the old name may be another person's next.
  */
 export const isRenamed = (account: Pick<Account, 'email' | 'subjectName'>, login: { login: string; subjectName: string }): boolean =>

@@ -19,7 +19,7 @@ export interface AccountLookup {
   find(login: string): Account | undefined;
   /** By any user name that Kubernetes sees of the user: the first one counts before those of linked accounts. */
   ofSubject(subjectName: string): Account | undefined;
-  /** By who logs in: the account of the issuer decides, whatever address the issuer tells now; the login string only where no record has it. */
+  /** Finds the record of a login by issuer and `sub`, whatever its address; by the login string only if no record has them. */
   ofLogin(subject: Subject | undefined, login: string | undefined): Account | undefined;
   /** By an account of an external issuer that the user has linked. */
   ofLinked(subject: Subject): Account | undefined;

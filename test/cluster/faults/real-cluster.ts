@@ -21,7 +21,7 @@ export interface ServiceOptions {
   connection: string | Connection;
   /** Settings that differ from the baseline, by section. */
   config?: Record<string, Section>;
-  /** What the service takes for the time of the API server. */
+  /** Replaces the time of the API server. */
   now?: () => Date;
   /** The clock of its machine. */
   wallClock?: () => Date;

@@ -1,4 +1,4 @@
-/** What `kubectl get` prints of times that are ahead, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+/** Columns of `kubectl get` with future times, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { apiServer } from '../../support/api-server.ts';

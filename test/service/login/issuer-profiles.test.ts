@@ -8,7 +8,7 @@ import { logIn, renewPayloadOf, userInfoOf } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
 import { LoginCluster, type Service } from './support.ts';
 
-/** What docs/issuers.md says of each. */
+/** Issuers that docs/issuers.md lists. */
 describe('a login at an issuer of the field, played by a scripted one', () => {
   const cluster = forSuite(() => LoginCluster.start());
   const provider = forSuite(() => TestProvider.start({ clientSecret: 'a-secret', now: cluster.clock.now }));

@@ -1,9 +1,9 @@
 import { asDex, type Misbehaviour } from './provider/misbehaviour.ts';
 import type { Claims } from './provider/tokens.ts';
 
-/** How an issuer of the field answers, played by the scripted one: its documentation and recorded answers, not the service itself. */
+/** Answers of an issuer of the field as it is known to give them, played by the scripted issuer. The service itself was not called. */
 export interface IssuerProfile {
-  /** What docs/issuers.md says to set. */
+  /** Settings that docs/issuers.md gives. */
   login: Record<string, unknown>;
   /** Claims of the ID token. */
   person: Claims;
@@ -12,7 +12,7 @@ export interface IssuerProfile {
     name: string;
     groups: readonly string[];
     isRenewed: boolean;
-    /** What the address of its logout holds; undefined without one. */
+    /** Parameters of its logout address. Undefined without one. */
     logout: readonly string[] | undefined;
   };
 }

@@ -20,7 +20,7 @@ interface Guarded {
   request: readonly [method: string, path: string, body?: unknown];
   /** The cause of the refusal of an access token; undefined where it is accepted. */
   token: 'AccessTokenNotAllowed' | 'StepUpNotPossible' | undefined;
-  /** Whether a session needs a recent login. */
+  /** True if a session needs a recent login. */
   needsRecentLogin: boolean;
 }
 

@@ -11,7 +11,7 @@ const status = z.object({
   details: z.object({ causes: z.array(z.looseObject({ field: z.string() })).optional() }).default({}),
 });
 
-/** As much of one as a body of 1 MiB holds. */
+/** Repeats a character to the length that a body of 1 MiB holds. */
 const run = (character: string) => character.repeat(2 ** 20 - 1000);
 const tooLong = 'a'.repeat(8193);
 

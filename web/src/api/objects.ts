@@ -5,7 +5,7 @@ import { jsonOf, stringifyJson } from './json';
 export interface Metadata {
   name: string;
   namespace?: string;
-  /** What an aggregated API makes up when it is asked, such as metrics, has none. */
+  /** Missing in objects that an aggregated API computes, such as metrics. */
   uid?: string;
   resourceVersion: string;
   creationTimestamp: string;
@@ -47,7 +47,7 @@ export interface ServerTable {
   rows: TableRow[] | null;
 }
 
-/** As kubectl asks: an aggregated API that knows no Table answers with the list, and not 406. */
+/** The header that kubectl sends: an aggregated API without Tables answers with the list instead of 406. */
 export const tableAccept = 'application/json;as=Table;g=meta.k8s.io;v=v1, application/json';
 
 /** Tells an object from all others of its kind. */

@@ -39,7 +39,7 @@ const repeated = (part: string): HostileText => ({
   of: (length) => part.repeat(Math.floor(length / part.length)),
 });
 
-/** One that fits until its last character. */
+/** Returns a text that is valid until its last character. */
 const spoilt = (part: string, end: string): HostileText => ({
   name: `${JSON.stringify(part)} repeated, ${JSON.stringify(end)} at the end`,
   of: (length) => part.repeat(Math.max(0, Math.floor((length - end.length) / part.length))) + end,

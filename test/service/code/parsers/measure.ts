@@ -9,7 +9,7 @@ import { parsers } from './parsers.ts';
 const limitMs = 20;
 /** Collections of garbage and the compiler are not of the parser: the best of so many counts. */
 const attempts = 8;
-/** What grows with the square of the length is found out at a part of it, instead of after hours. */
+/** Divisors of the full length. Quadratic cost shows at the shorter text, instead of after hours. */
 const parts = [32, 1];
 
 async function costOf(parse: Parser['parse'], text: string): Promise<number> {
@@ -48,14 +48,14 @@ const fitting = (text: string, kind: Parser['kind'], room: number): string => {
 const only = process.argv[2] ?? '';
 for (const parser of parsers.filter(({ name }) => name.includes(only))) {
   let worst = { ms: 0, text: '', length: 0 };
-  // What is made at the first use is made once.
+  // The first use may fill caches.
   for (const frame of parser.frames ?? []) await costOf(parser.parse, frame.join('a'));
   for (const [before, after] of parser.frames ?? [['', '']]) {
     for (const { name, of } of textsOf(parser)) {
       for (const part of parts) {
         const room = Math.floor(parser.limit / part) - before.length - after.length;
         if (room <= 0) continue;
-        // What takes long is seen at a part already.
+        // A slow parser shows at a part of the length.
         const text = `${before}${fitting(of(room), parser.kind, room)}${after}`;
         const ms = await bestOf(parser.parse, text);
         if (ms > worst.ms) worst = { ms, text: `${before.slice(-20)} ${name}`, length: text.length };

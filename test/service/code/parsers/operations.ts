@@ -1,4 +1,4 @@
-/** What each operation of the service reads by its schemas: a new operation is measured without a line here. */
+/** Parsers of the schemas of each operation: a new operation is measured without a line here. */
 import { z } from 'zod';
 import { jsonPatchType, mergePatchOf } from '../../../../src/api/json-patch.ts';
 import { readObject } from '../../../../src/api/object-body.ts';
@@ -11,7 +11,7 @@ import { badInput, parseQuery, repeatableParameters } from '../../../../src/http
 import { createLog } from '../../../../src/http/log.ts';
 import { KiB, MiB, type Parser } from './parser.ts';
 
-/** Nothing of it is started. */
+/** The service, which is not started. */
 export const app = new App({
   config: parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' }),
   connection: {

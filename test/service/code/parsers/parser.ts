@@ -1,4 +1,4 @@
-/** What a row of the table of parsers says. */
+/** A row of the table of parsers. */
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;
@@ -7,9 +7,9 @@ export interface Parser {
   readonly name: string;
   /** Most characters that come this way. */
   readonly limit: number;
-  /** What is read: any text, JSON, a value in JSON, or the contents of a text in JSON. Default: any text. */
+  /** The grammar: any text, JSON, a value in JSON, or the contents of a text in JSON. Default: any text. */
   readonly kind?: 'text' | 'json' | 'json value' | 'json text';
-  /** What stands around the hostile text. Default: nothing. */
+  /** Texts before and after the hostile text. Default: none. */
   readonly frames?: readonly (readonly [before: string, after: string])[];
   /** May throw whatever it refuses a text with. */
   parse(text: string): unknown;

@@ -46,7 +46,7 @@ const asSeal = { seal: (text: string) => seal.seal(text), open: async (text: str
 const config = parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' });
 const now = () => new Date();
 
-/** As many as are looked at in one turn of the event loop. */
+/** The number of rows that a filter tests in one turn of the event loop. */
 const rows = Array.from({ length: 4096 }, (_, index) => {
   const name = `object-${index}`;
   const metadata = {
@@ -109,7 +109,7 @@ export const parsers: readonly Parser[] = [
       parse: (text) => selected('', text),
     },
   ]),
-  // As many requirements as are taken, which every object meets.
+  // The maximum number of requirements, all of which every object meets.
   {
     name: 'requirements of labels',
     limit: 100,

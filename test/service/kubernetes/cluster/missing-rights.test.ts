@@ -16,7 +16,7 @@ interface Status {
 
 describe('a feature that the cluster has no rights or definitions for', () => {
   const server = forSuite(() => startServer({ isReused: false, config: { login: { issuer: 'https://issuer.invalid' } } }));
-  /** Of a service that starts without them. */
+  /** A service that starts without the rights. */
   let replica: { url: string; stop(): Promise<void> };
 
   before(async () => {

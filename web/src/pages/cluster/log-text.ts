@@ -9,7 +9,7 @@ const sequences = /\u001b\[[0-9;]*(?:[A-Za-z]|$)/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences that erase a line
 const erasing = /\u001b\[[012]?K/;
 
-/** What stands in a line in the end: a carriage return goes back to its begin, and the text behind it writes over the text before. */
+/** Returns the final text of a line: after a carriage return, text overwrites the line from its beginning. */
 function shownOf(line: string): string {
   return line.split('\r').reduce((before, part) => {
     const text = part.replaceAll(sequences, '');
@@ -18,11 +18,11 @@ function shownOf(line: string): string {
 }
 
 interface Moment {
-  /** As the log has it. */
+  /** The timestamp as the log writes it. */
   time: string;
   /** Texts of later moments are greater. */
   key: string;
-  /** How many lines have this time. */
+  /** Number of lines with this time. */
   count: number;
 }
 
@@ -46,13 +46,13 @@ export class LogText {
     return lines.flatMap((line) => this.#take(line));
   }
 
-  /** What is there of a line that has no end yet. */
+  /** The beginning of a line that has no newline yet. */
   get unfinished(): string {
     const { text, moment } = parse(this.#rest);
     return moment !== undefined && this.#known !== undefined && moment.key <= this.#known.key ? '' : text;
   }
 
-  /** Nothing more comes. @returns the line that has no end */
+  /** Ends the log. @returns the line without a newline */
   end(): string[] {
     const rest = this.#rest;
     this.#rest = '';

@@ -6,7 +6,7 @@ const quantity = /^([-+]?(?:\d+(?:\.\d*)?|\.\d+))(?:([KMGTPE]i|[numkMGTPE])|e([-
 const binary = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const decimal: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** As `k8s.io/apimachinery/pkg/api/resource` reads it: `100m`, `1.5Gi`, `2e3`. */
+/** Parses like `k8s.io/apimachinery/pkg/api/resource`: `100m`, `1.5Gi`, `2e3`. */
 export function quantityIn(text: string): number | undefined {
   const [found, digits, suffix = '', exponent] = quantity.exec(text) ?? [];
   if (found === undefined) return undefined;
@@ -22,7 +22,7 @@ const seconds: Readonly<Record<string, number>> = {
 };
 const duration = /^-?(?:\d+(?:\.\d+)?(?:ms|us|µs|ns|[ywdhms]))+$/;
 
-/** As kubectl prints an age, and Go a duration: `2y10d`, `1h0m0s`, `300ms`. */
+/** Parses an age as kubectl prints it, or a Go duration: `2y10d`, `1h0m0s`, `300ms`. */
 export function secondsIn(text: string): number | undefined {
   if (!duration.test(text)) return undefined;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|us|µs|ns|[ywdhms])/g)];

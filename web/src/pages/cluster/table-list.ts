@@ -192,7 +192,7 @@ function matches({ metadata, cells }: Row, words: string): boolean {
 
 function sortedBy({ metadata, cells }: Row, by: string): unknown {
   if (by === 'Namespace') return metadata.namespace;
-  // As kubectl does, the youngest first.
+  // kubectl sorts the youngest first, too.
   if (by === 'Age') return metadata.creationTimestamp ? -Date.parse(metadata.creationTimestamp) : undefined;
   return cells.get(by);
 }

@@ -8,7 +8,7 @@ import { Failure, Notice, Skeleton } from '../../ui/state';
 
 export const useKinds = () => useLoad('kinds', fetchKinds);
 
-/** As kubectl warns: a part of discovery is missing. */
+/** Reports a part of discovery that is missing; kubectl warns of the same. */
 export const Stale = ({ groups }: { groups: readonly string[] }) => (
   <Notice>{t('cluster.staleGroups', { count: groups.length, groups: groups.join(', ') })}</Notice>
 );
