@@ -10,8 +10,10 @@ import {
   cookieName,
   expiresCookie,
   handleOf,
+  itemsOf,
   logout,
   objects,
+  operations,
   patchUser,
   refresh,
   session,
@@ -303,12 +305,14 @@ describe('the end of a session', () => {
     service = await cluster.service({ provider, config: { login: { session: { idle: '10m', absolute: '30m' } } } });
   });
 
-  /** Waits until every session of the suite may be left unused for so long. */
-  const untilMoved = (seconds: number) =>
-    eventually(
-      async () => (await objects(cluster.kubernetes, 'sessions')).map(({ spec }) => Date.parse(String(spec.idleExpiration))),
-      (ends) => ends.every((end) => end > cluster.clock.now().getTime() + seconds * 1000),
+  /** Waits until the service itself knows that every session may be left unused for so long. */
+  async function untilMoved(seconds: number) {
+    const authorization = `Bearer ${(await cluster.adminTarget()).token}`;
+    await eventually(
+      async () => itemsOf(await new Browser(service.url).request(operations, { headers: { authorization } })),
+      (items) => items.every(({ spec }) => Date.parse(spec.idleExpiration ?? '') > cluster.clock.now().getTime() + seconds * 1000),
     );
+  }
 
   it('comes when it was not used for the idle time', async () => {
     const { browser } = await session(service);
