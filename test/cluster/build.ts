@@ -34,6 +34,13 @@ const helm: Module = {
   linkerFlags: '-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1',
 };
 
+const kubectl: Module = {
+  directory: join(import.meta.dirname, 'kubectl'),
+  programs: { kubectl: '.' },
+  linkerFlags: controlPlane.linkerFlags,
+  sources: ['main.go'],
+};
+
 const node: Module = {
   directory: join(import.meta.dirname, 'node'),
   programs: { node: '.' },
@@ -49,6 +56,12 @@ export const controlPlanePrograms = () => programsOf(controlPlane);
 
 /** The path of Helm's command line program, built where it is not there yet (minutes, once). */
 export const helmProgram = async () => join(await programsOf(helm), 'helm');
+
+/**
+ * The folder that holds the kubectl of that release, built where it is not there yet (minutes, once). kubectl 1.32 loses the
+ * first output of an exec over WebSocket when it arrives early (kubernetes/kubernetes, remotecommand: "Unknown stream id").
+ */
+const kubectlDirectory = () => programsOf(kubectl);
 
 /** The path of what serves logs, exec and port-forward of pods, built where it is not there yet. */
 export const nodeProgram = async () => join(await programsOf(node), 'node');
@@ -92,7 +105,10 @@ const exists = (file: string) =>
 
 if (import.meta.main) {
   await Promise.resolve()
-    .then(async () => console.log(await controlPlanePrograms(), await helmProgram(), await nodeProgram()))
+    .then(async () => {
+      if (process.argv[2] === 'kubectl') console.log(await kubectlDirectory());
+      else console.log(await controlPlanePrograms(), await helmProgram(), await nodeProgram());
+    })
     .catch((error: unknown) => {
       console.error(error instanceof Error ? error.message : error);
       process.exitCode = 1;
