@@ -61,7 +61,8 @@ describe('kubectl --server at the service, below a base path', () => {
 
     expect(stdout.trim().split(/\n| {2,}/)).to.include.members(['users', 'auth.platform.io/v1', 'User', 'get,list,watch', 'platform-auth']);
     expect(stdout).to.match(/^selfsubjectaccessreviews +authorization\.orchestrator\.io\/v1 +false +SelfSubjectAccessReview +create/m);
-    expect(stderr.match(/GET \S+/g)?.map((request) => new URL(request.slice(4)).pathname)).to.deep.equal(['/console/api', '/console/apis']);
+    const asked = [...stderr.matchAll(/"Response" verb="GET" url="([^"]+)"/g)].map(([, url = '']) => new URL(url).pathname);
+    expect(asked, stderr).to.deep.equal(['/console/api', '/console/apis']);
     expect((await output('api-versions')).trim().split('\n')).to.deep.equal(['auth.platform.io/v1', 'authorization.orchestrator.io/v1']);
   });
 

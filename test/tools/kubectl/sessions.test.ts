@@ -37,7 +37,8 @@ describe('kubectl delete session', () => {
 
     const deleted = await asAdmin('delete', 'session', name);
 
-    expect(deleted).to.include({ isDone: true, stdout: `session.auth.platform.io "${name}" deleted\n` });
+    const stdout = `session.auth.platform.io "${name}" deleted from ${serviceNamespace} namespace\n`;
+    expect(deleted).to.include({ isDone: true, stdout });
     for (const browser of browsersWith(ended.secret)) {
       const refused = await eventually(
         () => browser.info('v2'),
