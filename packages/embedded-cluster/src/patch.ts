@@ -1,7 +1,4 @@
-/**
- * Patches: JSON Patch (RFC 6902), JSON Merge Patch (RFC 7386), and strategic merge patches of built-in kinds. Those are merge patches
- * here: but for a few lists, which are refused, nothing in our kinds is merged item by item.
- */
+/** Patches: JSON Patch (RFC 6902), JSON Merge Patch (RFC 7386), and strategic merge patches of built-in kinds. */
 
 import { applyPatch, Pointer } from 'rfc6902';
 import { z } from 'zod';
@@ -9,6 +6,7 @@ import { badRequest, entityTooLarge, notImplemented, StatusError } from '../../.
 import { isJsonObject, type JsonObject } from './objects.ts';
 import { bodyFormatUnknown } from './refusals.ts';
 import type { ResourceType } from './resources.ts';
+import { strategicMerged } from './strategic-patch.ts';
 
 const maximumOperations = 10_000;
 
@@ -42,21 +40,10 @@ export function patchedObject(
   const patch = parsed(text);
   if (mediaType === jsonPatchType) return jsonPatched(current, patch);
   if (!isJsonObject(patch)) throw badRequest('json: cannot unmarshal the patch into an object');
-  if (mediaType === strategicPatchType) refuseItemwise(patch);
+  if (mediaType === strategicPatchType) return structuredClone(strategicMerged(current, patch));
   const result = merged(structuredClone(current), patch);
   if (!isJsonObject(result)) throw badRequest('the patch leaves no object');
   return result;
-}
-
-const itemwise = new Set(['finalizers', 'ownerReferences', 'secrets', 'imagePullSecrets']);
-
-/** @throws StatusError 501 for a list that would be merged item by item, and for a directive */
-function refuseItemwise(patch: JsonObject): void {
-  const inMetadata = isJsonObject(patch.metadata) ? patch.metadata : {};
-  const refused = Object.entries({ ...patch, ...inMetadata }).find(
-    ([key, value]) => key.startsWith('$') || (itemwise.has(key) && Array.isArray(value)),
-  );
-  if (refused) throw notImplemented(`${refused[0]} in a strategic merge patch`);
 }
 
 function parsed(text: string): unknown {

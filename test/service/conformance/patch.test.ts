@@ -112,6 +112,28 @@ describe('patch', () => {
     expect(answer.body).to.deep.include({ data: { b: '2', c: '3' } });
   });
 
+  it('merges lists of a strategic merge patch item by item, as their kind says', async () => {
+    const accounts = '/api/v1/namespaces/default/serviceaccounts';
+    const named = (names: string) => names.split(' ').map((name) => ({ name }));
+    await admin.create(accounts, { metadata: { name: 'strategic', finalizers: ['example.com/a'] }, secrets: named('a b c') });
+    const steps: [patch: object, secrets: object[]][] = [
+      [{ secrets: named('d') }, named('d a b c')],
+      [{ secrets: [{ $patch: 'delete', name: 'b' }] }, named('d a c')],
+      [{ '$setElementOrder/secrets': named('c a d') }, named('c a d')],
+      [{ secrets: [{ $patch: 'replace' }, ...named('e f')] }, named('e f')],
+    ];
+    for (const [patch, secrets] of steps) {
+      const answer = await admin.patch(`${accounts}/strategic`, patch, 'strategic');
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.body).to.have.property('secrets').that.has.deep.members(secrets);
+    }
+    const more = await admin.patch(`${accounts}/strategic`, { metadata: { finalizers: ['example.com/b'] } }, 'strategic');
+    expect(more.body).to.have.nested.property('metadata.finalizers').that.has.members(['example.com/a', 'example.com/b']);
+    const fewer = { metadata: { '$deleteFromPrimitiveList/finalizers': ['example.com/a', 'example.com/b'] } };
+    expect((await admin.patch(`${accounts}/strategic`, fewer, 'strategic')).body).to.not.have.nested.property('metadata.finalizers');
+    expect((await admin.patch(`${accounts}/strategic`, { secrets: [{ key: 'g' }] }, 'strategic')).status).to.be.at.least(400);
+  });
+
   it('answers 415 to a patch without a patch type', async () => {
     await admin.create(configMaps, { metadata: { name: 'typeless' } });
     const answer = await admin.send('PATCH', `${configMaps}/typeless`, { body: {} });
