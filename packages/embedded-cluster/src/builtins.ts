@@ -28,7 +28,7 @@ import { type ResourceType, storedVerbs } from './resources.ts';
 import { compileSchema } from './schema.ts';
 
 /** @param path group, as in paths, and plural: `/events`, `coordination.k8s.io/leases` */
-function builtin(path: string, kind: string, openAPISchema: JsonObject, given: Partial<ResourceType> = {}): ResourceType {
+export function builtin(path: string, kind: string, openAPISchema: JsonObject, given: Partial<ResourceType> = {}): ResourceType {
   const [group = '', resource = ''] = path.split('/');
   return {
     ...{ group, resource, kind, openAPISchema, version: 'v1', singular: kind.toLowerCase(), shortNames: [], categories: [] },

@@ -26,12 +26,12 @@ function humanDuration(milliseconds: number): string {
   return `${years}y`;
 }
 
-function since(time: unknown, now: Date): string {
+export function since(time: unknown, now: Date): string {
   const then = typeof time === 'string' ? Date.parse(time) : Number.NaN;
   return Number.isNaN(then) ? '<unknown>' : humanDuration(now.getTime() - then);
 }
 
-const column = (name: string, cell: Column['cell'], rest: Partial<Column> = {}): Column => ({
+export const column = (name: string, cell: Column['cell'], rest: Partial<Column> = {}): Column => ({
   name,
   type: 'string',
   priority: 0,

@@ -10,7 +10,7 @@ import { badRequest, conflict, invalid, type Status, StatusError } from '../../.
 import { admitByPolicies } from './admission.ts';
 import { type Backend, getObject, type Target, type WriteContext } from './backend.ts';
 import { cleanupFinalizer } from './custom-resources.ts';
-import { keyOf, type StoredObject, timestamp } from './objects.ts';
+import { keyOf, type StoredObject, timestamp, valueAt } from './objects.ts';
 import { collectionOf, type ResourceType } from './resources.ts';
 
 const policies = ['Foreground', 'Background', 'Orphan'] as const;
@@ -29,6 +29,8 @@ export interface DeleteOptions {
   uid?: string | undefined;
   resourceVersion?: string | undefined;
   isDryRun: boolean;
+  /** Unset: what the object asks for. */
+  graceSeconds?: number | undefined;
 }
 
 /** Options from the body; from the query only if there is none. @throws StatusError 400 or 422 */
@@ -36,7 +38,8 @@ export function deleteOptions(given: URLSearchParams, body: unknown): DeleteOpti
   const query = body === undefined ? given : new URLSearchParams();
   const parsed = bodySchema.safeParse(body ?? {});
   if (!parsed.success) throw badRequest('the body is no DeleteOptions');
-  const { propagationPolicy, orphanDependents, preconditions, dryRun } = parsed.data;
+  const { propagationPolicy, orphanDependents, preconditions, dryRun, gracePeriodSeconds } = parsed.data;
+  const grace = gracePeriodSeconds ?? (query.has('gracePeriodSeconds') ? Number(query.get('gracePeriodSeconds')) : undefined);
   const wanted = propagationPolicy ?? query.get('propagationPolicy') ?? (orphanDependents ? 'Orphan' : 'Background');
   const dryRuns = dryRun ?? query.getAll('dryRun').filter(Boolean);
   const policy = policies.find((one) => one === wanted);
@@ -48,6 +51,7 @@ export function deleteOptions(given: URLSearchParams, body: unknown): DeleteOpti
     isDryRun: dryRuns.length > 0,
     uid: preconditions?.uid ?? undefined,
     resourceVersion: preconditions?.resourceVersion ?? undefined,
+    graceSeconds: grace !== undefined && grace >= 0 ? grace : undefined,
   };
 }
 
@@ -102,14 +106,16 @@ function checkPreconditions(type: ResourceType, { metadata }: StoredObject, { ui
 }
 
 /** Undefined if nothing holds the object; the object itself if it was marked before. */
-function markedForDeletion(backend: Backend, type: ResourceType, old: StoredObject, { policy }: DeleteOptions): StoredObject | undefined {
+function markedForDeletion(backend: Backend, type: ResourceType, old: StoredObject, options: DeleteOptions): StoredObject | undefined {
+  const { policy } = options;
+  const grace = type.isGraceful ? graceOf(old, options) : 0;
   const finalizers = new Set(old.metadata.finalizers ?? []);
   if (policy !== 'Orphan') finalizers.delete('orphan');
   if (policy !== 'Foreground') finalizers.delete('foregroundDeletion');
   if (policy === 'Orphan') finalizers.add('orphan');
   if (policy === 'Foreground') finalizers.add('foregroundDeletion');
   if (type.kind === 'CustomResourceDefinition') finalizers.add(cleanupFinalizer);
-  if (finalizers.size === 0 && type.kind !== 'Namespace') return undefined;
+  if (finalizers.size === 0 && grace === 0 && type.kind !== 'Namespace') return undefined;
   if (old.metadata.deletionTimestamp) return old;
   const { generation } = old.metadata;
   const marked: StoredObject = {
@@ -117,13 +123,19 @@ function markedForDeletion(backend: Backend, type: ResourceType, old: StoredObje
     metadata: {
       ...old.metadata,
       ...(generation !== undefined && { generation: generation + 1 }),
-      deletionTimestamp: timestamp(backend.now()),
-      ...(type.kind !== 'Namespace' && { deletionGracePeriodSeconds: 0 }),
+      deletionTimestamp: timestamp(new Date(backend.now().getTime() + grace * 1000)),
+      ...(type.kind !== 'Namespace' && { deletionGracePeriodSeconds: grace }),
       ...(finalizers.size > 0 && { finalizers: [...finalizers] }),
     },
   };
   if (type.kind === 'Namespace') marked.status = { phase: 'Terminating' };
   return marked;
+}
+
+/** Nothing runs of a pod without a node, so that it goes at once. */
+function graceOf({ spec }: StoredObject, { graceSeconds }: DeleteOptions): number {
+  const wanted = graceSeconds ?? valueAt(spec, ['terminationGracePeriodSeconds']);
+  return valueAt(spec, ['nodeName']) === undefined || typeof wanted !== 'number' ? 0 : wanted;
 }
 
 /** The answer to a deletion. */

@@ -18,17 +18,18 @@ interface Described {
   verbs: readonly string[];
   shortNames: readonly string[];
   categories: readonly string[];
-  subresources: { name: string; group: string; kind: string; verbs: readonly string[] }[];
+  subresources: { name: string; group: string; version: string; kind: string; verbs: readonly string[] }[];
 }
 
 function describedResources(registry: ResourceRegistry): Described[] {
   const stored = registry.all().map((type): Described => {
     const subresources: Described['subresources'] = [];
     for (const name of [...(type.hasStatus ? ['status'] : []), ...type.subresources])
-      subresources.push({ name, group: type.group, kind: type.kind, verbs: ['get', 'patch', 'update'] });
+      subresources.push({ name, group: type.group, version: type.version, kind: type.kind, verbs: ['get', 'patch', 'update'] });
     if (type.resource === 'serviceaccounts' && type.group === '') {
-      subresources.push({ name: 'token', group: 'authentication.k8s.io', kind: 'TokenRequest', verbs: ['create'] });
+      subresources.push({ name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] });
     }
+    for (const [name, answer] of Object.entries(type.answers ?? {})) subresources.push({ ...answer, name });
     return { ...type, subresources };
   });
   const virtual = virtualResources.map(
@@ -87,7 +88,7 @@ export function resourceList(registry: ResourceRegistry, group: string, version:
       name: `${resource}/${sub.name}`,
       singularName: '',
       namespaced,
-      ...(sub.group !== group && { group: sub.group, version: 'v1' }),
+      ...(sub.group !== group && { group: sub.group, version: sub.version }),
       kind: sub.kind,
       verbs: sub.verbs,
     })),
@@ -136,7 +137,7 @@ function aggregatedResource({
     ...(subresources.length > 0 && {
       subresources: subresources.map((sub) => ({
         subresource: sub.name,
-        responseKind: { group: sub.group, version: 'v1', kind: sub.kind },
+        responseKind: { group: sub.group, version: sub.version, kind: sub.kind },
         verbs: sub.verbs,
       })),
     }),

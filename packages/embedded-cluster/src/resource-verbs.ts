@@ -49,6 +49,11 @@ async function answerObject(exchange: Exchange, target: Target, subresource: str
   const { type } = target;
   if (subresource === 'token' && type.resource === 'serviceaccounts') return createToken(exchange, target);
   if (subresource === 'finalize' && type.resource === 'namespaces') throw notImplemented('namespaces/finalize');
+  const own = subresource === undefined ? undefined : type.answers?.[subresource];
+  if (own) {
+    if (!own.verbs.includes(verb)) throw methodRefused();
+    return own.answer(exchange, target);
+  }
   if (subresource && !hasSubresource(type, subresource)) throw type.isCustom ? notFound(type, target.name) : pathUnknown();
   if (verb === 'get') return get(exchange, target);
   if (verb === 'update') return update(exchange, target, subresource);
@@ -79,7 +84,7 @@ async function createToken(exchange: Exchange, { namespace = '', name }: Target)
   sendJson(exchange, 201, await createServiceAccountToken(exchange.backend, { namespace, name }, body));
 }
 
-function writeContext(exchange: Exchange, optionsKind: string): WriteContext {
+export function writeContext(exchange: Exchange, optionsKind: string): WriteContext {
   const { backend, info } = exchange;
   const dryRun = info.query.getAll('dryRun').filter(Boolean);
   const wanted = info.query.get('fieldValidation') || 'Warn';

@@ -2,6 +2,8 @@
 
 import type { FieldError } from '../../../src/api/field-error.ts';
 import type { GroupResource } from '../../../src/api/status.ts';
+import type { Target } from './backend.ts';
+import type { Exchange } from './exchange.ts';
 import type { JsonObject, KubernetesObject, StoredObject } from './objects.ts';
 import type { AccessAttributes } from './rbac.ts';
 import type { CompiledSchema } from './schema.ts';
@@ -25,6 +27,17 @@ export interface WriteRequest {
   may(access: AccessAttributes): boolean;
 }
 
+/** A subresource with an answer of its own. */
+export interface SubresourceAnswer {
+  /** The kind that discovery names, with its group and version. */
+  kind: string;
+  group: string;
+  version: string;
+  verbs: readonly string[];
+  /** @throws StatusError */
+  answer(exchange: Exchange, target: Target): Promise<void>;
+}
+
 export interface ResourceType extends GroupResource {
   version: string;
   kind: string;
@@ -37,6 +50,9 @@ export interface ResourceType extends GroupResource {
   hasStatus: boolean;
   /** Beside `status`: parts of the object that are changed apart from the rest, `prepare` knows how. */
   subresources: readonly string[];
+  answers?: Readonly<Record<string, SubresourceAnswer>>;
+  /** A deletion waits for its grace period, and for the one that ends the object. */
+  isGraceful?: boolean;
   /** Counts changes of what is neither metadata nor status in `metadata.generation`. */
   hasGeneration: boolean;
   /** An update may leave the resource version out, and so overwrite whatever is there. */

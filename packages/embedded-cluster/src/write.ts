@@ -112,7 +112,8 @@ function store({ backend, isDryRun }: WriteContext, type: ResourceType, updated:
 
 /** Something still has to happen before the object may go. */
 function hasFinalizers(object: StoredObject): boolean {
-  return (object.metadata.finalizers?.length ?? 0) > 0 || object.kind === 'Namespace';
+  const { finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
+  return finalizers.length > 0 || deletionGracePeriodSeconds > 0 || object.kind === 'Namespace';
 }
 
 function reportUnknown(context: WriteContext, fields: readonly string[], refusal: () => StatusError): void {
