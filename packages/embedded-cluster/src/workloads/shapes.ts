@@ -1,0 +1,119 @@
+/** The parts of workload objects that the controllers read and write. Kubernetes API: core/v1, apps/v1, batch/v1. */
+
+import type { ObjectMeta, StoredObject } from '../objects.ts';
+
+export interface ContainerSpec {
+  name: string;
+  image: string;
+  [field: string]: unknown;
+}
+
+interface Ended {
+  exitCode: number;
+  reason: string;
+  startedAt: string;
+  finishedAt: string;
+}
+
+export interface ContainerState {
+  waiting?: { reason: string; message?: string };
+  running?: { startedAt: string };
+  terminated?: Ended;
+}
+
+export interface ContainerStatus {
+  name: string;
+  image: string;
+  imageID: string;
+  ready: boolean;
+  started: boolean;
+  restartCount: number;
+  state: ContainerState;
+  lastState: ContainerState;
+}
+
+export interface Condition {
+  type: string;
+  status: 'True' | 'False';
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+  lastUpdateTime?: string;
+}
+
+interface PodSpec {
+  containers: ContainerSpec[];
+  nodeName?: string;
+  nodeSelector?: Record<string, string>;
+  restartPolicy?: 'Always' | 'OnFailure' | 'Never';
+  [field: string]: unknown;
+}
+
+export interface PodStatus {
+  phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed';
+  reason?: string;
+  message?: string;
+  startTime?: string;
+  podIP?: string;
+  hostIP?: string;
+  qosClass?: string;
+  conditions?: Condition[];
+  containerStatuses?: ContainerStatus[];
+}
+
+export interface Pod extends StoredObject {
+  spec: PodSpec;
+  status: PodStatus;
+}
+
+export interface PodTemplate {
+  metadata?: Pick<ObjectMeta, 'labels' | 'annotations'>;
+  spec: PodSpec;
+}
+
+interface Selector {
+  matchLabels?: Record<string, string>;
+}
+
+interface WorkloadSpec {
+  replicas: number;
+  selector: Selector;
+  template: PodTemplate;
+}
+
+export interface ReplicaSet extends StoredObject {
+  spec: WorkloadSpec;
+}
+
+export interface Deployment extends StoredObject {
+  spec: WorkloadSpec & {
+    paused?: boolean;
+    revisionHistoryLimit: number;
+    progressDeadlineSeconds: number;
+    strategy: { type: 'RollingUpdate' | 'Recreate'; rollingUpdate?: { maxSurge: number | string; maxUnavailable: number | string } };
+  };
+}
+
+export interface Node extends StoredObject {
+  spec: { unschedulable?: boolean };
+}
+
+export const collections = {
+  pods: '/pods',
+  nodes: '/nodes',
+  services: '/services',
+  deployments: 'apps/deployments',
+  replicaSets: 'apps/replicasets',
+} as const;
+export type Collection = (typeof collections)[keyof typeof collections];
+
+/** Returns the status of the condition of that type, `undefined` without one. */
+export const conditionOf = (conditions: readonly Condition[] | undefined, type: string): Condition | undefined =>
+  conditions?.find((condition) => condition.type === type);
+
+/** Returns whether a pod counts as ready. */
+export const isReady = ({ status }: Pod): boolean => conditionOf(status.conditions, 'Ready')?.status === 'True';
+
+/** Returns whether a pod still counts for its controller. */
+export const isActive = ({ metadata, status }: Pod): boolean =>
+  metadata.deletionTimestamp === undefined && status.phase !== 'Succeeded' && status.phase !== 'Failed';
