@@ -24,6 +24,7 @@ import { TokenAuthenticator } from './token-authenticator.ts';
 import type { TokenWebhookOptions } from './token-webhook.ts';
 import type { TokenIssuer, UserInfo } from './tokens.ts';
 import type { IssuerOptions } from './trusted-issuer.ts';
+import type { Workloads } from './workloads/workloads.ts';
 import { createObject, updateObject } from './write.ts';
 
 export interface ClusterOptions {
@@ -35,6 +36,8 @@ export interface ClusterOptions {
   dataDirectory?: string;
   /** OpenID providers whose tokens count beside those of the cluster. They may start later. */
   issuers?: readonly IssuerOptions[];
+  /** Serves workloads (pods, deployments, …) with controllers that seem to run them. */
+  hasWorkloads?: boolean;
   log?: (message: string) => void;
   now?: () => Date;
 }
@@ -52,6 +55,7 @@ interface Parts {
   lifecycle: Lifecycle;
   signer: CertificateSigner;
   journal: Journal | undefined;
+  workloads: Workloads | undefined;
   certificateAuthority: string;
   url: string;
   isNew: boolean;
@@ -65,7 +69,15 @@ export class Cluster {
   }
 
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
-    const { host = '127.0.0.1', port = 0, dataDirectory, issuers = [], log = () => {}, now = () => new Date() } = options;
+    const {
+      host = '127.0.0.1',
+      port = 0,
+      dataDirectory,
+      issuers = [],
+      hasWorkloads = false,
+      log = () => {},
+      now = () => new Date(),
+    } = options;
     if (dataDirectory !== undefined) await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
     const { authority, tokens } = await clusterKeys(dataDirectory, now);
     const certificate = await createServerCertificate(authority, host, now());
@@ -75,13 +87,14 @@ export class Cluster {
     const backend = createBackend(store, tokens, now);
     for (const issuer of issuers) backend.authenticator.trust(issuer);
     for (const object of bootstrapObjects) applyObject(backend, object, { user: administrator, replaces: false });
+    const workloads = hasWorkloads ? (await import('./workloads/workloads.ts')).Workloads.start(backend, log) : undefined;
     const lifecycle = new Lifecycle(backend);
     const signer = new CertificateSigner(backend, authority);
     // No watch was open while this was made; version 1 is then as old as in any other cluster.
     store.compact();
     const server = await ApiServer.start(backend, { host, port, certificate, clientAuthority: authority.certificate, log });
     const url = `https://${host.includes(':') ? `[${host}]` : host.replace(/^0\.0\.0\.0$/, '127.0.0.1')}:${server.port}`;
-    return new Cluster({ backend, server, lifecycle, signer, journal, certificateAuthority: authority.certificate, url, isNew });
+    return new Cluster({ backend, server, lifecycle, signer, journal, workloads, certificateAuthority: authority.certificate, url, isNew });
   }
 
   get url(): string {
@@ -155,7 +168,8 @@ export class Cluster {
   }
 
   async stop(): Promise<void> {
-    const { backend, server, lifecycle, signer, journal } = this.#parts;
+    const { backend, server, lifecycle, signer, journal, workloads } = this.#parts;
+    workloads?.stop();
     await server.stop();
     await backend.authenticator.stop();
     lifecycle.stop();
@@ -199,7 +213,7 @@ function applyObject(
   const written = old
     ? updateObject(context, target, { ...fresh, metadata: { ...fresh.metadata, resourceVersion: old.metadata.resourceVersion } }).object
     : createObject(context, target, fresh);
-  if (!type.isCustom || !type.hasStatus || object.status === undefined) return written;
+  if (!type.hasStatus || object.status === undefined) return written;
   const withStatus = { ...structuredClone(written), status: structuredClone(object.status) };
   return updateObject(context, target, withStatus, { subresource: 'status' }).object;
 }

@@ -1,0 +1,82 @@
+/** The controllers of workloads, each with a work queue that changes of the store fill. */
+
+import type { Backend } from '../backend.ts';
+import { keyOf, objectKey, type StoredObject } from '../objects.ts';
+import type { Change } from '../store.ts';
+import { Component, controllerOf } from './component.ts';
+import { reconcileDeployment } from './deployments.ts';
+import { workloadTypes } from './kinds.ts';
+import { reconcilePod } from './pods.ts';
+import { reconcileReplicaSet } from './replica-sets.ts';
+import { type Collection, collections, type Pod } from './shapes.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** By the kind of the owner that a controller reference names. */
+const collectionByKind: Readonly<Record<string, Collection>> = { Deployment: collections.deployments, ReplicaSet: collections.replicaSets };
+
+export class Workloads {
+  readonly #queues: ReadonlyMap<string, WorkQueue>;
+  readonly #backend: Backend;
+  readonly #unsubscribe: () => void;
+
+  private constructor(backend: Backend, log: (message: string) => void) {
+    this.#backend = backend;
+    const queue = (name: string, reconcile: (key: string) => number | undefined) => {
+      const own: WorkQueue = new WorkQueue((key) => {
+        try {
+          const waitMs = reconcile(key);
+          if (waitMs !== undefined) own.add(key, waitMs);
+        } catch (error) {
+          log(`${name} of ${key} failed: ${error instanceof Error ? error.stack : String(error)}`);
+        }
+      });
+      return own;
+    };
+    const [manager, scheduler, kubelet] = [
+      new Component(backend, 'kube-controller-manager'),
+      new Component(backend, 'kube-scheduler'),
+      new Component(backend, 'kubelet'),
+    ];
+    this.#queues = new Map<string, WorkQueue>([
+      [collections.deployments, queue('deployment', (key) => reconcileDeployment(manager, key))],
+      [collections.replicaSets, queue('replica set', (key) => reconcileReplicaSet(manager, key))],
+      [collections.pods, queue('pod', (key) => reconcilePod(scheduler, kubelet, key))],
+    ]);
+    this.#unsubscribe = backend.store.subscribe((change) => this.#observe(change));
+    this.#resume();
+  }
+
+  /** Adds the kinds to the cluster, and runs their controllers until the stop. */
+  static start(backend: Backend, log: (message: string) => void): Workloads {
+    for (const type of workloadTypes()) backend.registry.set(type);
+    return new Workloads(backend, log);
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    for (const queue of this.#queues.values()) queue.stop();
+  }
+
+  #resume(): void {
+    for (const [collection, queue] of this.#queues) {
+      for (const object of this.#backend.store.list(collection) ?? []) queue.add(keyOf(object));
+    }
+  }
+
+  #observe({ collection, key, object, type }: Change): void {
+    if (type !== 'DELETED') this.#queues.get(collection)?.add(key);
+    this.#addOwner(object);
+    if (collection === collections.nodes) this.#retryUnscheduled();
+  }
+
+  #addOwner(object: StoredObject): void {
+    const owner = controllerOf(object);
+    const collection = owner && collectionByKind[owner.kind];
+    if (collection) this.#queues.get(collection)?.add(objectKey(object.metadata.namespace, owner.name));
+  }
+
+  #retryUnscheduled(): void {
+    for (const pod of (this.#backend.store.list(collections.pods) ?? []) as Pod[])
+      if (pod.spec.nodeName === undefined) this.#queues.get(collections.pods)?.add(keyOf(pod));
+  }
+}
