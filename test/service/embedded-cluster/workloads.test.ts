@@ -1,0 +1,238 @@
+import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
+import { type JsonObject, type KubernetesObject, valueAt } from '@atrium/embedded-cluster/objects.ts';
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { administrator } from './api.ts';
+
+const merge = { 'content-type': 'application/merge-patch+json' };
+const strategic = { 'content-type': 'application/strategic-merge-patch+json' };
+const deployments = '/apis/apps/v1/namespaces/default/deployments';
+const replicaSets = '/apis/apps/v1/namespaces/default/replicasets';
+const pods = '/api/v1/namespaces/default/pods';
+
+const deployment = (name: string, spec: JsonObject = {}, image = 'registry.example.com/storefront:1') => ({
+  metadata: { name },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'web', image }] } },
+    ...spec,
+  },
+});
+const node = (name: string, isCordoned = false): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind: 'Node', metadata: { name } },
+  spec: isCordoned ? { unschedulable: true } : {},
+});
+
+describe('workloads of the embedded cluster', () => {
+  const cluster = forSuite(() => Cluster.start({ hasWorkloads: true }));
+  const admin = administrator(cluster);
+  before(() => cluster.apply(node('one'), node('two', true)));
+
+  const read = async (path: string) => (await admin.send('GET', path)).body as KubernetesObject & { items: KubernetesObject[] };
+  const podsOf = async (name: string) => (await read(`${pods}?labelSelector=app%3D${name}`)).items;
+  const status = async (name: string) => ((await read(`${deployments}/${name}`)).status ?? {}) as Record<string, unknown>;
+  const isRolledOut = async (name: string) => {
+    const {
+      metadata,
+      spec,
+      status: is,
+    } = (await read(`${deployments}/${name}`)) as unknown as {
+      metadata: { generation: number };
+      spec: { replicas: number };
+      status: unknown;
+    };
+    const counts = is as Record<string, number>;
+    const numbers = ['replicas', 'updatedReplicas', 'availableReplicas'].map((key) => counts[key] ?? 0);
+    return counts.observedGeneration === metadata.generation && numbers.every((number) => number === spec.replicas);
+  };
+  const rolledOut = (name: string) => eventually(() => isRolledOut(name), Boolean);
+  const created = async (body: { metadata: { name: string } }) => {
+    const answer = await admin.send('POST', deployments, body);
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201);
+  };
+  const word = (pod: KubernetesObject) => valueAt(pod, ['status', 'containerStatuses', '0', 'state', 'waiting', 'reason']);
+
+  it('runs the pods of a Deployment on a node that is not cordoned', async () => {
+    await created(deployment('shop'));
+    await rolledOut('shop');
+    const running = await podsOf('shop');
+
+    expect(running.map(({ status: is }) => valueAt(is, ['phase']))).to.deep.equal(['Running', 'Running']);
+    expect(running.map(({ spec }) => valueAt(spec, ['nodeName']))).to.deep.equal(['one', 'one']);
+    expect(await status('shop')).to.include({ replicas: 2, readyReplicas: 2, availableReplicas: 2, updatedReplicas: 2 });
+    const events = await read(`/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${running[0]?.metadata.name}`);
+    expect(events.items.map(({ reason }) => reason)).to.include.members(['Scheduled', 'Pulled', 'Started']);
+  });
+
+  it('scales by the subresource, and refuses a scale that is no number', async () => {
+    await created(deployment('scaled'));
+    await rolledOut('scaled');
+    const scale = `${deployments}/scaled/scale`;
+    const body = await read(scale);
+    expect(body).to.deep.include({ kind: 'Scale', spec: { replicas: 2 }, status: { replicas: 2, selector: 'app=scaled' } });
+    expect((await admin.send('PATCH', scale, { spec: { replicas: 4 } }, merge)).status).to.equal(200);
+    await rolledOut('scaled');
+    expect(await podsOf('scaled')).to.have.length(4);
+    expect((await admin.send('PATCH', scale, { spec: { replicas: 'many' } }, merge)).status).to.equal(400);
+    expect((await admin.send('PUT', scale, { ...body, metadata: { ...body.metadata, resourceVersion: '1' } })).status).to.equal(409);
+    await admin.send('PATCH', scale, { spec: { replicas: 0 } }, merge);
+    await eventually(
+      () => podsOf('scaled'),
+      (left) => left.length === 0,
+    );
+  });
+
+  it('replaces pods revision by revision, and keeps enough of them ready', async () => {
+    await created(deployment('rolled', { replicas: 4, strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } }));
+    await rolledOut('rolled');
+    const containers = [{ name: 'web', image: 'registry.example.com/storefront:2' }];
+    const seen: number[] = [];
+    await admin.send('PATCH', `${deployments}/rolled`, { spec: { template: { spec: { containers } } } }, strategic);
+    await eventually(async () => {
+      seen.push(Number((await status('rolled')).readyReplicas ?? 0));
+      return isRolledOut('rolled');
+    }, Boolean);
+
+    expect(Math.min(...seen)).to.be.at.least(4);
+    const sets = (await read(`${replicaSets}?labelSelector=app%3Drolled`)).items;
+    const revisions = sets.map(({ metadata, spec }) => [
+      metadata.annotations?.['deployment.kubernetes.io/revision'],
+      valueAt(spec, ['replicas']),
+    ]);
+    expect(revisions).to.have.deep.members([
+      ['1', 0],
+      ['2', 4],
+    ]);
+  });
+
+  it('leaves the old pods in place when an image cannot be pulled, says so after the deadline, and rolls back', async () => {
+    await created(deployment('stuck', { progressDeadlineSeconds: 1 }));
+    await rolledOut('stuck');
+    const { spec } = (await read(`${deployments}/stuck`)) as unknown as { spec: { template: object } };
+    const containers = [{ name: 'web', image: 'registry.example.com/storefront:bad' }];
+    await admin.send('PATCH', `${deployments}/stuck`, { spec: { template: { spec: { containers } } } }, strategic);
+    const reasons = await eventually(
+      async () => ((await status('stuck')).conditions as { reason: string }[]).map(({ reason }) => reason),
+      (found) => found.includes('ProgressDeadlineExceeded'),
+    );
+    expect(reasons).to.include('MinimumReplicasAvailable');
+    const waiting = await eventually(
+      async () => (await podsOf('stuck')).map(word),
+      (words) => words.includes('ImagePullBackOff'),
+    );
+    expect(waiting).to.have.length(3);
+
+    await admin.send('PATCH', `${deployments}/stuck`, [{ op: 'replace', path: '/spec/template', value: spec.template }], {
+      'content-type': 'application/json-patch+json',
+    });
+    await rolledOut('stuck');
+    const sets = (await read(`${replicaSets}?labelSelector=app%3Dstuck`)).items;
+    expect(sets.map(({ metadata }) => metadata.annotations?.['deployment.kubernetes.io/revision'])).to.have.members(['2', '3']);
+  });
+
+  it('makes no revision while a Deployment is paused', async () => {
+    await created(deployment('paused', { paused: true }));
+    await eventually(
+      () => status('paused'),
+      ({ observedGeneration }) => observedGeneration === 1,
+    );
+    expect((await read(`${replicaSets}?labelSelector=app%3Dpaused`)).items).to.have.length(0);
+    await admin.send('PATCH', `${deployments}/paused`, { spec: { paused: false } }, merge);
+    await rolledOut('paused');
+  });
+
+  it('restarts a container that ran out of memory, later each time, and keeps the log of its last run', async () => {
+    await created(deployment('greedy', { replicas: 1 }, 'registry.example.com/recommendations:1'));
+    const [pod] = await eventually(
+      () => podsOf('greedy'),
+      ([one]) => one !== undefined && word(one) === 'CrashLoopBackOff',
+    );
+    const last = valueAt(pod, ['status', 'containerStatuses', '0', 'lastState', 'terminated']);
+    expect(last).to.deep.include({ exitCode: 137, reason: 'OOMKilled' });
+    const log = `${pods}/${pod?.metadata.name}/log`;
+    expect((await admin.send('GET', `${log}?previous=true&tailLines=2`)).body).to.match(
+      /^(recommendations: model loaded, \d+ MiB in use\n){2}$/,
+    );
+  });
+
+  it('answers logs from a moment on with timestamps, and refuses what a kubelet refuses', async () => {
+    await created(deployment('talking', { replicas: 1 }));
+    await rolledOut('talking');
+    const [pod] = await podsOf('talking');
+    const log = `${pods}/${pod?.metadata.name}/log`;
+    const text = String((await admin.send('GET', `${log}?timestamps=true&sinceSeconds=3600`)).body);
+
+    expect(text).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z \S+ "GET /);
+    const refusals: [query: string, message: RegExp][] = [
+      ['container=other', /^container other is not valid for pod talking-/],
+      ['previous=true', /^previous terminated container "web" in pod "talking-\S+" not found$/],
+      ['tailLines=-1', /^tailLines must be/],
+      ['sinceTime=yesterday', /^sinceTime must be/],
+    ];
+    for (const [query, message] of refusals) {
+      const answer = await admin.send('GET', `${log}?${query}`);
+      expect(answer.status, query).to.equal(400);
+      expect(answer.body).to.have.property('message').that.matches(message);
+    }
+  });
+
+  it('lets a pod end within its grace period, replaces it, and removes all with the Deployment', async () => {
+    await created(deployment('deleted', { replicas: 1 }));
+    await rolledOut('deleted');
+    const [pod] = await podsOf('deleted');
+    const path = `${pods}/${pod?.metadata.name}`;
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod?.metadata.name, namespace: 'default' } };
+    expect((await admin.send('POST', `${path}/eviction`, eviction)).status).to.equal(201);
+    expect((await read(path)).metadata).to.include({ deletionGracePeriodSeconds: 30 });
+    await eventually(
+      () => podsOf('deleted'),
+      (all) => all.length === 1 && all[0]?.metadata.uid !== pod?.metadata.uid,
+    );
+    await admin.send('DELETE', `${deployments}/deleted`, { propagationPolicy: 'Background' });
+    await eventually(
+      () => podsOf('deleted'),
+      (all) => all.length === 0,
+    );
+  });
+
+  it('says why a pod has no node, and gives it one when a node is uncordoned', async () => {
+    const spec = { nodeSelector: { disk: 'fast' }, containers: [{ name: 'web', image: 'storefront:1' }] };
+    expect((await admin.send('POST', pods, { metadata: { name: 'picky' }, spec })).status).to.equal(201);
+    const { conditions } = await eventually(
+      async () => (await read(`${pods}/picky`)).status as { conditions?: { reason: string; message: string }[] },
+      (is) => is.conditions !== undefined,
+    );
+    expect(conditions?.[0]).to.include({
+      reason: 'Unschedulable',
+      message: "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.",
+    });
+    await admin.send('PATCH', '/api/v1/nodes/two', { metadata: { labels: { disk: 'fast' } }, spec: { unschedulable: null } }, strategic);
+    await eventually(
+      async () => valueAt(await read(`${pods}/picky`), ['spec', 'nodeName']),
+      (name) => name === 'two',
+    );
+    await admin.send('PATCH', '/api/v1/nodes/two', { spec: { unschedulable: true } }, strategic);
+  });
+
+  it('refuses workloads that an API server refuses, at the field', async () => {
+    const cases: [path: string, body: object, field: string][] = [
+      [deployments, deployment('bad', { selector: { matchLabels: { app: 'other' } } }), 'spec.template.metadata.labels'],
+      [deployments, deployment('bad', { selector: {} }), 'spec.selector'],
+      [deployments, deployment('bad', {}, ''), 'spec.template.spec.containers[0].image'],
+      [pods, { metadata: { name: 'bad' }, spec: { containers: [] } }, 'spec.containers'],
+    ];
+    for (const [path, body, field] of cases) {
+      const answer = await admin.send('POST', path, body);
+      expect(answer.status, field).to.equal(422);
+      expect(valueAt(answer.body, ['details', 'causes', '0', 'field'])).to.equal(field);
+    }
+  });
+
+  it('answers 501 to what needs a container that really runs', async () => {
+    const [pod] = await podsOf('shop');
+    for (const part of ['exec', 'attach', 'portforward'])
+      expect((await admin.send('POST', `${pods}/${pod?.metadata.name}/${part}`)).status, part).to.equal(501);
+  });
+});
