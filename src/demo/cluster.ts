@@ -1,6 +1,7 @@
 /** The embedded cluster with the demo's people and objects in it: what `atrium sandbox` starts beside the service. */
 import { randomInt } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { createAuthority, createServerCertificate } from '@atrium/embedded-cluster/certificates.ts';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
@@ -19,6 +20,7 @@ import {
   webhookUser,
 } from './objects.ts';
 import { type DemoPerson, type DemoRole, demoPeople, recordName } from './people.ts';
+import { demoFirstRevisions, demoWorkloads } from './workloads.ts';
 
 export interface DemoOptions {
   /** Address that the embedded cluster listens on. */
@@ -55,6 +57,7 @@ export interface Demo {
   people: SignedIn[];
   images: readonly { name: string; key: string }[];
   users: number;
+  stop(): Promise<void>;
 }
 
 interface DemoDirectory {
@@ -67,6 +70,7 @@ interface DemoDirectory {
 }
 
 const tokenSeconds = 12 * 3600;
+const rolloutPollMs = 100;
 /** Only the service writes passwords. */
 const serviceAccount = `system:serviceaccount:${demoNamespace}:atrium`;
 
@@ -83,15 +87,17 @@ export async function startDemo({
   const people = demoPeople(users);
   // Hashing takes longest, and other threads do it: it goes on while the cluster starts.
   const passwords = { passwordSecret, hashed: hashedPasswords(people, hashPassword), unknown: hashPassword(newPassword()) };
-  const cluster = await Cluster.start({ host, ...(dataDirectory !== undefined && { dataDirectory }) });
+  const cluster = await Cluster.start({ host, hasWorkloads: true, ...(dataDirectory !== undefined && { dataDirectory }) });
   await cluster.apply(...(await readManifests(manifests)), webhookBinding);
   // What users changed in a cluster that is kept stays as they left it.
   if (cluster.isNew) {
     const now = new Date();
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
-    await cluster.apply(...objects, ...demoExtensions, ...plugin);
+    await cluster.apply(...objects, ...demoExtensions, ...plugin, ...demoFirstRevisions());
     await setPasswords(cluster, people, passwords);
   }
+  const rollout = new AbortController();
+  if (cluster.isNew) void rollOut(cluster, rollout.signal);
   // Last, as it lets only the service make users of a directory.
   await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
   const signedIn = await signIn(cluster, people, passwords);
@@ -104,7 +110,25 @@ export async function startDemo({
   );
   const webhookToken = await cluster.issueToken({ username: webhookUser }, 365 * 24 * 3600);
   const directory = await startDirectory(people);
-  return { cluster, directory, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length };
+  const stop = async () => {
+    rollout.abort();
+    await Promise.all([cluster.stop(), directory.stop()]);
+  };
+  return { cluster, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length, directory, stop };
+}
+
+/** Applies the second revisions once the first ones run: a rollout that gets stuck leaves something to be available. */
+async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
+  const first = demoFirstRevisions().filter(({ kind }) => kind === 'Deployment');
+  const isAvailable = (deployment: KubernetesObject) => {
+    const found = cluster.get(deployment) as { status?: { availableReplicas?: number } } | undefined;
+    return found === undefined || (found.status?.availableReplicas ?? 0) > 0;
+  };
+  while (!first.every(isAvailable)) {
+    await setTimeout(rolloutPollMs, undefined, { ref: false });
+    if (signal.aborted) return;
+  }
+  await cluster.apply(...demoWorkloads());
 }
 
 interface PasswordsOfDemo extends Pick<DemoOptions, 'passwordSecret'> {

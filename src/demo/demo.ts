@@ -90,7 +90,7 @@ export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
     welcome: welcome({ demo, url, kubeconfig, seconds: (performance.now() - started) / 1000 }),
     async stop(stopping) {
       await app.stop(stopping);
-      await Promise.all([cluster.stop(), ldap.stop()]);
+      await demo.stop();
       if (options.data === undefined) await rm(directory, { recursive: true, force: true });
       if (options.info !== undefined) await rm(options.info, { force: true });
     },

@@ -41,7 +41,7 @@ describe('the demo in a cluster that is kept', () => {
     await before.remove(jane);
     await before.call('PATCH', environment, { data: { theme: 'dark' } }, { 'content-type': 'application/merge-patch+json' });
     await before.close();
-    await Promise.all([first.cluster.stop(), first.directory.stop()]);
+    await first.stop();
 
     const second = await start();
     const after = adminOf(second);
@@ -53,7 +53,7 @@ describe('the demo in a cluster that is kept', () => {
         .that.has.length(12);
     } finally {
       await after.close();
-      await Promise.all([second.cluster.stop(), second.directory.stop()]);
+      await second.stop();
     }
   });
 });

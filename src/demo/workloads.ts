@@ -1,0 +1,120 @@
+/** Workloads of the demo: some that run, some that are broken, so that every page has something to tell. */
+import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
+
+const registry = 'registry.example.com';
+
+const namespace = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
+function node(name: string, { role, isCordoned = false }: { role: string; isCordoned?: boolean }): KubernetesObject {
+  const time = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const condition = (type: string, status: string, reason: string, message: string) => ({
+    ...{ type, status, reason, message, lastHeartbeatTime: time, lastTransitionTime: time },
+  });
+  const resources = { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      labels: {
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/arch': 'amd64',
+        'kubernetes.io/os': 'linux',
+        [`node-role.kubernetes.io/${role}`]: '',
+      },
+    },
+    spec: isCordoned ? { unschedulable: true, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } : {},
+    status: {
+      ...{ capacity: resources, allocatable: { ...resources, memory: '7600Mi' } },
+      conditions: [
+        condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
+        condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
+        condition('Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'),
+      ],
+      addresses: [{ type: 'Hostname', address: name }],
+      nodeInfo: {
+        ...{
+          kubeletVersion: 'v1.36.3',
+          osImage: 'Debian GNU/Linux 13',
+          kernelVersion: '6.12.0',
+          containerRuntimeVersion: 'containerd://2.1.4',
+        },
+        ...{ architecture: 'amd64', operatingSystem: 'linux' },
+      },
+    },
+  };
+}
+
+interface App {
+  namespace: string;
+  name: string;
+  replicas: number;
+  /** By the names of the containers. */
+  images: Readonly<Record<string, string>>;
+  port?: number;
+  cause?: string;
+  environment?: readonly { name: string; value: string }[];
+}
+
+const resourcesOf = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '500m', memory: '256Mi' } };
+
+function deployment({ namespace: place, name, replicas, images, port = 8080, cause, environment = [] }: App): KubernetesObject {
+  const labels = { app: name };
+  const containers = Object.entries(images).map(([container, image], index) => ({
+    ...{ name: container, image: `${registry}/${image}`, resources: resourcesOf },
+    ...(index === 0 && {
+      ports: [{ name: 'http', containerPort: port }],
+      env: environment,
+      readinessProbe: { httpGet: { path: '/healthz', port: 'http' } },
+    }),
+  }));
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: place, labels, ...(cause && { annotations: { 'kubernetes.io/change-cause': cause } }) },
+    spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+  };
+}
+
+const service = (place: string, name: string, port = 8080): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: place, labels: { app: name } } },
+  spec: { selector: { app: name }, ports: [{ name: 'http', port: 80, targetPort: port }] },
+});
+
+/** Gives a person a role in one namespace. */
+const roleBinding = (place: string, role: string, person: string): KubernetesObject => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { name: `demo-${role}`, namespace: place },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: person }],
+});
+
+const storefront = { namespace: 'shop', name: 'storefront', replicas: 3 };
+const checkout = { namespace: 'payments', name: 'checkout', replicas: 2 };
+
+/** The first revisions: applied before the rest, so that there is a history. */
+export const demoFirstRevisions = (): KubernetesObject[] => [
+  ...['shop', 'payments', 'monitoring'].map(namespace),
+  node('node-1', { role: 'control-plane' }),
+  node('node-2', { role: 'worker' }),
+  node('node-3', { role: 'worker', isCordoned: true }),
+  deployment({ ...storefront, images: { web: 'storefront:1.8.0' }, cause: 'First release of the year' }),
+  deployment({ ...checkout, images: { api: 'checkout:4.1.0' }, cause: 'Payments by invoice' }),
+];
+
+export const demoWorkloads = (): KubernetesObject[] => [
+  deployment({
+    ...{ ...storefront, images: { web: 'storefront:1.9.2' }, cause: 'Search in the catalogue' },
+    environment: [{ name: 'CATALOGUE_URL', value: 'http://cart.shop' }],
+  }),
+  service('shop', 'storefront'),
+  deployment({ namespace: 'shop', name: 'cart', replicas: 2, images: { cart: 'cart:2.3.1', recommendations: 'recommendations:0.4.0' } }),
+  service('shop', 'cart'),
+  deployment({ ...checkout, images: { api: 'checkout:4.2.0-typo' }, cause: 'Payments by card' }),
+  service('payments', 'checkout'),
+  deployment({ namespace: 'payments', name: 'ledger', replicas: 1, images: { ledger: 'ledger:1.0.3' } }),
+  deployment({ namespace: 'monitoring', name: 'metrics-api', replicas: 1, images: { api: 'api:0.7.1' } }),
+  roleBinding('shop', 'admin', 'jane@example.com'),
+  roleBinding('shop', 'view', 'viewer@example.com'),
+];
