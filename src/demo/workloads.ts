@@ -72,7 +72,12 @@ function deployment({ namespace: place, name, replicas, images, port = 8080, cau
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name, namespace: place, labels, ...(cause && { annotations: { 'kubernetes.io/change-cause': cause } }) },
-    spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+    spec: {
+      replicas,
+      progressDeadlineSeconds: 10,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    },
   };
 }
 

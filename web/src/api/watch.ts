@@ -10,7 +10,8 @@ const againMs = 1000;
 interface WatchOptions {
   /** Of the list. Without one nothing is watched. */
   path: string | undefined;
-  fieldSelector: string;
+  fieldSelector?: string;
+  labelSelector?: string;
   /** From where. */
   resourceVersion: string | undefined;
   /** Whether what is shown has come that far. What the service answers out of a watch of its own may be older than what is heard here. */
@@ -19,7 +20,7 @@ interface WatchOptions {
 
 /** Calls back, at most a few times a second, when one of the objects has changed: while the page can be seen. @returns since when it is lost */
 export function useWatch(
-  { path, fieldSelector, resourceVersion, isShown }: WatchOptions,
+  { path, fieldSelector = '', labelSelector = '', resourceVersion, isShown }: WatchOptions,
   onChange: () => Promise<void>,
 ): ReadonlySignal<Date | undefined> {
   const lost = useMemo(() => new Lost(), []);
@@ -41,6 +42,7 @@ export function useWatch(
       return watchObjects({
         path: path ?? '',
         fieldSelector,
+        labelSelector,
         resourceVersion: from,
         onEvent({ object }) {
           latest = object.metadata.resourceVersion ?? '';
@@ -64,6 +66,6 @@ export function useWatch(
       clearTimeout(changed);
       clearTimeout(again);
     };
-  }, [path, fieldSelector, isReady]);
+  }, [path, fieldSelector, labelSelector, isReady]);
   return lost.since;
 }

@@ -109,7 +109,7 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
           <PluginTab id={tab} of={{ group: kind.group, version: kind.version, resource: kind.resource, ...refOf(object) }} />
           {tab === 'summary' && (
             <Held problem={problem} lost={lost.value}>
-              <Summary kinds={kinds} object={object} />
+              <Summary kind={kind} kinds={kinds} object={object} />
             </Held>
           )}
           {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}

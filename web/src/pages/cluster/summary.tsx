@@ -1,4 +1,4 @@
-import { type Kind, pageOf } from '../../api/kinds';
+import { pageOf } from '../../api/kinds';
 import type { ClusterObject } from '../../api/objects';
 import { href } from '../../app/router';
 import { dateTime, t } from '../../text/text';
@@ -6,11 +6,9 @@ import { Facts } from '../../ui/facts';
 import { PlainTable } from '../../ui/plain-table';
 import { Age } from './age';
 import { StateWord } from './cells';
-
-interface SummaryProps {
-  kinds: readonly Kind[];
-  object: ClusterObject;
-}
+import { podWord } from './sections/pod-state';
+import { hasSections, type SectionProps, Sections } from './sections/sections';
+import { selectedLabels } from './sections/selector';
 
 interface Condition {
   type: string;
@@ -20,11 +18,12 @@ interface Condition {
   lastTransitionTime?: string;
 }
 
-export function Summary({ kinds, object }: SummaryProps) {
+export function Summary({ kind, kinds, object }: SectionProps) {
   const { metadata, status } = object;
   const conditions = (Array.isArray(status?.conditions) ? status.conditions : []) as Condition[];
   return (
     <>
+      <Sections kind={kind} kinds={kinds} object={object} />
       <Facts
         of={[
           [t('cluster.state'), stateOf(object) && <StateWord word={stateOf(object)} />],
@@ -32,7 +31,7 @@ export function Summary({ kinds, object }: SummaryProps) {
           [t('cluster.created'), <Age key="created" since={metadata.creationTimestamp} />],
           [t('cluster.deleting'), metadata.deletionTimestamp && dateTime(metadata.deletionTimestamp)],
           [t('cluster.owners'), owners()],
-          [t('cluster.owned'), pods()],
+          [t('cluster.owned'), knownPods()],
           [t('cluster.labels'), chips(metadata.labels)],
           [t('cluster.annotations'), annotations()],
           [t('cluster.finalizers'), metadata.finalizers?.join(', ')],
@@ -75,13 +74,14 @@ export function Summary({ kinds, object }: SummaryProps) {
     );
   }
 
-  /** What it runs, or leads to: the pods that it selects by their labels. */
-  function pods() {
+  /** The pods that it selects, where no section lists them. */
+  function knownPods() {
+    if (hasSections(kind)) return undefined;
     const labels = selectedLabels(object);
-    const kind = kinds.find(({ group, resource }) => group === '' && resource === 'pods');
-    if (labels === '' || kind === undefined || metadata.namespace === undefined) return undefined;
+    const pods = kinds.find(({ group, resource }) => group === '' && resource === 'pods');
+    if (labels === '' || pods === undefined || metadata.namespace === undefined) return undefined;
     return (
-      <a href={href(`${pageOf(kind, { namespace: metadata.namespace })}?${new URLSearchParams({ selector: labels })}`)}>
+      <a href={href(`${pageOf(pods, { namespace: metadata.namespace })}?${new URLSearchParams({ selector: labels })}`)}>
         {t('cluster.itsPods')}
       </a>
     );
@@ -118,16 +118,9 @@ function chips(labels: Record<string, string> = {}) {
   );
 }
 
-function stateOf({ metadata, status }: ClusterObject): string {
+function stateOf(object: ClusterObject): string {
+  const { kind, metadata, status } = object;
+  if (kind === 'Pod') return podWord(object);
   if (metadata.deletionTimestamp) return 'Terminating';
   return typeof status?.phase === 'string' ? status.phase : '';
-}
-
-/** As a label selector in text: of a workload, or of a Service. Those with expressions are left out. */
-function selectedLabels({ spec }: ClusterObject): string {
-  const selector = spec?.selector as { matchLabels?: unknown; matchExpressions?: unknown } | undefined;
-  if (typeof selector !== 'object' || selector === null || selector.matchExpressions !== undefined) return '';
-  const entries = Object.entries(selector.matchLabels ?? selector);
-  if (entries.some(([, value]) => typeof value !== 'string')) return '';
-  return entries.map(([name, value]) => `${name}=${value}`).join(',');
 }

@@ -18,6 +18,12 @@ export interface Row {
   cells: ReadonlyMap<string, unknown>;
 }
 
+/** Selectors as the API server takes them; an empty one selects all. */
+export interface Selection {
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
 export class TableList {
   readonly columns: Signal<readonly TableColumn[]> = signal([]);
   readonly error: Signal<Problem | undefined> = signal(undefined);
@@ -30,7 +36,7 @@ export class TableList {
   readonly remaining: Signal<boolean> = signal(false);
   readonly #revision = signal(0);
   readonly #path: string;
-  readonly #selection: Record<string, string>;
+  readonly #selection: Selection;
   #rows: Map<string, Row> | undefined;
   readonly #come = new Map<string, Row>();
   readonly #gone = new Set<string>();
@@ -41,9 +47,9 @@ export class TableList {
   #mayFollow = false;
   #again: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(kind: Kind, namespace: string | undefined, labelSelector: string) {
+  constructor(kind: Kind, namespace: string | undefined, { labelSelector = '', fieldSelector = '' }: Selection) {
     this.#path = apiPath(kind, { namespace });
-    this.#selection = labelSelector === '' ? {} : { labelSelector };
+    this.#selection = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
   }
 
   get isRead(): boolean {

@@ -18,7 +18,7 @@ import { type Row, TableList } from './table-list';
 /** A kind in the columns that kubectl shows, by the API server itself. */
 export function TableRows({ kind, namespace, rights }: ListProps & { rights: ListRights }) {
   const selector = query.value.get('selector') ?? '';
-  const list = useMemo(() => new TableList(kind, namespace, selector), [kind, namespace, selector]);
+  const list = useMemo(() => new TableList(kind, namespace, { labelSelector: selector }), [kind, namespace, selector]);
   const selected = useSelected();
   const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
   useEffect(() => {

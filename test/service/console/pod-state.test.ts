@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import type { ClusterObject } from '../../../web/src/api/objects.ts';
+import { podWord, troublesOf } from '../../../web/src/pages/cluster/sections/pod-state.ts';
+
+interface Given {
+  deleted?: true;
+  init?: object[];
+  statuses?: object[];
+  initStatuses?: object[];
+  status?: object;
+}
+
+const pod = ({ deleted, init = [], statuses = [], initStatuses = [], status = {} }: Given): ClusterObject => ({
+  ...{ apiVersion: 'v1', kind: 'Pod' },
+  metadata: { name: 'p', resourceVersion: '1', creationTimestamp: '', ...(deleted && { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+  spec: { containers: [{ name: 'a' }, { name: 'b' }], initContainers: init },
+  status: { phase: 'Running', containerStatuses: statuses, initContainerStatuses: initStatuses, ...status },
+});
+const running = (name: string, more: object = {}) => ({ name, ready: true, state: { running: {} }, ...more });
+const waiting = (name: string, reason: string, more: object = {}) => ({ name, state: { waiting: { reason } }, ...more });
+const ended = (name: string, terminated: object) => ({ name, state: { terminated } });
+const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
+
+describe('the state of a pod in the console', () => {
+  const cases: [word: string, given: Given][] = [
+    ['Running', { statuses: [running('a'), running('b')] }],
+    ['Pending', { status: { phase: 'Pending' } }],
+    ['CrashLoopBackOff', { statuses: [running('a'), waiting('b', 'CrashLoopBackOff')] }],
+    ['ErrImagePull', { statuses: [waiting('a', 'ErrImagePull'), waiting('b', 'ContainerCreating')] }],
+    ['Completed', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), ended('b', { exitCode: 0, reason: 'Completed' })] }],
+    ['Running', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), running('b')], status: ready }],
+    ['NotReady', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), running('b')] }],
+    ['ExitCode:3', { statuses: [ended('a', { exitCode: 3 })], status: { phase: 'Failed' } }],
+    ['Signal:9', { statuses: [ended('a', { exitCode: 137, signal: 9 })], status: { phase: 'Failed' } }],
+    ['Evicted', { status: { phase: 'Failed', reason: 'Evicted' } }],
+    ['Terminating', { deleted: true, statuses: [running('a'), running('b')] }],
+    ['Unknown', { deleted: true, status: { reason: 'NodeLost' } }],
+    ['Init:0/1', { init: [{ name: 'i' }], initStatuses: [running('i')] }],
+    ['Init:CrashLoopBackOff', { init: [{ name: 'i' }], initStatuses: [waiting('i', 'CrashLoopBackOff')] }],
+    ['Init:Error', { init: [{ name: 'i' }], initStatuses: [ended('i', { exitCode: 1, reason: 'Error' })] }],
+    ['Running', { init: [{ name: 's', restartPolicy: 'Always' }], initStatuses: [running('s')], statuses: [running('a'), running('b')] }],
+    [
+      'SchedulingGated',
+      { status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }] } },
+    ],
+  ];
+  for (const [index, [word, given]] of cases.entries())
+    it(`is ${word}, as kubectl prints it (${index})`, () => expect(podWord(pod(given))).to.equal(word));
+
+  it('names the container that is broken, with its last end', () => {
+    const last = { exitCode: 137, reason: 'OOMKilled' };
+    const statuses = [running('a'), waiting('b', 'CrashLoopBackOff', { lastState: { terminated: last } })];
+    expect(troublesOf(pod({ statuses }))).to.deep.equal([{ container: 'b', reason: 'CrashLoopBackOff', message: undefined, last }]);
+  });
+
+  it('reports nothing of a pod that runs, starts or is done', () => {
+    for (const statuses of [[running('a')], [waiting('a', 'ContainerCreating')], [ended('a', { exitCode: 0, reason: 'Completed' })], []])
+      expect(troublesOf(pod({ statuses }))).to.deep.equal([]);
+  });
+
+  it('reports a pod that no node takes in the words of the scheduler', () => {
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' }];
+    expect(troublesOf(pod({ status: { phase: 'Pending', conditions } }))).to.deep.equal([
+      { reason: 'Unschedulable', message: '0/3 nodes are available' },
+    ]);
+  });
+});

@@ -1,0 +1,142 @@
+import { useSignal } from '@preact/signals';
+import { Undo2 } from 'lucide';
+import { apiPath, type Kind } from '../../../api/kinds';
+import { refetch, useLoad } from '../../../api/load';
+import { type ClusterObject, getJson, write } from '../../../api/objects';
+import { useWatch } from '../../../api/watch';
+import { Guarded } from '../../../app/guarded';
+import { may, type Right, useRights } from '../../../app/rights';
+import { askWhy } from '../../../app/why';
+import { t } from '../../../text/text';
+import { Button } from '../../../ui/button';
+import { Dialog } from '../../../ui/dialog';
+import { Form } from '../../../ui/form';
+import { Loaded } from '../../../ui/loaded';
+import { PlainTable } from '../../../ui/plain-table';
+import { toast } from '../../../ui/toast';
+import { Age } from '../age';
+import { Changes } from '../code';
+import { ObjectLink } from './object-link';
+import { type Revision, revisionsOf, rollbackPatch } from './revisions';
+import type { SectionProps } from './sections';
+import { selectedLabels } from './selector';
+
+interface SetList {
+  metadata: { resourceVersion: string };
+  items: ClusterObject[];
+}
+
+/** The revisions of a Deployment, which are its ReplicaSets. */
+export function History({ kind, kinds, object }: SectionProps) {
+  const sets = kinds.find(({ group, resource }) => group === 'apps' && resource === 'replicasets');
+  const { namespace = '', name } = object.metadata;
+  const right = (verb: string): Right => ({ verb, group: 'apps', resource: 'replicasets', namespace });
+  const rights = { list: right('list'), watch: right('watch'), patch: { ...right('patch'), resource: kind.resource, name } };
+  useRights(Object.values(rights));
+  if (sets === undefined) return null;
+  return (
+    <Guarded right={rights.list}>
+      <RevisionTable {...{ kind, kinds, object, sets, rights }} />
+    </Guarded>
+  );
+}
+
+interface TableProps extends SectionProps {
+  sets: Kind;
+  rights: Readonly<Record<'watch' | 'patch', Right>>;
+}
+
+function RevisionTable({ kind, kinds, object, sets, rights }: TableProps) {
+  const { namespace } = object.metadata;
+  const chosen = useSignal<Revision | undefined>(undefined);
+  const path = apiPath(sets, { namespace });
+  const labelSelector = selectedLabels(object);
+  const load = useLoad(`revisions/${path}/${labelSelector}`, (signal) =>
+    getJson<SetList>(`${path}?${new URLSearchParams({ labelSelector, limit: '500' })}`, signal),
+  );
+  const watched = { path: may(rights.watch) === true ? path : undefined, labelSelector };
+  const lost = useWatch({ ...watched, resourceVersion: load.data.value?.metadata.resourceVersion }, load.reload);
+  const choose = (revision: Revision) => () => {
+    if (may(rights.patch) === false) askWhy(rights.patch);
+    else chosen.value = revision;
+  };
+  return (
+    <Loaded load={load} lost={lost.value}>
+      {({ items }) => (
+        <>
+          <PlainTable
+            label={t('object.history')}
+            rows={revisionsOf(object, items)}
+            idOf={({ name }) => name}
+            columns={[
+              {
+                title: t('object.revision'),
+                cell: ({ number, isCurrent }) => (isCurrent ? t('object.currentRevision', { number }) : number),
+              },
+              { title: t('object.images'), cell: ({ images }) => <code>{images.join(', ')}</code> },
+              { title: t('object.cause'), cell: ({ cause }) => cause },
+              { title: t('object.pods'), cell: ({ pods }) => pods },
+              { title: t('cluster.age'), cell: ({ createdAt }) => <Age since={createdAt} /> },
+              {
+                title: 'ReplicaSet',
+                cell: ({ name }) => <ObjectLink {...{ kinds, kind: 'ReplicaSet', group: 'apps', name, namespace }} />,
+              },
+              {
+                title: '',
+                cell: (revision) =>
+                  !revision.isCurrent && (
+                    <Button kind="quiet" icon={Undo2} onClick={choose(revision)} isRefused={may(rights.patch) === false}>
+                      {t('object.rollBack')}
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+          {chosen.value && (
+            <RollBack
+              {...{ kind, object }}
+              revision={chosen.value}
+              onClose={() => {
+                chosen.value = undefined;
+              }}
+            />
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+interface RollBackProps extends Pick<SectionProps, 'kind' | 'object'> {
+  revision: Revision;
+  onClose: () => void;
+}
+
+/** Shows what a rollback changes, and does it after a dry run. */
+function RollBack({ kind, object, revision, onClose }: RollBackProps) {
+  const { name } = object.metadata;
+  const heavy = useLoad('heavy/editor', () => import('../../../heavy/editor'));
+  async function rollBack(): Promise<void> {
+    const path = apiPath(kind, object.metadata);
+    const patch = { method: 'PATCH', body: rollbackPatch(object, revision), contentType: 'application/json-patch+json' } as const;
+    await write(`${path}?dryRun=All`, patch);
+    await write(path, patch);
+    toast('ok', t('object.rollBackBegun', { name, number: revision.number }));
+    onClose();
+    await refetch('object/', 'revisions/');
+  }
+  const title = t('object.rollBackTo', { name, number: revision.number });
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form action={title} onSubmit={rollBack} onCancel={onClose}>
+        <Loaded load={heavy}>
+          {({ stringify }) => (
+            <div class="review">
+              <Changes label={t('cluster.changes')} before={stringify(object.spec?.template)} after={stringify(revision.template)} />
+            </div>
+          )}
+        </Loaded>
+      </Form>
+    </Dialog>
+  );
+}

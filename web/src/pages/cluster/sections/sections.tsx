@@ -1,0 +1,62 @@
+/** What the page of an object shows of its kind. A kind is one entry here, and a list of sections in a file of its family. */
+
+import './sections.css';
+import type { ComponentType } from 'preact';
+import { type Kind, kindId } from '../../../api/kinds';
+import { useLoad } from '../../../api/load';
+import type { ClusterObject } from '../../../api/objects';
+import { type Key, t } from '../../../text/text';
+import { Loaded } from '../../../ui/loaded';
+
+export interface SectionProps {
+  kind: Kind;
+  kinds: readonly Kind[];
+  object: ClusterObject;
+}
+
+export interface Section {
+  /** Without one the section has no heading. */
+  title?: Key;
+  /** Unset: always shown. */
+  isShown?: (object: ClusterObject) => boolean;
+  View: ComponentType<SectionProps>;
+}
+
+type Family = () => Promise<{ sections: Readonly<Record<string, readonly Section[]>> }>;
+
+const workload: Family = () => import('./workload');
+
+/** Families by kind, as kubectl names it. Each is loaded with the first page of one of its kinds. */
+const families: Readonly<Record<string, Family>> = {
+  pods: () => import('./pod'),
+  'deployments.apps': workload,
+  'replicasets.apps': workload,
+  'statefulsets.apps': workload,
+  'daemonsets.apps': workload,
+};
+
+export const hasSections = (kind: Kind): boolean => kindId(kind) in families;
+
+export function Sections(props: SectionProps) {
+  const id = kindId(props.kind);
+  const family = families[id];
+  return family === undefined ? null : <FamilySections {...props} id={id} family={family} />;
+}
+
+function FamilySections({ id, family, ...props }: SectionProps & { id: string; family: Family }) {
+  const load = useLoad(`sections/${id}`, family);
+  return (
+    <Loaded load={load}>
+      {({ sections }) =>
+        (sections[id] ?? [])
+          .filter(({ isShown }) => isShown === undefined || isShown(props.object))
+          .map(({ title, View }, index) => (
+            <section key={title ?? index} class="kind-section" {...(title && { 'aria-label': t(title) })}>
+              {title && <h2>{t(title)}</h2>}
+              <View {...props} />
+            </section>
+          ))
+      }
+    </Loaded>
+  );
+}

@@ -1,0 +1,97 @@
+import type { ClusterObject } from '../../../api/objects';
+import { t } from '../../../text/text';
+import { Facts } from '../../../ui/facts';
+import { Notice } from '../../../ui/state';
+import { History } from './history';
+import { RelatedTable } from './related-table';
+import { type Rollout, rolloutOf } from './rollout';
+import type { Section, SectionProps } from './sections';
+import { selectedLabels } from './selector';
+
+const tones = { done: 'ok', progressing: 'info', unseen: 'info', stuck: 'bad', paused: 'warn', stopped: 'info' } as const;
+
+function RolloutView({ object }: SectionProps) {
+  const rollout = rolloutOf(object);
+  const { state, wanted, updated, ready, available, message } = rollout;
+  return (
+    <>
+      <Notice kind={tones[state]}>
+        {t(`rollout.${state}`, { wanted, updated, ready, available })} {state === 'stuck' && message}
+      </Notice>
+      <Bar rollout={rollout} />
+      <Facts of={factsOf(object)} />
+    </>
+  );
+}
+
+/** Desired, updated, ready and available pods, each as a part of the desired ones. */
+function Bar({ rollout: { wanted, updated, ready, available } }: { rollout: Rollout }) {
+  const parts = { updated, ready, available };
+  return (
+    <dl class="rollout">
+      {Object.entries(parts).map(([name, count]) => (
+        <div key={name}>
+          <dt>{t(`rollout.${name as keyof typeof parts}Pods`)}</dt>
+          <dd>
+            <meter min={0} max={Math.max(wanted, count, 1)} value={count} aria-label={t(`rollout.${name as keyof typeof parts}Pods`)} />
+            <span>{t('rollout.of', { count, wanted })}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface Strategy {
+  type?: string;
+  rollingUpdate?: { maxSurge?: number | string; maxUnavailable?: number | string; partition?: number };
+}
+
+function strategyText(strategy: Strategy | undefined): string {
+  const { type = '', rollingUpdate = {} } = strategy ?? {};
+  const limits = Object.entries(rollingUpdate).map(([name, value]) => `${name} ${value}`);
+  return limits.length > 0 ? `${type} (${limits.join(', ')})` : type;
+}
+
+function factsOf({ spec = {} }: ClusterObject) {
+  const template = spec.template as { spec?: { containers?: { name: string; image?: string }[] } } | undefined;
+  const images = template?.spec?.containers ?? [];
+  return [
+    [t('object.strategy'), strategyText((spec.strategy ?? spec.updateStrategy) as Strategy | undefined)],
+    [
+      t('object.images'),
+      <ul key="images">
+        {images.map(({ name, image }) => (
+          <li key={name}>
+            {name} <code>{image}</code>
+          </li>
+        ))}
+      </ul>,
+    ],
+  ] as const;
+}
+
+function Pods({ kinds, object }: SectionProps) {
+  const pods = kinds.find(({ group, resource }) => group === '' && resource === 'pods');
+  if (pods === undefined) return null;
+  return (
+    <RelatedTable
+      kind={pods}
+      namespace={object.metadata.namespace}
+      selection={{ labelSelector: selectedLabels(object) }}
+      label={t('object.pods')}
+    />
+  );
+}
+
+const common: readonly Section[] = [
+  { title: 'object.rollout', View: RolloutView },
+  { title: 'object.pods', isShown: (object) => selectedLabels(object) !== '', View: Pods },
+];
+
+export const sections: Readonly<Record<string, readonly Section[]>> = {
+  'deployments.apps': [...common, { title: 'object.history', View: History }],
+  'replicasets.apps': common,
+  'statefulsets.apps': common,
+  'daemonsets.apps': common,
+};
