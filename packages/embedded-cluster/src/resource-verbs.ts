@@ -12,7 +12,7 @@ import type { StoredObject } from './objects.ts';
 import { patchedObject } from './patch.ts';
 import { methodRefused, pathUnknown, verbRefused } from './refusals.ts';
 import { negotiateView, renderList, renderObject } from './representation.ts';
-import { collectionOf, type ResourceType } from './resources.ts';
+import { collectionOf, type ResourceType, type Upgrade } from './resources.ts';
 import { matcherOf } from './selection.ts';
 import { createServiceAccountToken, virtualResources } from './virtual-resources.ts';
 import { watchObjects } from './watch.ts';
@@ -68,6 +68,17 @@ const hasSubresource = ({ hasStatus, subresources }: ResourceType, name: string)
 function checkSegment(what: string, name: string): void {
   const problems = pathSegmentProblems(name);
   if (problems.length > 0) throw badRequest(`${what} parameter invalid: ${JSON.stringify(name)}: ${problems.join(';')}`);
+}
+
+/** Upgrades to a WebSocket where the subresource streams. @throws StatusError */
+export async function streamResource(upgrade: Upgrade): Promise<void> {
+  const { backend, info } = upgrade;
+  const { group = '', version = '', resource = '', namespace, name, subresource = '' } = info;
+  const type = backend.registry.get({ group, resource });
+  const answer = type?.version === version && !info.hasMore ? type.answers?.[subresource] : undefined;
+  if (type === undefined || answer?.stream === undefined || !name) throw pathUnknown();
+  if (!answer.verbs.includes(info.verb)) throw methodRefused();
+  await answer.stream(upgrade, { type, namespace, name });
 }
 
 async function answerVirtual(exchange: Exchange, virtual: (typeof virtualResources)[number]): Promise<void> {

@@ -1,5 +1,6 @@
 /** Which resources the API serves: the built-in ones, and those that CustomResourceDefinitions add while it runs. */
 
+import type { WebSocket } from 'ws';
 import type { FieldError } from '../../../src/api/field-error.ts';
 import type { GroupResource } from '../../../src/api/status.ts';
 import type { Target } from './backend.ts';
@@ -27,6 +28,12 @@ export interface WriteRequest {
   may(access: AccessAttributes): boolean;
 }
 
+/** A request that asks for a WebSocket. */
+export interface Upgrade extends Pick<Exchange, 'backend' | 'info' | 'user'> {
+  /** Chooses the first of these protocols that the client offers. @throws StatusError 400 if it offers others only */
+  accept(protocols: readonly string[]): Promise<WebSocket>;
+}
+
 /** A subresource with an answer of its own. */
 export interface SubresourceAnswer {
   /** The kind that discovery names, with its group and version. */
@@ -36,6 +43,8 @@ export interface SubresourceAnswer {
   verbs: readonly string[];
   /** @throws StatusError */
   answer(exchange: Exchange, target: Target): Promise<void>;
+  /** Answers a request to upgrade to a WebSocket. @throws StatusError before the upgrade */
+  stream?(upgrade: Upgrade, target: Target): Promise<void>;
 }
 
 export interface ResourceType extends GroupResource {

@@ -1,16 +1,18 @@
 /** The HTTPS listener: each request is authenticated, authorized and then answered, in the order of the API server. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { internalError, StatusError } from '../../../src/api/status.ts';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { badRequest, internalError, StatusError } from '../../../src/api/status.ts';
 import { authenticate, forbiddenAccess, impersonate } from './authentication.ts';
 import type { Backend } from './backend.ts';
 import type { Authority } from './certificates.ts';
 import { type Exchange, sendJson } from './exchange.ts';
 import { answerPath } from './path-answers.ts';
 import { attributesOf, requestInfo } from './request-info.ts';
-import { answerResource } from './resource-verbs.ts';
+import { answerResource, streamResource } from './resource-verbs.ts';
 
 /** Impersonation sends each group as a header of its own, and kube-apiserver accepts any number of headers. */
 const maximumHeaderBytes = 1024 * 1024;
@@ -19,6 +21,9 @@ const requestTimeoutMs = 60_000;
 const keepAliveMs = 90_000;
 /** As Go's server, too: what is left of a body of this size is read and dropped, so that the next request comes over the same connection. */
 const maxDroppedBytes = 256 * 1024;
+
+/** The longest message of a client over a WebSocket. */
+const maxFrameBytes = 1024 * 1024;
 
 export interface ServerOptions {
   host: string;
@@ -54,6 +59,7 @@ export class ApiServer {
       (request, response) => void this.#handle(request, response),
     );
     this.#server.maxHeadersCount = 0;
+    this.#server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
@@ -92,15 +98,34 @@ export class ApiServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const exchange: Exchange = { ...(await this.#admitted(request)), request, response };
+    if (exchange.info.isResource) await answerResource(exchange);
+    else answerPath(exchange);
+  }
+
+  /** @throws StatusError 401 or 403 */
+  async #admitted(request: IncomingMessage): Promise<Pick<Exchange, 'backend' | 'info' | 'user'>> {
     const backend = this.#backend;
     const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
     const caller = await authenticate(request, backend);
     const user = impersonate(request, caller, backend.rbac);
     const attributes = attributesOf(info);
     if (!backend.rbac.authorize(user, attributes).allowed) throw forbiddenAccess(user, attributes);
-    const exchange: Exchange = { backend, request, response, info, user };
-    if (info.isResource) await answerResource(exchange);
-    else answerPath(exchange);
+    return { backend, info, user };
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    try {
+      const admitted = await this.#admitted(request);
+      if (request.headers.upgrade?.toLowerCase() !== 'websocket') throw badRequest('only WebSockets are served: SPDY is not');
+      await streamResource({ ...admitted, accept: (protocols) => accepted({ request, socket, head }, protocols) });
+    } catch (error) {
+      const response = new ServerResponse(request);
+      response.assignSocket(socket as Socket);
+      response.on('finish', () => socket.end());
+      this.#refuse({ request, response }, error);
+    }
   }
 
   #refuse({ request, response }: Pick<Exchange, 'request' | 'response'>, error: unknown): void {
@@ -117,3 +142,12 @@ export class ApiServer {
 }
 
 const isShort = ({ headers }: IncomingMessage) => Number(headers['content-length']) <= maxDroppedBytes;
+
+/** Upgrades the connection. @throws StatusError 400 if the client offers other protocols only */
+function accepted({ request, socket, head }: { request: IncomingMessage; socket: Duplex; head: Buffer }, protocols: readonly string[]) {
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
+  const chosen = protocols.find((protocol) => offered.includes(protocol));
+  if (chosen === undefined) throw badRequest(`the client must offer one of the protocols ${protocols.filter(Boolean).join(', ')}`);
+  const server = new WebSocketServer({ noServer: true, maxPayload: maxFrameBytes, handleProtocols: () => chosen || false });
+  return new Promise<WebSocket>((resolve) => server.handleUpgrade(request, socket, head, resolve));
+}

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { type JsonObject, type KubernetesObject, valueAt } from '@atrium/embedded-cluster/objects.ts';
 import { expect } from 'chai';
+import { WebSocket } from 'ws';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { administrator } from './api.ts';
+import { administrator, administratorToken } from './api.ts';
 
 const merge = { 'content-type': 'application/merge-patch+json' };
 const strategic = { 'content-type': 'application/strategic-merge-patch+json' };
@@ -230,7 +232,51 @@ describe('workloads of the embedded cluster', () => {
     }
   });
 
-  it('answers 501 to what needs a container that really runs', async () => {
+  /** Opens a WebSocket, writes lines to it, and gathers what comes until it closes. */
+  async function streamed(path: string, { protocol, lines = [] }: { protocol: string; lines?: string[] }) {
+    const headers = { authorization: `Bearer ${await administratorToken(cluster)}` };
+    const socket = new WebSocket(`${cluster.url.replace('https', 'wss')}${path}`, protocol, { headers, ca: cluster.certificateAuthority });
+    const messages: Buffer[] = [];
+    socket.on('message', (data: Buffer) => messages.push(data));
+    socket.on('open', () => {
+      for (const line of lines) socket.send(Buffer.from(`\0${line}\n`));
+    });
+    const [code] = await Promise.race([
+      once(socket, 'close'),
+      once(socket, 'unexpected-response').then(([, { statusCode }]) => [statusCode]),
+    ]);
+    const of = (channel: number) =>
+      Buffer.concat(messages.filter(([first]) => first === channel).map((message) => message.subarray(1))).toString();
+    return { code, text: Buffer.concat(messages).toString(), of };
+  }
+
+  it('streams a log by WebSocket, and closes it with 1000 at its end', async () => {
+    const [pod] = await podsOf('greedy');
+    const log = await streamed(`${pods}/${pod?.metadata.name}/log?previous=true&tailLines=2`, { protocol: 'binary.k8s.io' });
+    expect(log.code).to.equal(1000);
+    expect(log.text).to.match(/^(recommendations: model loaded, \d+ MiB in use\n){2}$/);
+    expect((await streamed(`${pods}/${pod?.metadata.name}/log`, { protocol: 'other' })).code).to.equal(400);
+  });
+
+  it('runs commands of a toy shell with their exit codes', async () => {
+    const [pod] = await podsOf('shop');
+    const exec = `${pods}/${pod?.metadata.name}/exec?stdout=true&stdin=true`;
+    const lines = ['cd /etc && cat hostname', 'echo "grüße, $HOSTNAME"', 'nothing', 'exit 3'];
+    const shell = await streamed(`${exec}&command=sh`, { protocol: 'v5.channel.k8s.io', lines });
+    const { name } = pod?.metadata ?? {};
+
+    expect(shell.of(1)).to.equal(`${name}\ngrüße, ${name}\n`);
+    expect(shell.of(2)).to.equal('sh: nothing: not found\n');
+    expect(JSON.parse(shell.of(3))).to.deep.include({
+      reason: 'NonZeroExitCode',
+      details: { causes: [{ reason: 'ExitCode', message: '3' }] },
+    });
+    const one = await streamed(`${exec}&command=sh&command=-c&command=ls%20%2Fetc`, { protocol: 'v4.channel.k8s.io' });
+    expect([one.of(1), JSON.parse(one.of(3)).status]).to.deep.equal(['hostname\nhosts\nos-release\n', 'Success']);
+    expect((await streamed(`${pods}/none/exec?command=sh`, { protocol: 'v5.channel.k8s.io' })).code).to.equal(404);
+  });
+
+  it('answers 501 to a command without a WebSocket, and to portforward', async () => {
     const [pod] = await podsOf('shop');
     for (const part of ['exec', 'attach', 'portforward'])
       expect((await admin.send('POST', `${pods}/${pod?.metadata.name}/${part}`)).status, part).to.equal(501);

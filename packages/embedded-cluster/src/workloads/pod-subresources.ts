@@ -6,31 +6,38 @@ import { type Backend, findObject, getObject, type Target } from '../backend.ts'
 import { deleteObject, deleteOptions } from '../delete.ts';
 import { type Exchange, requiredObject, sendJson } from '../exchange.ts';
 import { isTrue } from '../request-info.ts';
-import type { SubresourceAnswer } from '../resources.ts';
+import type { SubresourceAnswer, Upgrade } from '../resources.ts';
+import { execute } from './exec.ts';
 import { ContainerLog, type LogOptions, lifeOf } from './log.ts';
 import type { ContainerStatus, Pod } from './shapes.ts';
 
-const onPod = (
-  kind: string,
-  verbs: readonly string[],
-  answer: SubresourceAnswer['answer'],
-  group = '',
-  version = 'v1',
-): SubresourceAnswer => ({
-  ...{ kind, group, version, verbs, answer },
+const core = { group: '', version: 'v1' };
+
+/** What needs a WebSocket: other requests are refused. */
+const streamed = (name: string, kind: string, stream?: SubresourceAnswer['stream']): SubresourceAnswer => ({
+  ...{ ...core, kind, verbs: ['create', 'get'], ...(stream && { stream }) },
+  async answer() {
+    throw notImplemented(stream ? `pods/${name} without a WebSocket` : `pods/${name}`);
+  },
 });
 
-const refusal = (name: string) => async () => {
-  throw notImplemented(`pods/${name}`);
+export const podSubresources: Readonly<Record<string, SubresourceAnswer>> = {
+  log: { ...core, kind: 'Pod', verbs: ['get'], answer: sendLog, stream: streamLog },
+  eviction: { kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'], answer: evict },
+  exec: streamed('exec', 'PodExecOptions', streamCommand),
+  attach: streamed('attach', 'PodAttachOptions', streamCommand),
+  portforward: streamed('portforward', 'PodPortForwardOptions'),
 };
 
-export const podSubresources: Readonly<Record<string, SubresourceAnswer>> = {
-  log: onPod('Pod', ['get'], sendLog),
-  eviction: onPod('Eviction', ['create'], evict, 'policy'),
-  exec: onPod('PodExecOptions', ['create', 'get'], refusal('exec')),
-  attach: onPod('PodAttachOptions', ['create', 'get'], refusal('attach')),
-  portforward: onPod('PodPortForwardOptions', ['create', 'get'], refusal('portforward')),
-};
+/** Runs a command, or attaches: the process of a toy container is a toy shell, too. */
+async function streamCommand(upgrade: Upgrade, target: Target): Promise<void> {
+  const { backend, info } = upgrade;
+  const pod = getObject(backend, target) as Pod;
+  const { name, state } = containerOf(pod, info.query.get('container') ?? '');
+  const container = pod.spec.containers.find((one) => one.name === name);
+  if (container === undefined || state.running === undefined) throw badRequest(`container ${name} is not running`);
+  await execute(upgrade, pod, container);
+}
 
 async function evict(exchange: Exchange, target: Target): Promise<void> {
   const { backend, info } = exchange;
@@ -39,37 +46,61 @@ async function evict(exchange: Exchange, target: Target): Promise<void> {
   sendJson(exchange, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
 
+/** The place where lines go. */
+interface Reader {
+  /** Resolves once more may be sent. */
+  send(text: string): Promise<void>;
+  gone: AbortSignal;
+}
+
 async function sendLog(exchange: Exchange, target: Target): Promise<void> {
-  const { backend, info, response } = exchange;
-  const pod = getObject(backend, target) as Pod;
-  const status = containerOf(pod, info.query.get('container') ?? '');
-  const now = () => backend.now().getTime();
-  const options = logOptions(info.query, now());
-  const life = lifeOf(status, options.previous);
-  if (life === undefined) throw badRequest(whyNoLog(pod, status, options));
-  const log = new ContainerLog(pod, status, life, options, now());
+  const { response } = exchange;
+  const log = openLog(exchange, target);
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
   response.writeHead(200, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-cache, private' });
-  response.write(log.read(now()));
-  if (isTrue(info.query.get('follow')) && life.endMs === undefined) await follow(exchange, { target, log, restarts: status.restartCount });
+  await log({
+    gone: gone.signal,
+    async send(text) {
+      if (!response.write(text)) await once(response, 'drain', { signal: gone.signal }).catch(() => {});
+    },
+  });
   response.end();
 }
 
-interface Followed {
-  target: Target;
-  log: ContainerLog;
-  /** The restarts when the reader came: the stream ends with the life of the container. */
-  restarts: number;
+/** Sends each piece of the log as a message, and closes with 1000 at the end of the log, as kube-apiserver does. */
+async function streamLog(upgrade: Upgrade, target: Target): Promise<void> {
+  const log = openLog(upgrade, target);
+  const socket = await upgrade.accept(['binary.k8s.io', '']);
+  const gone = new AbortController();
+  socket.once('close', () => gone.abort());
+  await log({
+    gone: gone.signal,
+    send: (text) => new Promise((resolve) => socket.send(Buffer.from(text), () => resolve())),
+  });
+  socket.close(1000);
 }
 
-/** Sends lines as they come until the container ends or the reader goes. */
-async function follow({ backend, response, info }: Exchange, { target, log, restarts }: Followed): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  while (!gone.signal.aborted && isRunning(backend, target, info.query.get('container') ?? '', restarts)) {
-    await pause(Math.min(log.waitMs(backend.now().getTime()), 1_000), gone.signal);
-    const text = log.read(backend.now().getTime());
-    if (text && !response.write(text)) await once(response, 'drain', { signal: gone.signal }).catch(() => {});
-  }
+/** Checks what is asked. @returns what sends the log to a reader @throws StatusError 400 or 404 */
+function openLog({ backend, info: { query } }: Pick<Exchange, 'backend' | 'info'>, target: Target): (reader: Reader) => Promise<void> {
+  const pod = getObject(backend, target) as Pod;
+  const container = query.get('container') ?? '';
+  const status = containerOf(pod, container);
+  const now = () => backend.now().getTime();
+  const options = logOptions(query, now());
+  const life = lifeOf(status, options.previous);
+  if (life === undefined) throw badRequest(whyNoLog(pod, status, options));
+  const log = new ContainerLog(pod, status, life, options, now());
+  const isFollowed = isTrue(query.get('follow')) && life.endMs === undefined;
+  return async ({ send, gone }) => {
+    await send(log.read(now()));
+    // The stream ends with the life of the container.
+    while (isFollowed && !gone.aborted && isRunning(backend, target, container, status.restartCount)) {
+      await pause(Math.min(log.waitMs(now()), 1_000), gone);
+      const text = log.read(now());
+      if (text) await send(text);
+    }
+  };
 }
 
 const pause = (ms: number, signal: AbortSignal) =>

@@ -1,0 +1,75 @@
+/** Workloads of the demo in the console: what is wrong is seen without a click, and a rollback is followed to its end. */
+import { expect } from 'chai';
+import { barriers } from './axe.ts';
+import { loggedIn, press } from './demo.ts';
+
+describe('workloads in the console', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const open = (path: string) => page.goto(`${demo.url}${path}`);
+  const pods = () => page.getByRole('table', { name: 'Pods' });
+
+  it('shows why a pod is broken on its page, and its containers', async () => {
+    await open('/r/apps/v1/deployments/ns/shop/cart');
+    await pods().getByText('CrashLoopBackOff').first().waitFor();
+    await pods()
+      .getByRole('link', { name: /^cart-/ })
+      .first()
+      .click();
+
+    await page.getByText('recommendations: CrashLoopBackOff').waitFor();
+    await page.getByText('The container used more memory than its limit.').waitFor();
+    const container = page.getByRole('article', { name: 'cart', exact: true });
+    await container.getByText('registry.example.com/cart:2.3.1').waitFor();
+    await container.getByText('Running').waitFor();
+    await page.getByRole('link', { name: 'Log of recommendations' }).click();
+    await page
+      .getByText(/recommendations: model loaded, \d+ MiB in use/)
+      .first()
+      .waitFor();
+  });
+
+  it('shows a rollout that is stuck, rolls it back, and says that it is done once it is', async () => {
+    await open('/r/apps/v1/deployments/ns/payments/checkout');
+    await page.getByText('The rollout is stuck').waitFor();
+    await pods().getByText('ImagePullBackOff').waitFor();
+    await press(page, 'Roll back');
+    await page.locator('.cm-changedLine', { hasText: 'checkout:4.1.0' }).waitFor();
+    await press(page, 'Roll checkout back to revision 1');
+    await page.getByText('All 2 replicas are updated and available.').waitFor();
+    await page.getByRole('cell', { name: '3 (current)' }).waitFor();
+    expect(await pods().getByText('ImagePullBackOff').count()).to.equal(0);
+  });
+
+  it('scales by the menu, and the pods come without a reload', async () => {
+    await open('/r/apps/v1/deployments/ns/shop/storefront');
+    await page.getByText('All 3 replicas are updated and available.').waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Scale' }).click();
+    await page.getByLabel('Replicas').fill('4');
+    await press(page, 'Scale to 4');
+    await page.getByText('All 4 replicas are updated and available.').waitFor();
+    await pods().locator('tbody tr').nth(3).waitFor();
+  });
+
+  it('has no violation and no element wider than its parent, from a phone on', async () => {
+    for (const path of ['deployments/ns/payments/checkout', 'replicasets']) {
+      await open(`/r/apps/v1/${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      for (const width of [390, 768, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        expect(await page.evaluate('document.documentElement.scrollWidth'), `${path} at ${width}`).to.be.at.most(width);
+      }
+      expect(await barriers(page)).to.deep.equal([]);
+    }
+  });
+});
+
+describe('workloads in the console of a caller without rights', () => {
+  const { demo, page } = loggedIn('nobody', '/');
+
+  it('says that pods may not be listed, and why', async () => {
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront`);
+    await page.getByText('get deployments.apps').first().waitFor();
+    expect(await page.getByRole('table').count()).to.equal(0);
+  });
+});
