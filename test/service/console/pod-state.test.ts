@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ClusterObject } from '../../../web/src/api/objects.ts';
+import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { podWord, troublesOf } from '../../../web/src/pages/cluster/sections/pod-state.ts';
 
 interface Given {

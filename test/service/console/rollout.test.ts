@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ClusterObject } from '../../../web/src/api/objects.ts';
+import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { revisionsOf, rollbackPatch } from '../../../web/src/pages/cluster/sections/revisions.ts';
 import { rolloutOf } from '../../../web/src/pages/cluster/sections/rollout.ts';
 import { selectedLabels } from '../../../web/src/pages/cluster/sections/selector.ts';

@@ -1,31 +1,9 @@
 /** Objects of the cluster as their API server gives them. */
 import { call } from './client';
 import { jsonOf, stringifyJson } from './json';
+import type { Metadata } from './object-types.ts';
 
-export interface Metadata {
-  name: string;
-  namespace?: string;
-  /** Missing in objects that an aggregated API computes, such as metrics. */
-  uid?: string;
-  resourceVersion: string;
-  creationTimestamp: string;
-  deletionTimestamp?: string;
-  generation?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
-  managedFields?: unknown[];
-  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean }[];
-}
-
-export interface ClusterObject {
-  apiVersion: string;
-  kind: string;
-  metadata: Metadata;
-  spec?: Record<string, unknown>;
-  status?: Record<string, unknown>;
-  [member: string]: unknown;
-}
+export type { ClusterObject, Metadata } from './object-types.ts';
 
 export interface TableColumn {
   name: string;

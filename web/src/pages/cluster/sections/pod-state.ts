@@ -1,6 +1,6 @@
 /** The state of a pod as `kubectl get pods` prints it, and the reasons of its containers. Source: printPod of kube-apiserver. */
 
-import type { ClusterObject } from '../../../api/objects';
+import type { ClusterObject } from '../../../api/object-types.ts';
 
 interface Ended {
   exitCode?: number;

@@ -1,6 +1,6 @@
 /** Revisions of a Deployment, as `kubectl rollout history` and `undo` know them. */
 
-import type { ClusterObject } from '../../../api/objects';
+import type { ClusterObject } from '../../../api/object-types.ts';
 
 const revisionKey = 'deployment.kubernetes.io/revision';
 const causeKey = 'kubernetes.io/change-cause';

@@ -1,6 +1,6 @@
 /** The progress of a workload, from its spec and status. Kubernetes API: apps/v1. */
 
-import type { ClusterObject } from '../../../api/objects';
+import type { ClusterObject } from '../../../api/object-types.ts';
 
 export interface Rollout {
   /** `unseen`: the controller has not read the latest change. */

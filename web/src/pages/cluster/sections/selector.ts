@@ -1,4 +1,4 @@
-import type { ClusterObject } from '../../../api/objects';
+import type { ClusterObject } from '../../../api/object-types.ts';
 
 interface Expression {
   key: string;

@@ -1,0 +1,26 @@
+/** The shape of Kubernetes objects, without imports: tests outside of the browser load modules that need no more. */
+
+export interface Metadata {
+  name: string;
+  namespace?: string;
+  /** Missing in objects that an aggregated API computes, such as metrics. */
+  uid?: string;
+  resourceVersion: string;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  generation?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  managedFields?: unknown[];
+  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean }[];
+}
+
+export interface ClusterObject {
+  apiVersion: string;
+  kind: string;
+  metadata: Metadata;
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+  [member: string]: unknown;
+}
