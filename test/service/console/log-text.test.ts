@@ -3,7 +3,7 @@ import { LogText } from '../../../web/src/pages/cluster/log-text.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text).buffer;
 /** Each text in a message of its own. */
-const read = (log: LogText, ...texts: string[]) => texts.flatMap((text) => log.add(bytes(text)));
+const read = (log: LogText, ...texts: string[]) => texts.flatMap((text) => log.add(bytes(text)).map((line) => line.text));
 const at = (second: number, fraction = '000000000') => `2026-11-26T10:00:${String(second).padStart(2, '0')}.${fraction}Z`;
 
 describe('the text of a log in the console', () => {
@@ -24,7 +24,7 @@ describe('the text of a log in the console', () => {
     expect(read(log, '\rab\n')).to.deep.equal(['abter password: ']);
     expect(read(log, 'long text\r\u001b[Kshort\n', '\u001b[3', '1mred\u001b[0m\n')).to.deep.equal(['short', 'red']);
     expect(read(log, 'last')).to.deep.equal([]);
-    expect(log.end()).to.deep.equal(['last']);
+    expect(log.end().map(({ text }) => text)).to.deep.equal(['last']);
   });
 
   it('keeps no more of a progress bar than is shown', () => {

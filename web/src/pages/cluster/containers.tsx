@@ -6,18 +6,42 @@ interface Container {
   name: string;
   /** How often it has ended and begun again. */
   restarts: number;
+  /** Its runtime's name for this run; empty before the first. */
+  run: string;
+  hasStarted: boolean;
 }
 
-const named = (list: unknown): readonly { name: string; restartCount?: number }[] =>
+interface ContainerStatus {
+  name: string;
+  restartCount?: number;
+  containerID?: string;
+  state?: { waiting?: { reason?: string; message?: string }; running?: unknown; terminated?: unknown };
+  lastState?: { terminated?: unknown };
+}
+
+const named = (list: unknown): readonly ContainerStatus[] =>
   Array.isArray(list) ? list.filter((one): one is { name: string } => typeof (one as { name?: unknown })?.name === 'string') : [];
 
 /** Of a pod: those that do its work first. */
-function containersOf({ spec = {}, status = {} }: ClusterObject): readonly Container[] {
-  const members = ['container', 'initContainer', 'ephemeralContainer'];
-  const restarts = new Map(
-    members.flatMap((member) => named(status[`${member}Statuses`])).map(({ name, restartCount = 0 }) => [name, restartCount] as const),
-  );
-  return members.flatMap((member) => named(spec[`${member}s`])).map(({ name }) => ({ name, restarts: restarts.get(name) ?? 0 }));
+export function containersOf(pod: ClusterObject): readonly Container[] {
+  const statuses = new Map(statusesOf(pod).map((one) => [one.name, one]));
+  return members
+    .flatMap((member) => named(pod.spec?.[`${member}s`]))
+    .map(({ name }) => {
+      const { restartCount = 0, containerID = '', state, lastState } = statuses.get(name) ?? {};
+      const hasStarted = Boolean(state?.running ?? state?.terminated ?? lastState?.terminated);
+      return { name, restarts: restartCount, run: containerID, hasStarted };
+    });
+}
+
+const members = ['container', 'initContainer', 'ephemeralContainer'];
+
+const statusesOf = ({ status }: ClusterObject) => members.flatMap((member) => named(status?.[`${member}Statuses`]));
+
+/** Returns the reason of a container that waits, in the words of the kubelet. */
+export function waitingReason(pod: ClusterObject, container: string): string | undefined {
+  const { reason, message } = statusesOf(pod).find(({ name }) => name === container)?.state?.waiting ?? {};
+  return reason && [reason, message].filter(Boolean).join(': ');
 }
 
 /** The one that the address names, else the first. */

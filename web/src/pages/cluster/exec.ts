@@ -12,6 +12,8 @@ interface ExecOptions {
   onOutput: (data: Uint8Array) => void;
   /** Told once, with how it ended. */
   onEnd: (how: string) => void;
+  /** Explains a command that was refused before it began; a WebSocket hides the answer. */
+  onRefused?: () => Promise<string | undefined>;
 }
 
 export interface Exec {
@@ -26,10 +28,11 @@ interface Ending {
   details?: { causes?: { reason?: string; message?: string }[] };
 }
 
-export function openExec({ path, container, command, onOpen, onOutput, onEnd }: ExecOptions): Exec {
+export function openExec({ path, container, command, onOpen, onOutput, onEnd, onRefused }: ExecOptions): Exec {
   const query = new URLSearchParams({ container, command, stdin: 'true', stdout: 'true', tty: 'true' });
   const socket = socketAt(path, query, ['v5.channel.k8s.io']);
   let how = t('cluster.shellRefused');
+  let isRefused = true;
   const put = (channel: number, text: string) => {
     if (socket.readyState !== WebSocket.OPEN) return;
     const bytes = new TextEncoder().encode(text);
@@ -40,6 +43,7 @@ export function openExec({ path, container, command, onOpen, onOutput, onEnd }: 
   };
   socket.onopen = () => {
     how = t('cluster.shellLost');
+    isRefused = false;
     onOpen();
   };
   socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
@@ -48,7 +52,7 @@ export function openExec({ path, container, command, onOpen, onOutput, onEnd }: 
     if (bytes[0] === channels.output || bytes[0] === channels.errors) onOutput(rest);
     else if (bytes[0] === channels.status) how = endingOf(JSON.parse(new TextDecoder().decode(rest)) as Ending);
   };
-  socket.onclose = () => onEnd(how);
+  socket.onclose = async () => onEnd((isRefused && (await onRefused?.())) || how);
   return {
     send: (text) => put(channels.input, text),
     resize: ({ columns, rows }) => put(channels.resize, JSON.stringify({ Width: columns, Height: rows })),

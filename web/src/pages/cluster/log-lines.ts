@@ -1,16 +1,53 @@
-/** The lines of a log in the page: the last of them, in blocks that the browser lays out when they come into sight. */
+/** The lines of a log in the page: the newest of them, in blocks that the browser lays out when they come into sight. */
 import { type Signal, signal } from '@preact/signals';
-import { LogText } from './log-text';
+import { openJson } from './log-json';
+import { type Block, LogMerge, type MergedLine } from './log-merge';
+import { type LogLine, LogText } from './log-text';
 
-const keptLines = 50_000;
-const blockLines = 200;
+const limits = { lines: 50_000, characters: 32_000_000 };
 const lineHeight = 20;
 const highlightName = 'log-match';
 const maxMarks = 5000;
 
-interface Block {
+interface ShownBlock extends Block {
   element: HTMLElement;
-  lines: string[];
+}
+
+export interface LogLook {
+  /** Lines that contain it are shown. */
+  words: string;
+  hasTimes: boolean;
+  /** JSON objects are shown with a line for each member. */
+  isJsonOpen: boolean;
+  /** Undefined for all. */
+  sources: ReadonlySet<number> | undefined;
+}
+
+/** One container of one pod. */
+export class LogSource {
+  readonly #text = new LogText();
+  readonly #onLines: (lines: readonly LogLine[]) => void;
+
+  constructor(onLines: (lines: readonly LogLine[]) => void) {
+    this.#onLines = onLines;
+  }
+
+  get unfinished(): string {
+    return this.#text.unfinished;
+  }
+
+  add(data: ArrayBuffer): void {
+    this.#onLines(this.#text.add(data));
+  }
+
+  /** The connection is lost. @returns the time of the last line, where the stream continues; undefined if it begins anew */
+  resume(): string | undefined {
+    return this.#text.resume();
+  }
+
+  end(): void {
+    this.#onLines(this.#text.end());
+  }
 }
 
 export class LogLines {
@@ -19,51 +56,72 @@ export class LogLines {
   /** The end is in sight, and stays there while lines come. */
   readonly isAtEnd: Signal<boolean> = signal(true);
   readonly #host: HTMLElement;
-  readonly #blocks: Block[] = [];
-  readonly #text = new LogText();
-  /** The line that has no end yet, behind all blocks. */
+  /** Names before the lines; none where the page shows one container. */
+  readonly #names: string[] | undefined;
+  readonly #sources: LogSource[] = [];
+  readonly #merge = new LogMerge<ShownBlock>(() => this.#newBlock(), limits);
+  /** The line of a lone source that has no end yet, behind all blocks. */
   readonly #tail = document.createElement('div');
-  #pending: string[] = [];
-  #words = '';
+  #pending: MergedLine[] = [];
+  #look: LogLook = { words: '', hasTimes: false, isJsonOpen: false, sources: undefined };
   #frame = 0;
 
-  constructor(host: HTMLElement) {
+  constructor(host: HTMLElement, isMany: boolean) {
     this.#host = host;
+    this.#names = isMany ? [] : undefined;
     host.append(this.#tail);
     host.onscroll = () => {
       this.isAtEnd.value = host.scrollHeight - host.scrollTop - host.clientHeight < 2 * lineHeight;
     };
   }
 
-  add(data: ArrayBuffer): void {
-    for (const line of this.#text.add(data)) this.#pending.push(line);
-    this.#frame ||= requestAnimationFrame(() => this.#flush());
+  /** @returns the source and its index */
+  addSource(name: string): { source: LogSource; index: number } {
+    const index = this.#sources.length;
+    const source = new LogSource((lines) => {
+      for (const line of lines) this.#pending.push({ ...line, source: index });
+      this.#frame ||= requestAnimationFrame(() => this.#flush());
+    });
+    this.#sources.push(source);
+    this.#names?.push(name);
+    return { source, index };
   }
 
-  /** The connection is lost. @returns since when it is to go on. Without a time all is read again, and what is here goes. */
-  resume(): string | undefined {
+  sourceAt(index: number): { source: LogSource; index: number } {
+    const source = this.#sources[index];
+    if (source === undefined) throw new RangeError(`the log has no source ${index}`);
+    return { source, index };
+  }
+
+  /** A stream is lost. @returns the time where it continues; undefined if all is read again, and its lines go */
+  resume(index: number): string | undefined {
     this.#flush();
-    const since = this.#text.resume();
-    if (since === undefined) for (const { element } of this.#blocks.splice(0)) element.remove();
+    const since = this.#sources[index]?.resume();
+    if (since === undefined) for (const block of this.#merge.forget(index)) this.#draw(block);
     return since;
   }
 
-  /** Nothing more comes. */
-  end(): void {
-    for (const line of this.#text.end()) this.#pending.push(line);
+  end(index: number): void {
+    this.#sources[index]?.end();
     this.#flush();
   }
 
-  /** Shows the lines that have this in them. */
-  filter(words: string): void {
-    this.#words = words.toLowerCase();
-    for (const block of this.#blocks) this.#draw(block);
+  show(look: LogLook): void {
+    this.#look = { ...look, words: look.words.toLowerCase() };
+    for (const block of this.#merge.blocks) this.#draw(block);
     this.#drawTail();
     this.#tell();
+    if (this.isAtEnd.value) this.toEnd();
   }
 
   toEnd(): void {
     this.#host.scrollTop = this.#host.scrollHeight;
+  }
+
+  /** The shown lines with their times. */
+  get text(): string {
+    const lines = this.#merge.blocks.flatMap((block) => block.lines.filter((line) => this.#isShown(line)));
+    return lines.map((line) => `${[this.#names?.[line.source], line.time, line.text].filter(Boolean).join(' ')}\n`).join('');
   }
 
   stop(): void {
@@ -73,68 +131,99 @@ export class LogLines {
     this.#host.replaceChildren();
   }
 
+  #newBlock(): ShownBlock {
+    return { element: document.createElement('div'), lines: [], characters: 0 };
+  }
+
   #flush(): void {
     this.#frame = 0;
     const wasAtEnd = this.isAtEnd.value;
-    const pending = this.#pending.slice(-keptLines);
+    const pending = this.#pending.slice(-limits.lines);
     this.#pending = [];
-    const touched = new Set<Block>();
-    for (const line of pending) {
-      let last = this.#blocks.at(-1);
-      if (last === undefined || last.lines.length >= blockLines) {
-        last = { element: document.createElement('div'), lines: [] };
-        this.#blocks.push(last);
-        this.#tail.before(last.element);
+    const { touched, removed } = this.#merge.add(pending);
+    for (const { element } of removed) element.remove();
+    for (const block of touched) {
+      if (!block.element.isConnected) {
+        const next = this.#merge.blocks[this.#merge.blocks.indexOf(block) + 1];
+        this.#host.insertBefore(block.element, next?.element.isConnected ? next.element : this.#tail);
       }
-      last.lines.push(line);
-      touched.add(last);
+      this.#draw(block);
     }
-    while (this.#blocks.length * blockLines > keptLines + blockLines) this.#blocks.shift()?.element.remove();
-    for (const block of touched) this.#draw(block);
     this.#drawTail();
     this.#tell();
     if (wasAtEnd) this.toEnd();
   }
 
-  #draw({ element, lines }: Block): void {
-    const shown = this.#words === '' ? lines : lines.filter((line) => line.toLowerCase().includes(this.#words));
-    element.textContent = shown.length === 0 ? '' : `${shown.join('\n')}\n`;
+  #has = (text: string): boolean => text.toLowerCase().includes(this.#look.words);
+
+  #isShown({ source, text }: MergedLine): boolean {
+    return (this.#look.sources === undefined || this.#look.sources.has(source)) && (this.#look.words === '' || this.#has(text));
+  }
+
+  #draw({ element, lines }: ShownBlock): void {
+    const shown = lines.filter((line) => this.#isShown(line));
+    if (this.#names === undefined) element.textContent = shown.map((line) => `${this.#textOf(line)}\n`).join('');
+    else element.replaceChildren(...shown.map((line) => this.#rowOf(line, this.#names?.[line.source] ?? '')));
     element.style.setProperty('contain-intrinsic-block-size', `auto ${shown.length * lineHeight}px`);
   }
 
+  #rowOf(line: MergedLine, name: string): HTMLElement {
+    const [row, label] = [document.createElement('div'), document.createElement('span')];
+    row.className = `log-row log-colour-${line.source % logColours}`;
+    label.textContent = name;
+    row.append(label, ` ${this.#textOf(line)}\n`);
+    return row;
+  }
+
+  #textOf({ text, time }: MergedLine): string {
+    const shown = this.#look.isJsonOpen ? openJson(text) : text;
+    return this.#look.hasTimes && time !== '' ? `${time} ${shown}` : shown;
+  }
+
   #drawTail(): void {
-    const line = this.#text.unfinished;
-    this.#tail.textContent = line.toLowerCase().includes(this.#words) ? line : '';
+    const line = this.#sources.length === 1 ? (this.#sources[0]?.unfinished ?? '') : '';
+    this.#tail.textContent = this.#has(line) ? line : '';
   }
 
   #tell(): void {
-    const unfinished = this.#text.unfinished;
-    this.count.value = this.#blocks.reduce((sum, { lines }) => sum + lines.length, unfinished === '' ? 0 : 1);
-    if (this.#words === '') {
-      this.matches.value = undefined;
-      CSS.highlights?.delete(highlightName);
-      return;
-    }
-    const has = (line: string) => line.toLowerCase().includes(this.#words);
-    const first = unfinished !== '' && has(unfinished) ? 1 : 0;
-    this.matches.value = this.#blocks.reduce((sum, { lines }) => sum + lines.filter(has).length, first);
+    const tail = this.#sources.length === 1 ? (this.#sources[0]?.unfinished ?? '') : '';
+    this.count.value = this.#merge.blocks.reduce((sum, { lines }) => sum + lines.length, tail === '' ? 0 : 1);
+    const isAll = this.#look.words === '' && this.#look.sources === undefined;
+    const first = tail !== '' && this.#has(tail) ? 1 : 0;
+    this.matches.value = isAll
+      ? undefined
+      : this.#merge.blocks.reduce((sum, { lines }) => sum + lines.filter((line) => this.#isShown(line)).length, first);
     this.#mark();
   }
 
-  /** The newest matches are marked, by the browser: no element is made for it. */
+  /** Marks the newest matches by the highlight API, which makes no element. */
   #mark(): void {
     if (CSS.highlights === undefined) return;
+    const { words } = this.#look;
+    CSS.highlights.delete(highlightName);
+    if (words === '') return;
     const ranges: Range[] = [];
-    for (const { element } of this.#blocks.toReversed()) {
-      const node = element.firstChild;
-      const text = node?.textContent?.toLowerCase() ?? '';
-      for (let at = text.indexOf(this.#words); node && at >= 0 && ranges.length < maxMarks; at = text.indexOf(this.#words, at + 1)) {
-        const range = new Range();
-        range.setStart(node, at);
-        range.setEnd(node, at + this.#words.length);
-        ranges.push(range);
-      }
+    for (const { element } of this.#merge.blocks.toReversed()) {
+      if (ranges.length >= maxMarks) break;
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) markIn(node, words, ranges);
     }
     CSS.highlights.set(highlightName, new Highlight(...ranges));
+  }
+}
+
+/** Number of colours in cluster.css. */
+const logColours = 10;
+
+function markIn(node: Node, words: string, ranges: Range[]): void {
+  // A lower-case text can be longer than its original, as "İ" is.
+  const text = node.textContent ?? '';
+  const lower = text.toLowerCase();
+  if (lower.length !== text.length) return;
+  for (let at = lower.indexOf(words); at >= 0 && ranges.length < maxMarks; at = lower.indexOf(words, at + 1)) {
+    const range = new Range();
+    range.setStart(node, at);
+    range.setEnd(node, at + words.length);
+    ranges.push(range);
   }
 }

@@ -14,6 +14,8 @@ interface LogStreamOptions {
   path: string;
   /** The container, and whether it is the one before its restart. */
   asked: Readonly<Record<string, string>>;
+  /** Continues a log that was read before; without it the stream begins with the newest lines. */
+  since?: string | undefined;
   onData: (data: ArrayBuffer) => void;
   /** @returns since when to go on; undefined to begin again */
   onLost: () => string | undefined;
@@ -23,14 +25,14 @@ interface LogStreamOptions {
 }
 
 /** @returns what stops it */
-export function followLog({ path, asked, onData, onLost, onOpen, onEnd }: LogStreamOptions): () => void {
+export function followLog({ path, asked, since, onData, onLost, onOpen, onEnd }: LogStreamOptions): () => void {
   let [isLeft, pauseMs] = [false, firstPauseMs];
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let stopSocket = open({ tailLines });
+  let stopSocket = open(from(since));
 
-  function open(from: Record<string, string>): () => void {
+  function open(start: Record<string, string>): () => void {
     let wasOpen = false;
-    const socket = socketAt(path, new URLSearchParams({ ...asked, ...from, timestamps: 'true' }), ['binary.k8s.io']);
+    const socket = socketAt(path, new URLSearchParams({ ...asked, ...start, timestamps: 'true' }), ['binary.k8s.io']);
     socket.onopen = () => {
       wasOpen = true;
       onOpen();
@@ -54,9 +56,9 @@ export function followLog({ path, asked, onData, onLost, onOpen, onEnd }: LogStr
     else again();
   }
   function again(): void {
-    const sinceTime = onLost();
+    const lastTime = onLost();
     timer = setTimeout(() => {
-      stopSocket = open(sinceTime === undefined ? { tailLines } : { sinceTime });
+      stopSocket = open(from(lastTime));
     }, pauseMs);
     pauseMs = Math.min(2 * pauseMs, longestPauseMs);
   }
@@ -66,6 +68,8 @@ export function followLog({ path, asked, onData, onLost, onOpen, onEnd }: LogStr
     stopSocket();
   };
 }
+
+const from = (sinceTime: string | undefined): Record<string, string> => (sinceTime === undefined ? { tailLines } : { sinceTime });
 
 async function refusalOf(path: string, { follow: _, ...asked }: Readonly<Record<string, string>>): Promise<Problem | undefined> {
   try {

@@ -29,6 +29,14 @@ interface Moment {
 /** Times may differ in zone and in digits. */
 const keyOf = (seconds: string, fraction: string, zone: string): string => `${Date.parse(seconds + zone)}.${fraction.padEnd(9, '0')}`;
 
+export interface LogLine {
+  text: string;
+  /** Missing in a line that the API server gave no timestamp. */
+  time: string;
+  /** Sorts lines by time. */
+  key: string;
+}
+
 export class LogText {
   #decoder = new TextDecoder();
   #rest = '';
@@ -37,7 +45,7 @@ export class LogText {
   #known: Moment | undefined;
 
   /** @returns the lines that are finished by it */
-  add(data: ArrayBuffer): string[] {
+  add(data: ArrayBuffer): LogLine[] {
     const lines = (this.#rest + this.#decoder.decode(data, { stream: true })).split('\n');
     this.#rest = lines.pop() ?? '';
     if (this.#rest.length > longestLine) lines.push(this.#rest.slice(0, longestLine));
@@ -53,7 +61,7 @@ export class LogText {
   }
 
   /** Ends the log. @returns the line without a newline */
-  end(): string[] {
+  end(): LogLine[] {
     const rest = this.#rest;
     this.#rest = '';
     return rest === '' ? [] : this.#take(rest);
@@ -67,13 +75,13 @@ export class LogText {
     return this.#last?.time;
   }
 
-  #take(line: string): string[] {
+  #take(line: string): LogLine[] {
     const { text, moment } = parse(line);
-    if (moment === undefined) return [text];
+    if (moment === undefined) return [{ text, time: '', key: this.#last?.key ?? '' }];
     if (this.#isKnown(moment)) return [];
     if (moment.key === this.#last?.key) this.#last.count += 1;
     else this.#last = moment;
-    return [text];
+    return [{ text, time: moment.time, key: moment.key }];
   }
 
   /** The API server asks by whole seconds, so that lines of that second come twice. */

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { CircleStop, RotateCw, SquareTerminal } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
+import { call } from '../../api/client';
 import { apiPath, type Kind } from '../../api/kinds';
-import type { ClusterObject } from '../../api/objects';
+import { type ClusterObject, getJson } from '../../api/objects';
 import { asProblem } from '../../api/problem';
 import { Guarded } from '../../app/guarded';
 import { type Right, useRights } from '../../app/rights';
@@ -10,7 +11,7 @@ import { query, setQuery } from '../../app/router';
 import type { TerminalView } from '../../heavy/terminal';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
-import { ContainerChoice, chosenContainer } from './containers';
+import { ContainerChoice, chosenContainer, waitingReason } from './containers';
 import { type Exec, openExec } from './exec';
 
 const shells = ['sh', 'bash', 'ash', 'zsh'];
@@ -32,6 +33,22 @@ export function TerminalTab({ kind, pod }: TerminalProps) {
   );
 }
 
+/**
+ * Explains a refused command. A request without an upgrade runs nothing; the API server checks the pod before it asks for the upgrade.
+ * The kubelet's reason for a container that waits is in the pod.
+ */
+async function refusalOf(podPath: string, container: string, execPath: string): Promise<string | undefined> {
+  try {
+    const reason = waitingReason(await getJson<ClusterObject>(podPath), container);
+    if (reason !== undefined) return t('cluster.waits', { container, reason });
+    await call(execPath);
+    return undefined;
+  } catch (error) {
+    const { message } = asProblem(error);
+    return /upgrade request required/i.test(message) ? undefined : message;
+  }
+}
+
 type State = 'none' | 'opening' | 'open' | 'over';
 
 function Shell({ kind, pod }: TerminalProps) {
@@ -42,6 +59,7 @@ function Shell({ kind, pod }: TerminalProps) {
   const running = useRef<{ exec: Exec; view: TerminalView }>(undefined);
   const shell = query.value.get('shell') ?? 'sh';
   const container = chosenContainer(pod)?.name ?? '';
+  const execPath = apiPath(kind, { name, namespace, subresource: 'exec' });
   const leave = () => button.current?.querySelector('button')?.focus();
   const stop = () => {
     running.current?.exec.close();
@@ -64,7 +82,7 @@ function Shell({ kind, pod }: TerminalProps) {
         onLeave: leave,
       });
       const exec: Exec = openExec({
-        path: apiPath(kind, { name, namespace, subresource: 'exec' }),
+        path: execPath,
         container,
         command: shell,
         onOpen() {
@@ -73,6 +91,12 @@ function Shell({ kind, pod }: TerminalProps) {
           view.focus();
         },
         onOutput: (data) => view.write(data),
+        onRefused: () =>
+          refusalOf(
+            apiPath(kind, { name, namespace }),
+            container,
+            `${execPath}?${new URLSearchParams({ container, command: shell, stdout: 'true' })}`,
+          ),
         onEnd(text) {
           state.value = 'over';
           ending.value = text;
