@@ -73,6 +73,47 @@ export async function addKind(page: Page, added: AddedKind, answers: Answers): P
   });
 }
 
+export interface StubPod {
+  name: string;
+  labels: Readonly<Record<string, string>>;
+  containers: readonly string[];
+  /** Changes with each start of its containers. */
+  run?: string;
+  restarts?: number;
+}
+
+const podOf = ({ name, labels, containers, run = 'run-1', restarts = 0 }: StubPod) => ({
+  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default', uid: `u-${name}`, resourceVersion: '1', labels } },
+  spec: { containers: containers.map((container) => ({ name: container })) },
+  status: {
+    containerStatuses: containers.map((container) => ({
+      ...{ name: container, restartCount: restarts, containerID: `${container}-${run}` },
+      state: { running: {} },
+    })),
+  },
+});
+
+/** Lists pods of the namespace `default`, and tells watches of a change. @returns what replaces the pods */
+export async function addPods(page: Page, pods: readonly StubPod[]): Promise<(next: readonly StubPod[]) => void> {
+  let current = pods;
+  let changed = Promise.withResolvers<void>();
+  await page.route(/\/api\/v1\/namespaces\/default\/pods\?/, async (route) => {
+    if (!new URL(route.request().url()).searchParams.has('watch')) {
+      await route.fulfill({ json: { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items: current.map(podOf) } });
+      return;
+    }
+    await changed.promise;
+    const [pod] = current;
+    if (pod === undefined) await route.fulfill({ body: '' });
+    else await route.fulfill({ body: `${JSON.stringify({ type: 'MODIFIED', object: podOf(pod) })}\n` });
+  });
+  return (next) => {
+    current = next;
+    changed.resolve();
+    changed = Promise.withResolvers<void>();
+  };
+}
+
 /** A Table as the API server makes it. @param rows name and cells behind it */
 export function tableOf(columns: readonly string[], rows: readonly { cells: readonly unknown[]; metadata: object }[]): string {
   return JSON.stringify({

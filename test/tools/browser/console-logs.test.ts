@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import type { WebSocketRoute } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
-import { addPod } from './cluster-answers.ts';
+import { barriers } from './axe.ts';
+import { addKind, addPod, addPods, type StubPod } from './cluster-answers.ts';
 import { loggedIn } from './demo.ts';
 
 describe('a log in the console', () => {
@@ -60,5 +61,171 @@ describe('a log in the console', () => {
     await second.close({ code: 1000 });
     await page.getByText('3 lines. The log has ended.').waitFor();
     expect(sockets).to.have.lengthOf(2);
+  });
+});
+
+describe('a pod that has not started in the console', () => {
+  const { demo, page, visitor } = loggedIn('admin', '/');
+  const refusal = 'pod quiet does not have a host assigned';
+  const open = (tab: string) => page.goto(`${demo.url}/r/core/v1/pods/ns/default/quiet/${tab}`);
+
+  before(async () => {
+    await addPod(page, 'quiet');
+    await page.route(/\/pods\/quiet\/(?:log|exec)\?/, (route) =>
+      route.fulfill({
+        status: 400,
+        json: { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'BadRequest', code: 400, message: refusal },
+      }),
+    );
+  });
+
+  for (const [tab, act] of [
+    ['logs', async () => undefined],
+    ['terminal', () => page.getByRole('button', { name: 'Open sh in main' }).click()],
+  ] as const)
+    it(`shows the reason of the API server in its ${tab}`, async () => {
+      await open(tab);
+      await act();
+      await page.getByText(refusal).waitFor();
+
+      expect(await page.getByText(/could not be/).count()).to.equal(0);
+      // The browser reports the refused requests.
+      expect(visitor.takeComplaints()).to.not.deep.equal([]);
+    });
+});
+
+describe('the logs of a workload in the console', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const sockets = new Map<string, WebSocketRoute[]>();
+  const labels = { app: 'cart' };
+  const pod = (name: string, more: Partial<StubPod> = {}): StubPod => ({ name, labels, containers: ['web'], ...more });
+  const at = (second: number) => `2026-11-26T10:00:${String(second).padStart(2, '0')}.000000000Z`;
+  const rows = () => page.locator('.log-row');
+  let replacePods: (next: readonly StubPod[]) => void;
+  const socket = async (name: string, index = 0) => {
+    const found = await eventually(
+      () => sockets.get(name)?.[index],
+      (one) => one !== undefined,
+    );
+    if (found === undefined) throw new Error(`the page has not connected to ${name}`);
+    return found;
+  };
+  const send = async (name: string, ...lines: readonly [number, string][]) =>
+    (await socket(name)).send(Buffer.from(lines.map(([second, text]) => `${at(second)} ${text}\n`).join('')));
+  const open = (query = '') => page.goto(`${demo.url}/r/apps/v1/deployments/ns/default/cart/logs${query}`);
+
+  before(async () => {
+    const deployment = {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment' },
+      metadata: { name: 'cart', namespace: 'default', uid: 'u-cart', resourceVersion: '1' },
+      spec: { selector: { matchLabels: labels } },
+    };
+    await addKind(
+      page,
+      { group: 'apps', resource: 'deployments', kind: 'Deployment' },
+      {
+        'GET /namespaces/default/deployments/cart': () => ({ body: JSON.stringify(deployment) }),
+        // A watch without a change.
+        'GET /namespaces/default/deployments': () => ({ body: '' }),
+      },
+    );
+    replacePods = await addPods(page, [pod('cart-1'), pod('cart-2', { restarts: 1 })]);
+    await page.routeWebSocket(/\/pods\/[^/]+\/log\?/, (route) => {
+      const name = /pods\/([^/]+)\/log/.exec(route.url())?.[1] ?? '';
+      sockets.set(name, [...(sockets.get(name) ?? []), route]);
+    });
+  });
+  beforeEach(() => {
+    sockets.clear();
+    replacePods([pod('cart-1'), pod('cart-2', { restarts: 1 })]);
+  });
+
+  it('merges the lines of all pods by time, each with the name of its pod', async () => {
+    await open();
+    await send('cart-1', [1, 'one'], [4, 'four']);
+    await rows().getByText('four').waitFor();
+    await send('cart-2', [2, 'two'], [3, 'three'], [5, 'five']);
+    await rows().getByText('five').waitFor();
+
+    expect(await rows().allTextContents()).to.deep.equal([
+      'cart-1 one\n',
+      'cart-2 two\n',
+      'cart-2 three\n',
+      'cart-1 four\n',
+      'cart-2 five\n',
+    ]);
+    expect(new URL((await socket('cart-2')).url()).searchParams.get('container')).to.equal('web');
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('follows the new pods of a rollout and keeps the lines of pods that are gone', async () => {
+    await open();
+    await send('cart-1', [1, 'old line']);
+    await rows().getByText('old line').waitFor();
+    replacePods([pod('cart-2'), pod('cart-3')]);
+    await send('cart-3', [6, 'new line']);
+    await rows().getByText('new line').waitFor();
+
+    expect(await rows().allTextContents()).to.deep.equal(['cart-1 old line\n', 'cart-3 new line\n']);
+    await page.locator('select.log-choice').selectOption({ label: 'cart-1 (gone)' });
+    await page.getByText('One line matches.').waitFor();
+    expect(await rows().allTextContents()).to.deep.equal(['cart-1 old line\n']);
+  });
+
+  it('continues the log of a container that starts again, without doubled lines', async () => {
+    await open();
+    await send('cart-1', [1, 'before']);
+    await rows().getByText('before').waitFor();
+    await (await socket('cart-1')).close({ code: 1000 });
+    replacePods([pod('cart-1', { run: 'run-2', restarts: 1 }), pod('cart-2', { restarts: 1 })]);
+    const second = await socket('cart-1', 1);
+    expect(new URL(second.url()).searchParams.get('sinceTime')).to.equal(at(1));
+    second.send(Buffer.from(`${at(1)} before\n${at(7)} after\n`));
+    await rows().getByText('after').waitFor();
+
+    expect(await rows().allTextContents()).to.deep.equal(['cart-1 before\n', 'cart-1 after\n']);
+  });
+
+  it('shows timestamps, opens JSON, and filters by words and by pod', async () => {
+    await open();
+    await send('cart-1', [1, '{"level":"error","code":5}'], [2, 'plain']);
+    await rows().getByText('plain').waitFor();
+    await page.getByLabel('Open JSON').check();
+    await page.getByText('"level": "error",').waitFor();
+    await page.getByLabel('Timestamps').check();
+    await rows()
+      .getByText(`${at(2)} plain`)
+      .waitFor();
+    await page.getByPlaceholder('Lines that contain').fill('PLAIN');
+    await page.getByText('One line matches.').waitFor();
+
+    expect(await rows().allTextContents()).to.deep.equal([`cart-1 ${at(2)} plain\n`]);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    expect((await download).suggestedFilename()).to.equal('cart.log');
+  });
+
+  it('follows 20 containers and tells how many are left out', async () => {
+    replacePods(Array.from({ length: 23 }, (_, index) => pod(`cart-${index}`)));
+    await open();
+    await page.getByText('The page follows 20 containers. 3 more are not shown: choose a pod or a container.').waitFor();
+    await socket('cart-19');
+
+    expect(sockets.size).to.equal(20);
+    await page.locator('select.log-choice').selectOption('cart-22');
+    await send('cart-22', [1, 'the last pod']);
+    await rows().getByText('the last pod').waitFor();
+  });
+
+  it('reads the log before the restart where a container has restarted', async () => {
+    await open();
+    await page.getByLabel('Before its restart').check();
+    const previous = await eventually(
+      () => sockets.get('cart-2')?.find((one) => one.url().includes('previous=true')),
+      (one) => one !== undefined,
+    );
+
+    expect(previous?.url()).not.to.include('follow=');
+    expect(sockets.get('cart-1')?.filter((one) => one.url().includes('previous=true')) ?? []).to.deep.equal([]);
   });
 });

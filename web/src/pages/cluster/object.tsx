@@ -19,6 +19,7 @@ import { Logs } from './logs';
 import { Summary } from './summary';
 import { TerminalTab } from './terminal';
 import { OfKind } from './use-kind';
+import { hasWorkloadLogs, WorkloadLogs } from './workload-logs';
 import { YamlTab } from './yaml-tab';
 
 export function Page({ params }: PageProps) {
@@ -70,16 +71,13 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
   const watched = { path: mayWatch ? apiPath(kind, { namespace }) : undefined, fieldSelector: `metadata.name=${name}` };
   const lost = useWatch({ ...watched, resourceVersion: object?.metadata.resourceVersion }, load.reload);
   const isPod = kind.group === '' && kind.resource === 'pods';
+  const isWorkload = hasWorkloadLogs(kind);
   const tabs = [
     { id: 'summary', label: t('cluster.summary') },
     { id: 'yaml', label: 'YAML' },
     { id: 'events', label: t('cluster.events') },
-    ...(isPod
-      ? [
-          { id: 'logs', label: t('cluster.logs') },
-          { id: 'terminal', label: t('cluster.terminal') },
-        ]
-      : []),
+    ...(isPod || isWorkload ? [{ id: 'logs', label: t('cluster.logs') }] : []),
+    ...(isPod ? [{ id: 'terminal', label: t('cluster.terminal') }] : []),
     ...pluginTabs(kind.group, kind.resource).map(({ id, label }) => ({ id, label: label() })),
   ];
   return (
@@ -115,6 +113,7 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
           {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
           {tab === 'events' && <Events object={object} />}
           {isPod && tab === 'logs' && <Logs kind={kind} pod={object} />}
+          {isWorkload && tab === 'logs' && <WorkloadLogs kind={kind} object={object} />}
           {isPod && tab === 'terminal' && <TerminalTab kind={kind} pod={object} />}
         </>
       )}

@@ -1,0 +1,213 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { apiPath, type Kind, kindId } from '../../api/kinds';
+import { useLoad } from '../../api/load';
+import { type ClusterObject, getJson } from '../../api/objects';
+import { useWatch } from '../../api/watch';
+import { Guarded } from '../../app/guarded';
+import { may, type Right, useRights } from '../../app/rights';
+import { query, setQuery } from '../../app/router';
+import { t } from '../../text/text';
+import { Empty, Failure, Notice, Old, Skeleton } from '../../ui/state';
+import { containersOf } from './containers';
+import type { LogTarget } from './log-streams';
+import { LogView } from './log-view';
+import { selectedLabels } from './sections/selector';
+
+const shownStreams = 20;
+const shownPods = 200;
+
+const podKind = { group: '', version: 'v1', resource: 'pods' } as Kind;
+
+interface ObjectList {
+  metadata: { resourceVersion: string; continue?: string };
+  items: ClusterObject[];
+}
+
+const withLogs = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'replicasets.apps', 'jobs.batch', 'cronjobs.batch'];
+
+export const hasWorkloadLogs = (kind: Kind): boolean => withLogs.includes(kindId(kind));
+
+interface WorkloadProps {
+  kind: Kind;
+  object: ClusterObject;
+}
+
+/** The logs of all pods of a workload; of a CronJob, of its newest Job. */
+export function WorkloadLogs({ kind, object }: WorkloadProps) {
+  const { namespace } = object.metadata;
+  const place = namespace ? { namespace } : {};
+  const right = (verb: string, more: Partial<Right> = {}): Right => ({ verb, group: '', resource: 'pods', ...place, ...more });
+  const [list, watch, log] = [right('list'), right('watch'), right('get', { subresource: 'log' })];
+  useRights([list, watch, log]);
+  const isCronJob = kindId(kind) === 'cronjobs.batch';
+  return (
+    <Guarded right={list}>
+      <Guarded right={log}>
+        {isCronJob ? (
+          <NewestJob cronJob={object} mayWatch={may(watch) === true} />
+        ) : (
+          <LogsOfPods object={object} mayWatch={may(watch) === true} />
+        )}
+      </Guarded>
+    </Guarded>
+  );
+}
+
+const jobKind = { group: 'batch', version: 'v1', resource: 'jobs' } as Kind;
+
+function NewestJob({ cronJob, mayWatch }: { cronJob: ClusterObject; mayWatch: boolean }) {
+  const { namespace, uid } = cronJob.metadata;
+  const right = (verb: string): Right => ({ verb, group: 'batch', resource: 'jobs', ...(namespace && { namespace }) });
+  const [list, watch] = [right('list'), right('watch')];
+  useRights([list, watch]);
+  return (
+    <Guarded right={list}>
+      <LoadedList path={apiPath(jobKind, { namespace })} mayWatch={may(watch) === true}>
+        {({ items }) => {
+          const own = items.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+          const [job] = own.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1));
+          return job ? <LogsOfPods key={job.metadata.uid} object={job} mayWatch={mayWatch} /> : <Empty text={t('cluster.noJob')} />;
+        }}
+      </LoadedList>
+    </Guarded>
+  );
+}
+
+interface LoadedListProps {
+  path: string;
+  labelSelector?: string;
+  mayWatch: boolean;
+  children: (list: ObjectList) => ComponentChildren;
+}
+
+function LoadedList({ path, labelSelector = '', mayWatch, children }: LoadedListProps) {
+  const asked = new URLSearchParams({ limit: String(shownPods), ...(labelSelector && { labelSelector }) });
+  const load = useLoad(`logs/${path}?${asked}`, (signal) => getJson<ObjectList>(`${path}?${asked}`, signal));
+  const resourceVersion = load.data.value?.metadata.resourceVersion;
+  const lost = useWatch({ path: mayWatch ? path : undefined, labelSelector, resourceVersion }, load.reload);
+  const [data, problem] = [load.data.value, load.error.value];
+  const onRetry = () => void load.reload();
+  if (data === undefined) return problem ? <Failure problem={problem} onRetry={onRetry} /> : <Skeleton />;
+  return (
+    <>
+      <Old problem={problem} lost={lost.value} onRetry={onRetry} />
+      {children(data)}
+    </>
+  );
+}
+
+function LogsOfPods({ object, mayWatch }: { object: ClusterObject; mayWatch: boolean }) {
+  const { namespace } = object.metadata;
+  const labelSelector = selectedLabels(object);
+  if (labelSelector === '') return <Empty text={t('cluster.noSelector')} />;
+  return (
+    <LoadedList path={apiPath(podKind, { namespace })} labelSelector={labelSelector} mayWatch={mayWatch}>
+      {(list) => <ManyLogs object={object} list={list} />}
+    </LoadedList>
+  );
+}
+
+/** A pod that the page has seen, also one that is gone. */
+interface SeenPod {
+  name: string;
+  isGone: boolean;
+}
+
+function useSeenPods(pods: readonly ClusterObject[]): readonly SeenPod[] {
+  const seen = useSignal<ReadonlySet<string>>(new Set());
+  const names = new Set(pods.map(({ metadata }) => metadata.name));
+  const all = new Set([...seen.peek(), ...names]);
+  if (all.size > seen.peek().size) seen.value = all;
+  return [...all].sort().map((name) => ({ name, isGone: !names.has(name) }));
+}
+
+interface ManyLogsProps {
+  object: ClusterObject;
+  list: ObjectList;
+}
+
+function ManyLogs({ object, list: { items, metadata } }: ManyLogsProps) {
+  const [pod, container] = [query.value.get('pod') ?? '', query.value.get('container') ?? ''];
+  const pods = useSeenPods(items);
+  const containers = [...new Set(items.flatMap((one) => containersOf(one).map(({ name }) => name)))].sort();
+  const isWanted = (target: LogTarget) => isOf(target.id, pod, container);
+  const isPrevious = query.value.get('previous') === 'true';
+  const all = items.flatMap((one) => targetsOf(one, isPrevious, containers.length > 1)).filter(isWanted);
+  const hasPrevious = items.some((one) => containersOf(one).some(({ restarts }) => restarts > 0));
+  const hidden = all.length - shownStreams;
+  return (
+    <>
+      {hidden > 0 && <Notice kind="info">{t('cluster.moreStreams', { count: hidden, shown: shownStreams })}</Notice>}
+      {metadata.continue && <Notice kind="info">{t('cluster.morePods', { count: shownPods })}</Notice>}
+      <LogView
+        isMany
+        label={object.metadata.name}
+        fileName={`${object.metadata.name}.log`}
+        targets={all.slice(0, shownStreams)}
+        isShown={pod || container ? (id) => isOf(id, pod, container) : undefined}
+        hasPrevious={hasPrevious}
+        filters={
+          <>
+            <Choice label={t('cluster.pod')} name="pod" all={t('cluster.allPods', { count: pods.length })} of={pods} />
+            {containers.length > 1 && (
+              <Choice
+                label={t('cluster.container')}
+                name="container"
+                all={t('cluster.allContainers')}
+                of={containers.map((name) => ({ name }))}
+              />
+            )}
+          </>
+        }
+      />
+    </>
+  );
+}
+
+const isOf = (id: string, pod: string, container: string): boolean => {
+  const [ofPod, ofContainer] = id.split('/');
+  return (pod === '' || pod === ofPod) && (container === '' || container === ofContainer);
+};
+
+/** The containers that have something to read. */
+function targetsOf(pod: ClusterObject, isPrevious: boolean, isNamed: boolean): LogTarget[] {
+  const { name, namespace, uid } = pod.metadata;
+  return containersOf(pod)
+    .filter(({ hasStarted, restarts }) => (isPrevious ? restarts > 0 : hasStarted))
+    .map((container) => ({
+      id: `${name}/${container.name}/${uid}`,
+      name: isNamed ? `${name} ${container.name}` : name,
+      path: apiPath(podKind, { name, namespace, subresource: 'log' }),
+      container: container.name,
+      run: isPrevious ? `${container.restarts}` : container.run,
+    }));
+}
+
+interface ChoiceProps {
+  label: string;
+  /** In the address. */
+  name: string;
+  all: string;
+  of: readonly { name: string; isGone?: boolean }[];
+}
+
+function Choice({ label, name, all, of }: ChoiceProps) {
+  return (
+    <label>
+      <span class="hidden">{label}</span>
+      <select
+        class="log-choice"
+        value={query.value.get(name) ?? ''}
+        onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+      >
+        <option value="">{all}</option>
+        {of.map((one) => (
+          <option key={one.name} value={one.name}>
+            {one.isGone ? t('cluster.gonePod', { name: one.name }) : one.name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
