@@ -9,8 +9,10 @@ import type { parse, stringify } from '../../heavy/editor';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Causes, Notice } from '../../ui/state';
+import { runSteps, type Step, stepsOf } from './apply';
 import { Changes, Code } from './code';
 import { LoneMask, mask, masked, unmasked } from './masks';
+import { Several } from './several';
 
 type Yaml = { parse: typeof parse; stringify: typeof stringify };
 
@@ -21,6 +23,8 @@ interface EditProps {
   /** What the editor begins with. */
   text: string;
   namespace: string | undefined;
+  /** With the kinds of the cluster, several documents can be applied. */
+  kinds?: readonly Kind[];
   /** The values of a Secret stay hidden. */
   isMasked?: boolean;
   yaml: Yaml;
@@ -35,11 +39,12 @@ interface Review {
 }
 
 /** Edits or makes an object: first a dry run, whose answer is shown as what will change, then the same request in earnest. */
-export function Edit({ kind, object, text, namespace, isMasked = false, yaml, onDone, onCancel }: EditProps) {
+export function Edit({ kind, object, text, namespace, kinds, isMasked = false, yaml, onDone, onCancel }: EditProps) {
   const typed = useSignal(text);
   const problem = useSignal<Problem | undefined>(undefined);
   const isBusy = useSignal(false);
   const review = useSignal<Review | undefined>(undefined);
+  const several = useSignal<readonly Step[] | undefined>(undefined);
   /** What another one has made of it meanwhile. */
   const other = useSignal<ClusterObject | undefined>(undefined);
   const base = other.value ?? object;
@@ -76,7 +81,13 @@ export function Edit({ kind, object, text, namespace, isMasked = false, yaml, on
     yaml.stringify(bare(isMasked ? masked(shown, read, changed) : shown));
 
   async function compare(): Promise<void> {
-    const given = onlyObject(yaml.parse(typed.value));
+    const values = yaml.parse(typed.value);
+    if (kinds !== undefined && values.length > 1) {
+      const steps = stepsOf(values, kinds, namespace);
+      several.value = await runSteps(steps, { isDryRun: true, isContinued: true, onStep: () => undefined });
+      return;
+    }
+    const given = onlyObject(values);
     const sent = isMasked && base ? unmasked(given, base) : given;
     // What was read and is not shown, or what has become of it since.
     if (base !== undefined) {
@@ -119,7 +130,7 @@ export function Edit({ kind, object, text, namespace, isMasked = false, yaml, on
       {isMasked && <p class="muted">{t('cluster.maskedWhat')}</p>}
       {shown && <p class="muted">{isSame ? t('cluster.noChange') : t(object ? 'cluster.willChange' : 'cluster.willCreate')}</p>}
       {shown && <Changes label={t('cluster.changes')} before={shown.before} after={shown.after} />}
-      <div class={shown ? 'out-of-sight' : 'edit-code'}>
+      <div class={shown || several.value ? 'out-of-sight' : 'edit-code'}>
         <Code
           label={t('cluster.edit', { kind: kind.kind })}
           text={text}
@@ -128,7 +139,16 @@ export function Edit({ kind, object, text, namespace, isMasked = false, yaml, on
           }}
         />
       </div>
-      <div class="buttons">
+      {several.value && (
+        <Several
+          steps={several.value}
+          onEdit={() => {
+            several.value = undefined;
+          }}
+          onLeave={onCancel}
+        />
+      )}
+      <div class={several.value ? 'out-of-sight' : 'buttons'}>
         {shown ? (
           <>
             <Button kind="main" isBusy={isBusy.value} isDisabled={isSame} onClick={() => void attempt(() => save(shown.sent))}>

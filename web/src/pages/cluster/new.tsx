@@ -1,5 +1,6 @@
 import { type Kind, pageOf } from '../../api/kinds';
 import { useLoad } from '../../api/load';
+import { getJson } from '../../api/objects';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/pages';
 import { type Right, useRights } from '../../app/rights';
@@ -8,32 +9,38 @@ import { t } from '../../text/text';
 import { Skeleton } from '../../ui/state';
 import { toast } from '../../ui/toast';
 import { Edit } from './edit';
+import { hasSample, requiredOf, type Schema, sampleOf } from './samples';
 import { OfKind } from './use-kind';
 
 /** Makes an object from YAML. */
 export function Page({ params: { group = '', version = '', resource = '', namespace } }: PageProps) {
   return (
     <OfKind group={group} version={version} resource={resource}>
-      {(kind) => <New kind={kind} namespace={namespace} />}
+      {(kind, kinds) => <New kind={kind} kinds={kinds} namespace={namespace} />}
     </OfKind>
   );
 }
 
-function New({ kind, namespace }: { kind: Kind; namespace: string | undefined }) {
+interface NewProps {
+  kind: Kind;
+  kinds: readonly Kind[];
+  namespace: string | undefined;
+}
+
+function New({ kind, kinds, namespace }: NewProps) {
   const right: Right = { verb: 'create', group: kind.group, resource: kind.resource, ...(namespace && { namespace }) };
   useRights([right]);
   return (
     <Guarded right={right} title={t('cluster.new', { kind: kind.kind })}>
-      <NewObject kind={kind} namespace={namespace} />
+      <NewObject kind={kind} kinds={kinds} namespace={namespace} />
     </Guarded>
   );
 }
 
-function NewObject({ kind, namespace }: { kind: Kind; namespace: string | undefined }) {
+function NewObject({ kind, kinds, namespace }: NewProps) {
   const yaml = useLoad('heavy/editor', () => import('../../heavy/editor')).data.value;
   const list = pageOf(kind, { namespace });
-  const metadata = { name: '', ...(kind.isNamespaced && { namespace: namespace ?? 'default' }) };
-  const apiVersion = kind.group ? `${kind.group}/${kind.version}` : kind.version;
+  const required = useRequired(kind);
   return (
     <section class="page fill">
       <p class="crumb">
@@ -42,12 +49,13 @@ function NewObject({ kind, namespace }: { kind: Kind; namespace: string | undefi
       <header class="page-head">
         <h1 tabIndex={-1}>{t('cluster.new', { kind: kind.kind })}</h1>
       </header>
-      {yaml === undefined ? (
+      {yaml === undefined || required === undefined ? (
         <Skeleton rows={12} />
       ) : (
         <Edit
           kind={kind}
-          text={yaml.stringify({ apiVersion, kind: kind.kind, metadata })}
+          text={yaml.stringify(sampleOf({ ...kind, namespace }, required))}
+          kinds={kinds}
           namespace={namespace}
           yaml={yaml}
           onCancel={() => navigate(list)}
@@ -59,4 +67,23 @@ function NewObject({ kind, namespace }: { kind: Kind; namespace: string | undefi
       )}
     </section>
   );
+}
+
+interface OpenApi {
+  components?: {
+    schemas?: Record<string, Schema & { 'x-kubernetes-group-version-kind'?: readonly { group: string; version: string; kind: string }[] }>;
+  };
+}
+
+/** The required members by the cluster's own schema; none where it cannot be read. Undefined until it is known. */
+function useRequired({ group, version, kind }: Kind): object | undefined {
+  const path = `api/kubernetes/openapi/v3/${group ? `apis/${group}` : 'api'}/${version}`;
+  const load = useLoad(hasSample(group, kind) ? undefined : `schema/${path}`, (signal) => getJson<OpenApi>(path, signal));
+  const schemas = load.data.value?.components?.schemas;
+  if (hasSample(group, kind) || load.error.value) return {};
+  if (schemas === undefined) return undefined;
+  const own = Object.values(schemas).find((schema) =>
+    schema['x-kubernetes-group-version-kind']?.some((one) => one.group === group && one.version === version && one.kind === kind),
+  );
+  return requiredOf(own, schemas);
 }

@@ -1,0 +1,90 @@
+/** New objects in the console: samples, and several documents of one text. */
+import { expect } from 'chai';
+import { barriers } from './axe.ts';
+import { loggedIn, press } from './demo.ts';
+
+describe('new objects in the console', () => {
+  const { demo, page, visitor } = loggedIn('admin', '/');
+  before(() => page.setDefaultTimeout(20_000));
+  const editor = () => page.locator('.edit-code .cm-content');
+  const results = () => page.locator('.apply-results > li');
+  const map = (name: string, value: string) =>
+    `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n  namespace: default\ndata:\n  key: ${value}\n`;
+  const open = (kind: string) => page.goto(`${demo.url}/new/${kind}`);
+  const write = async (text: string) => {
+    await editor().waitFor();
+    await editor().fill(text);
+    await press(page, 'Review the changes');
+  };
+  const stored = async (name: string) => {
+    const { token } = demo.person('admin');
+    const response = await fetch(`${demo.url}/api/kubernetes/api/v1/namespaces/default/configmaps/${name}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    return response.status === 200 ? ((await response.json()) as { data?: Record<string, string> }).data : response.status;
+  };
+
+  it('begins with a sample that the cluster accepts', async () => {
+    for (const kind of [
+      'apps/v1/deployments/ns/default',
+      'core/v1/services/ns/default',
+      'core/v1/secrets/ns/default',
+      'core/v1/namespaces',
+    ]) {
+      await open(kind);
+      await editor().waitFor();
+      await press(page, 'Review the changes');
+      await page.getByText('The cluster has tried it: this is what will be made.').waitFor();
+    }
+  });
+
+  it('applies several documents in order, with a result for each', async () => {
+    await open('core/v1/configmaps/ns/default');
+    await write([map('first', 'a'), map('second', 'b')].join('---\n'));
+    await results().getByText('Will be created').nth(1).waitFor();
+    expect(await stored('first')).to.equal(404);
+    expect(await barriers(page)).to.deep.equal([]);
+    await press(page, 'Apply 2 objects');
+    await page.getByText('2 done, 0 failed, 0 not sent.').waitFor();
+    expect(await stored('second')).to.deep.equal({ key: 'b' });
+
+    await press(page, 'Go on editing');
+    await write([map('first', 'a'), map('second', 'c'), map('third', 'd')].join('---\n'));
+    await press(page, 'Apply 3 objects');
+    await page.getByText('3 done, 0 failed, 0 not sent.').waitFor();
+
+    expect(await results().allTextContents()).to.deep.equal([
+      'UnchangedConfigMap first · default',
+      'ChangedConfigMap second · default',
+      'CreatedConfigMap third · default',
+    ]);
+    expect(await stored('second')).to.deep.equal({ key: 'c' });
+    visitor.takeComplaints();
+  });
+
+  it('applies nothing where the dry run refuses a document', async () => {
+    await open('core/v1/configmaps/ns/default');
+    await write([map('fourth', 'a'), map('Not_A_Name', 'b')].join('---\n'));
+    await results().getByText('Failed').waitFor();
+
+    expect(await page.getByRole('button', { name: 'Apply 2 objects' }).getAttribute('aria-disabled')).to.equal('true');
+    expect(await stored('fourth')).to.equal(404);
+    visitor.takeComplaints();
+  });
+
+  it('stops at a failure and says what was not sent', async () => {
+    await page.route(/configmaps\?fieldValidation/, async (route) => {
+      const isBad = route.request().postData()?.includes('"sixth"') === true;
+      if (isBad) await route.fulfill({ status: 403, json: { kind: 'Status', code: 403, message: 'a quota refuses it' } });
+      else await route.continue();
+    });
+    await open('core/v1/configmaps/ns/default');
+    await write([map('fifth', 'a'), map('sixth', 'b'), map('seventh', 'c')].join('---\n'));
+    await press(page, 'Apply 3 objects');
+    await page.getByText('1 done, 1 failed, 1 not sent.').waitFor();
+
+    expect(await stored('fifth')).to.deep.equal({ key: 'a' });
+    expect(await stored('seventh')).to.equal(404);
+    visitor.takeComplaints();
+  });
+});
