@@ -1,6 +1,7 @@
 /** New objects in the console: samples, and several documents of one text. */
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
+import { addKind, tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
 
 describe('new objects in the console', () => {
@@ -85,6 +86,40 @@ describe('new objects in the console', () => {
 
     expect(await stored('fifth')).to.deep.equal({ key: 'a' });
     expect(await stored('seventh')).to.equal(404);
+    visitor.takeComplaints();
+  });
+});
+
+describe('a list whose continue token expires', () => {
+  const { demo, page, visitor } = loggedIn('admin', '/');
+  const row = (name: string) => ({ cells: [name], metadata: { name, namespace: 'default', uid: `u-${name}` } });
+  const pageOf = (names: readonly string[], next: string) => {
+    const table = JSON.parse(tableOf(['Name'], names.map(row))) as { metadata: object };
+    return JSON.stringify({ ...table, metadata: { ...table.metadata, ...(next && { continue: next }) } });
+  };
+
+  it('is read anew to the same length, without lost or doubled rows', async () => {
+    const expired = { status: 410, body: '{"kind":"Status","code":410,"reason":"Expired","message":"the continue token is too old"}' };
+    let reads = 0;
+    await addKind(
+      page,
+      { group: 'example.com', resource: 'things', kind: 'Thing' },
+      {
+        'GET /things': (request) => {
+          const from = new URL(request.url()).searchParams.get('continue');
+          if (from === 'old') return expired;
+          if (from === 'new') return { body: pageOf(['c', 'd'], '') };
+          reads += 1;
+          return { body: reads === 1 ? pageOf(['a', 'b'], 'old') : pageOf(['b', 'b2'], 'new') };
+        },
+      },
+    );
+    await page.goto(`${demo.url}/r/example.com/v1/things`);
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await page.getByText('All pages were read anew.').waitFor();
+    await page.getByRole('link', { name: 'd', exact: true }).waitFor();
+
+    expect(await page.locator('td.c-name a, .c-name a').allTextContents()).to.deep.equal(['b', 'b2', 'c', 'd']);
     visitor.takeComplaints();
   });
 });

@@ -34,6 +34,8 @@ export class TableList {
   readonly size: Signal<number> = signal(0);
   /** There is more than was read. */
   readonly remaining: Signal<boolean> = signal(false);
+  /** The list changed while its pages were read: all of them are from a new one. */
+  readonly isAnew: Signal<boolean> = signal(false);
   readonly #revision = signal(0);
   readonly #path: string;
   readonly #selection: Selection;
@@ -78,6 +80,12 @@ export class TableList {
 
   async more(): Promise<void> {
     await this.#read(this.#continue);
+    if (this.error.value?.status !== 410) return;
+    // The API server forgets a list after minutes: a part of another one would lose rows and repeat others.
+    const wanted = this.size.value + pageSize;
+    this.isAnew.value = true;
+    await this.#read('');
+    while (this.error.value === undefined && this.remaining.value && this.size.value < wanted) await this.#read(this.#continue);
   }
 
   /** Shows what has come and gone. */

@@ -104,6 +104,7 @@ function Notes({ list }: { list: TableList }) {
   return (
     <>
       {list.isRead && <Old lost={lost} problem={problem} onRetry={() => void list.refresh()} />}
+      {list.isAnew.value && <Notice kind="info">{t('cluster.listAnew')}</Notice>}
       {remaining && (
         <Notice kind="info">
           {t('cluster.first', { count: list.size.value, shown: count(list.size.value) })}{' '}
