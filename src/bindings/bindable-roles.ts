@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import type { FieldError } from '../api/field-error.ts';
 import { reader } from '../api/reader.ts';
+import type { Caller } from '../http/operation.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { isAboutResource, policyRules } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
@@ -11,6 +13,56 @@ import { outcomeOf } from './managed-bindings.ts';
 
 const bindRight = { verb: 'bind', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', subresource: '' };
 const maxNamed = 20;
+const moreRoles = 'rbac.userBindings.clusterRoles of the chart adds roles, or deploy/manifests/user-bindings.yaml';
+
+export const clusterRoles: ResourceType = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' };
+
+const bindableRole = z.object({
+  name: z.string(),
+  bindable: z.object({
+    isBindable: z.boolean().describe("The service's account has the right to bind the role."),
+    reason: z.string().optional().describe('Why it is not bindable, and what an administrator changes.'),
+  }),
+});
+
+export const bindableRoleList = z
+  .object({
+    apiVersion: z.literal('auth.platform.io/v1'),
+    kind: z.literal('BindableRoleList'),
+    metadata: z.object({}),
+    items: z.array(bindableRole).describe('By name.'),
+  })
+  .meta({
+    id: 'BindableRoleList',
+    examples: [
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'BindableRoleList',
+        metadata: {},
+        items: [
+          { name: 'cluster-admin', bindable: { isBindable: false, reason: `the service may not bind it; ${moreRoles}` } },
+          { name: 'view', bindable: { isBindable: true } },
+        ],
+      },
+    ],
+  });
+
+/** Lists the ClusterRoles for a caller who may list them. @throws StatusError 403, 503, 504 */
+export async function listBindableRoles(
+  services: Services,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<z.output<typeof bindableRoleList>> {
+  await services.access.require(caller, { ...clusterRoles, verb: 'list' }, signal);
+  services.rbac.requireSynced();
+  const bindable = new Set(await bindableRoles(services, signal));
+  const names = Array.from(services.rbac.rolesFor(''), ({ name }) => name).sort();
+  const items = names.map((name) => ({
+    name,
+    bindable: bindable.has(name) ? { isBindable: true } : { isBindable: false, reason: `the service may not bind it; ${moreRoles}` },
+  }));
+  return { apiVersion: 'auth.platform.io/v1', kind: 'BindableRoleList', metadata: {}, items };
+}
 
 /**
  * Checks that the service may bind the role of a UserBinding. It tries the binding in a dry run: the API server also lets an account bind
@@ -46,7 +98,7 @@ function listed(names: readonly string[]): string {
     return 'no ClusterRole; apply deploy/manifests/user-bindings.yaml, or set config.features.userBindings in the chart';
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
   const shown = names.slice(0, maxNamed).map((name) => JSON.stringify(name));
-  return `${shown.join(', ')}${more}; rbac.userBindings.clusterRoles of the chart adds roles, or deploy/manifests/user-bindings.yaml`;
+  return `${shown.join(', ')}${more}; ${moreRoles}`;
 }
 
 /** @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/ */

@@ -4,13 +4,12 @@ import { partsOf } from '../api/reader.ts';
 import { invalid } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
 import { createdByAnnotation } from '../users/record/labels.ts';
-import { roleError } from './bindable-roles.ts';
+import { clusterRoles, roleError } from './bindable-roles.ts';
 import { bindingErrors, type NewBinding, newBindingBody } from './binding-body.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind, userBindingResource } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
@@ -20,8 +19,6 @@ interface CreateRequest {
   isDryRun: boolean;
   fieldValidation: FieldValidation;
 }
-
-const clusterRoles: ResourceType = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' };
 
 /** Whether the ClusterRole exists, as far as that is known. */
 export const hasClusterRole = ({ rbac }: Services, name: string): boolean => !rbac.isSynced || rbac.hasClusterRole(name);

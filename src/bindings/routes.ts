@@ -17,6 +17,7 @@ import { type AnswerDescription, type Caller, type Operation, operation } from '
 import { compressed } from '../http/preparations.ts';
 import { stateOf } from '../http/router.ts';
 import type { Services } from '../services.ts';
+import { bindableRoleList, listBindableRoles } from './bindable-roles.ts';
 import { newBindingBody } from './binding-body.ts';
 import { createUserBinding } from './create.ts';
 import { deleteUserBinding } from './delete.ts';
@@ -34,6 +35,7 @@ type Bindings = Collection<UserBindingRow>;
 
 export const bindingOperations = (services: Services, bindings: Bindings): Operation[] => [
   listOperation(services, bindings),
+  listRolesOperation(services),
   createOperation(services, bindings),
   deleteManyOperation(services, bindings),
   getOperation(services, bindings),
@@ -59,6 +61,25 @@ function listOperation({ access }: Services, { lister }: Bindings) {
     handle: (request) => answerList(list, request),
   });
 }
+
+const listRolesOperation = (services: Services) =>
+  operation({
+    id: 'ListBindableRoles',
+    method: 'GET',
+    paths: ['/auth/v2/bindableroles'],
+    tag,
+    summary: 'Lists ClusterRoles, and says which of them UserBindings may name',
+    description: 'A role that is not `isBindable` may still work, if the service holds all of its rules itself. A dry run tells.',
+    credential: 'required',
+    before: [compressed],
+    answers: {
+      200: { description: 'All ClusterRoles.', content: { [json]: bindableRoleList } },
+      403: forbidden,
+    },
+    async handle({ ctx, caller, signal }) {
+      ctx.body = await listBindableRoles(services, caller, signal);
+    },
+  });
 
 const getOperation = ({ access }: Services, bindings: Bindings) =>
   operation({

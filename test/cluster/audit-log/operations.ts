@@ -141,6 +141,7 @@ export const callerRequests: readonly CallerRequest[] = [
     asks: [mayThey, mayThey, 'patch groups'],
   },
   { id: 'ListUserBindings', path: '/auth/v2/userbindings', asks: [mayThey] },
+  { id: 'ListBindableRoles', path: '/auth/v2/bindableroles', asks: [mayThey] },
   { id: 'GetUserBinding', path: '/auth/v2/userbindings/some', asks: [mayThey] },
   {
     id: 'CreateUserBinding',

@@ -66,6 +66,18 @@ describe('roles that the service may not bind', () => {
     expect(await bindings.read('beyond')).to.equal(undefined);
   });
 
+  it('N1 lists ClusterRoles with the reason why one cannot be bound, for callers who may list them', async () => {
+    const list = (as: 'admin' | 'manager') => server.request('/auth/v2/bindableroles', { as });
+    expect((await list('manager')).status).to.equal(403);
+    const response = await list('admin');
+    expect(response.status).to.equal(200);
+    const { items } = (await response.json()) as { items: { name: string; bindable: { isBindable: boolean; reason?: string } }[] };
+    const bindable = new Map(items.map(({ name, bindable }) => [name, bindable]));
+    expect(bindable.get('edit')).to.deep.equal({ isBindable: true });
+    expect(bindable.get('cluster-admin')?.isBindable).to.equal(false);
+    expect(bindable.get('auditors')?.reason).to.match(/the service may not bind it; rbac\.userBindings\.clusterRoles of the chart/);
+  });
+
   it('K2 binds view, edit and admin with the rights that an installation applies', async () => {
     for (const roleRef of ['view', 'edit', 'admin']) {
       expect((await create(`with-${roleRef}`, { roleRef })).status).to.equal(201);

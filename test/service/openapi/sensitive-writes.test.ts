@@ -94,7 +94,7 @@ const free = [
   ...['ListSessions', 'DeleteSession', 'SyncUsers', 'GetUsersSync', 'ListUsersRoles', 'GetPasswordKey', 'GetMe', 'ListUserFactors'],
   ...['ListUsersNative', 'GetUserNative', 'ListUsers', 'ListUsersV1', 'GetUser', 'DeleteUser', 'DeleteUsers'],
   ...['ListGroups', 'GetGroup', 'PatchGroup', 'DeleteGroup', 'RemoveGroupMembers'],
-  ...['ListUserBindings', 'GetUserBinding', 'DeleteUserBinding', 'DeleteUserBindings'],
+  ...['ListUserBindings', 'ListBindableRoles', 'GetUserBinding', 'DeleteUserBinding', 'DeleteUserBindings'],
   ...['ListAccessTokens', 'DeleteAccessToken', 'CreateTokenReview', 'GetKubeconfig'],
   ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview', 'ListNamespaces'],
   ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'GetKubernetes', 'OptionsKubernetes'],
