@@ -41,6 +41,7 @@ describe('access on the console', () => {
     await page.getByLabel('Role', { exact: true }).fill('view');
     await page.getByLabel('Role', { exact: true }).press('Escape');
     await page.locator('.rules').waitFor();
+    await page.getByLabel('One or more namespaces').check();
     await page.getByLabel('default', { exact: true }).check();
     await page.getByText('local:night-shift gets view: default.').waitFor();
     await press(page, 'Create the binding');

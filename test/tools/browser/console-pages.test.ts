@@ -34,7 +34,7 @@ const pages: readonly Seen[] = [
   { what: 'one group', role: 'admin', path: '/groups/dev', text: 'viewer@example.com' },
   { what: 'bindings', role: 'admin', path: '/bindings', text: 'In force' },
   { what: 'one binding', role: 'admin', path: '/bindings/oncall-view', text: 'What the role allows' },
-  { what: 'new binding', role: 'admin', path: '/bindings/new', text: 'kube-public' },
+  { what: 'new binding', role: 'admin', path: '/bindings/new', text: 'The whole cluster' },
   { what: 'bindings for a person who may not list them', role: 'nobody', path: '/bindings', text: 'You may not see this.' },
   { what: 'my access', role: 'nobody', path: '/access', text: 'There is none.' },
   { what: 'sessions', role: 'viewer', path: '/sessions', text: 'This device' },

@@ -225,6 +225,7 @@ describe('the people pages of the console', () => {
     await eventually(known, (items) => names.every((name) => items.some(({ metadata }) => metadata.name === name)));
     const { page } = await as('admin');
     await page.goto(`${demo.url}/bindings/new`);
+    await page.getByLabel('One or more namespaces').check();
     await page.getByLabel('default', { exact: true }).check();
     await page.getByLabel('Find a namespace').fill('team-1');
     await page.getByLabel('team-2', { exact: true }).waitFor({ state: 'detached' });
@@ -240,6 +241,7 @@ describe('the people pages of the console', () => {
     await page.getByRole('combobox', { name: 'E-mail' }).fill('nobody@example.com');
     await page.getByRole('combobox', { name: 'Role' }).fill('view');
     await page.getByRole('combobox', { name: 'Role' }).press('Escape');
+    await page.getByLabel('The whole cluster').check();
     await page.getByLabel('From').fill('2035-01-02T12:00');
     await page.getByLabel('Until').fill('2035-01-02T09:30');
     await press(page, 'Create the binding');

@@ -62,8 +62,9 @@ describe('users on the console', () => {
     await tab.getByLabel('Developers (dev)').check();
     await tab.getByLabel('Role', { exact: true }).fill('view');
     await tab.getByLabel('Role', { exact: true }).press('Escape');
+    await tab.getByLabel('The whole cluster').check();
     await press(tab, 'Create the user');
-    await tab.locator('.steps', { hasText: 'Role view' }).waitFor();
+    await tab.locator('.steps .ok', { hasText: 'Role view' }).waitFor();
     expect(await tab.locator('.steps').textContent())
       .to.contain('User dev.new@example.com')
       .and.to.contain('Member of the group dev');
@@ -78,6 +79,77 @@ describe('users on the console', () => {
     await tab.getByRole('link', { name: 'Roles' }).click();
     await tab.getByRole('cell', { name: 'view', exact: true }).first().waitFor();
 
+    expect(other.complaints).to.deep.equal([]);
+    await other.leave();
+  });
+
+  it('N1 binds edit in one namespace, ticks it once the cluster has it, and greys roles that cannot be bound', async () => {
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'admin', '/users/new');
+    await tab.getByLabel('E-mail').fill('editor@example.com');
+    await tab.getByLabel('Password', { exact: true }).fill('a long enough passphrase');
+    const role = tab.getByRole('combobox', { name: 'Role' });
+    await role.fill('cluster-admin');
+    const refused = tab.getByRole('option', { name: /^cluster-admin/ });
+    await refused.getByText("Atrium's service account may not bind this role.").waitFor();
+    expect(await refused.getAttribute('aria-disabled')).to.equal('true');
+    expect(await barriers(tab)).to.deep.equal([]);
+    await role.press('Escape');
+    await tab.getByLabel('The whole cluster').check();
+    await press(tab, 'Create the user');
+    await tab.locator('.field', { hasText: 'Role' }).getByText('Unsupported value: "cluster-admin"').waitFor();
+    await other.complainsOf('status of 422');
+    expect(await stored('editor@example.com')).to.equal(undefined);
+    await role.fill('edit');
+    await role.press('Escape');
+    await tab.getByText('edit in the whole cluster applies to all namespaces').waitFor();
+    await tab.getByLabel('One or more namespaces').check();
+    await press(tab, 'Create the user');
+    await tab.getByText('Choose at least one namespace.').waitFor();
+    await tab.getByLabel('default', { exact: true }).check();
+    await press(tab, 'Create the user');
+    await tab.locator('.steps .ok', { hasText: 'Role edit' }).waitFor();
+    // The tick says that the RoleBinding is there, so that one look is enough.
+    const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+    const path = '/api/kubernetes/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings';
+    expect(await (await fetch(`${demo.url}${path}`, { headers })).text()).to.contain('"name":"editor@example.com"');
+    expect(await barriers(tab)).to.deep.equal([]);
+    await other.leave();
+    const newcomer = new Visitor(await browser.newContext());
+    const own = await newcomer.openTab();
+    await own.goto(`${demo.url}/access`);
+    await press(own, 'Log in');
+    await submitPassword(own, { email: 'editor@example.com', password: 'a long enough passphrase' });
+    await own.getByLabel('Do what').selectOption('delete');
+    await own.getByRole('combobox', { name: 'Namespace' }).fill('default');
+    await press(own, 'Ask the cluster');
+    await own.getByText('Yes, editor@example.com may.').waitFor();
+    expect(newcomer.complaints).to.deep.equal([]);
+    await newcomer.leave();
+  });
+
+  it('N1 says why a binding has failed, without a tick, and leads to it', async () => {
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'admin', '/users/new');
+    const status = { phase: 'Failed', conditions: [{ type: 'Ready', status: 'False', message: 'the role was taken away' }] };
+    await tab.route(/\/auth\/v2\/userbindings\/view-/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ json: { ...((await response.json()) as object), status } });
+    });
+    await tab.getByLabel('E-mail').fill('unlucky@example.com');
+    await tab.getByRole('combobox', { name: 'Role' }).fill('view');
+    await tab.getByRole('combobox', { name: 'Role' }).press('Escape');
+    await tab.getByLabel('The whole cluster').check();
+    await press(tab, 'Create the user');
+    await tab.getByText('the role was taken away').waitFor();
+    expect(await tab.locator('.steps .ok').allTextContents()).to.deep.equal(['User unlucky@example.com']);
+    expect(await tab.getByRole('link', { name: 'Open the binding' }).getAttribute('href')).to.match(/\/bindings\/view-/);
+    await tab.unrouteAll();
+    await press(tab, 'Try again');
+    await tab.locator('.steps .ok', { hasText: 'Role view' }).waitFor();
+    expect(await barriers(tab)).to.deep.equal([]);
     expect(other.complaints).to.deep.equal([]);
     await other.leave();
   });

@@ -8,6 +8,8 @@ import { Icon } from './icon';
 export interface Suggestion {
   value: string;
   label?: string | undefined;
+  /** Greys the suggestion. */
+  refused?: string | undefined;
 }
 
 interface ComboboxProps {
@@ -33,7 +35,8 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
   const all = suggestions.map((one) => (typeof one === 'string' ? { value: one } : one));
   const words = isTyped.value ? value.value.trim().toLowerCase() : '';
   const fitting = all.filter((one) => `${one.value} ${one.label ?? ''}`.toLowerCase().includes(words)).slice(0, shownAtOnce);
-  const isWhole = isTyped.value && fitting.length === 1 && fitting[0]?.value.toLowerCase() === words;
+  const [first] = fitting;
+  const isWhole = isTyped.value && fitting.length === 1 && first?.value.toLowerCase() === words && first.refused === undefined;
   const isShown = isOpen.value && fitting.length > 0 && !isWhole;
 
   useEffect(() => {
@@ -64,6 +67,7 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
     active.value = at;
   }
   function choose(chosen: Suggestion): void {
+    if (chosen.refused !== undefined) return;
     value.value = chosen.value;
     isTyped.value = false;
     hide();
@@ -136,11 +140,13 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
             role="option"
             tabIndex={-1}
             aria-selected={index === active.value}
+            aria-disabled={one.refused !== undefined}
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => choose(one)}
           >
             {one.value}
             {one.label && <span class="muted small"> {one.label}</span>}
+            {one.refused && <div class="small">{one.refused}</div>}
           </div>
         ))}
       </div>

@@ -144,11 +144,18 @@ interface CheckFieldProps {
   onChange: (isChecked: boolean) => void;
   type?: 'checkbox' | 'radio';
   name?: string;
+  isRequired?: boolean;
 }
 
-export const CheckField = ({ label, isChecked, onChange, type = 'checkbox', name }: CheckFieldProps) => (
+export const CheckField = ({ label, isChecked, onChange, type = 'checkbox', name, isRequired }: CheckFieldProps) => (
   <label class="choice">
-    <input type={type} name={name} checked={isChecked} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
+    <input
+      type={type}
+      name={name}
+      checked={isChecked}
+      required={isRequired}
+      onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+    />
     <span>{label}</span>
   </label>
 );

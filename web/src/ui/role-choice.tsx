@@ -1,9 +1,12 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { api, base, bodyOf, type Schemas } from '../api/client';
+import { api, base, bodyOf } from '../api/client';
 import { useLoad } from '../api/load';
+import { askRights, may } from '../app/rights';
 import { t } from '../text/text';
+import type { Suggestion } from './combobox';
 import { CheckField, Field } from './form';
 import { instant } from './local-time';
+import { Notice } from './state';
 
 export interface ClusterRole {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -21,15 +24,29 @@ export async function fromCluster<T>(path: string, signal?: AbortSignal): Promis
 
 const listRoles = { verb: 'list', group: 'rbac.authorization.k8s.io', resource: 'clusterroles' };
 
-/** Names to suggest: those in the cluster, if the caller may list them. */
-export async function roleNames(signal: AbortSignal): Promise<string[]> {
-  const body = { spec: { resourceAttributes: listRoles } };
-  const review = (await bodyOf(api.POST('/auth/v1/selfsubjectaccessreviews', { body, signal }))) as Schemas['SelfSubjectAccessReview'];
-  const list = review.status.allowed
-    ? await fromCluster<{ items: ClusterRole[] }>('/apis/rbac.authorization.k8s.io/v1/clusterroles?limit=500', signal)
-    : undefined;
-  const names = list?.items.map(({ metadata }) => metadata.name).filter((name) => !name.startsWith('system:'));
-  return names ?? ['admin', 'edit', 'view'];
+const bindRight = (name?: string) => ({
+  ...{ verb: 'bind', group: 'rbac.authorization.k8s.io', resource: 'clusterroles' },
+  ...(name !== undefined && { name }),
+});
+
+const maxAsked = 200;
+
+/** Suggests the cluster's roles, if the caller may list them. A role that cannot be bound has the reason. */
+export async function roleSuggestions(signal: AbortSignal): Promise<Suggestion[]> {
+  await askRights([listRoles]);
+  if (!may(listRoles)) return ['view', 'edit', 'admin'].map((value) => ({ value }));
+  const { items } = await bodyOf(api.GET('/auth/v2/bindableroles', { signal }));
+  const shown = items.filter(({ name }) => !name.startsWith('system:'));
+  await askRights([bindRight()]);
+  const isAny = may(bindRight()) === true;
+  const asked = shown.filter(({ bindable }) => bindable.isBindable).slice(0, maxAsked);
+  if (!isAny) await askRights(asked.map(({ name }) => bindRight(name)));
+  const refusalOf = ({ name, bindable }: (typeof shown)[number]) => {
+    if (!bindable.isBindable) return t('roles.notByService');
+    return !isAny && may(bindRight(name)) === false ? t('roles.notByYou') : undefined;
+  };
+  const roles = shown.map((role): Suggestion => ({ value: role.name, refused: refusalOf(role) }));
+  return [...roles.filter(({ refused }) => !refused), ...roles.filter(({ refused }) => refused)];
 }
 
 /** From when and until when a role is given, as fields for local times have it; empty is without. */
@@ -38,19 +55,26 @@ export interface Term {
   expiresAt: string;
 }
 
-/** A new UserBinding; in no namespaces means everywhere. */
-export function bindingBody(
-  subject: { kind: 'User' | 'Group'; name: string },
-  role: string,
-  namespaces: readonly string[],
-  term: Partial<Term> = {},
-) {
+/** Where a role applies. The scope is empty until it is chosen. */
+export interface Place {
+  scope: '' | 'namespace' | 'platform';
+  namespaces: readonly string[];
+}
+
+export const noPlace: Place = { scope: '', namespaces: [] };
+
+export const placeInWords = ({ scope, namespaces }: Place): string =>
+  scope === 'platform' ? t('roles.everywhere') : namespaces.join(', ');
+
+/** Builds a new UserBinding. @throws Error if no namespace is chosen */
+export function bindingBody(subject: { kind: 'User' | 'Group'; name: string }, role: string, place: Place, term: Partial<Term> = {}) {
   const generateName = `${role
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]/g, '-')
     .slice(0, 40)}-`;
-  const constraint = namespaces.map((namespace) => ({ namespace }));
-  const where = constraint.length > 0 ? { scope: 'namespace' as const, constraint } : { scope: 'platform' as const };
+  const constraint = place.namespaces.map((namespace) => ({ namespace }));
+  if (place.scope !== 'platform' && constraint.length === 0) throw new Error(t('roles.chooseNamespace'));
+  const where = place.scope === 'platform' ? { scope: place.scope } : { scope: 'namespace' as const, constraint };
   const times = Object.fromEntries(Object.entries(term).flatMap(([name, local]) => (local ? [[name, instant(local)]] : [])));
   return { metadata: { generateName }, spec: { subjects: [subject], roleRef: role, ...where, ...times } };
 }
@@ -58,34 +82,61 @@ export function bindingBody(
 /** Beyond these a box to find one is quicker than the eye. */
 const many = 12;
 
-/** Where a role holds: everywhere, or in chosen namespaces. */
-export function NamespaceChoice({ chosen }: { chosen: Signal<readonly string[]> }) {
+const isPowerful = (role: string) => role === 'edit' || role.includes('admin');
+
+/** Asks where a role applies: in chosen namespaces or in the whole cluster. No choice is made beforehand. */
+export function PlaceChoice({ place, role }: { place: Signal<Place>; role: string }) {
+  const { scope } = place.value;
+  return (
+    <fieldset>
+      <legend>{t('roles.where')}</legend>
+      <div class="row">
+        {(['namespace', 'platform'] as const).map((choice) => (
+          <CheckField
+            key={choice}
+            type="radio"
+            name="scope"
+            label={t(`roles.scope.${choice}`)}
+            isChecked={scope === choice}
+            isRequired
+            onChange={() => {
+              place.value = { ...place.value, scope: choice };
+            }}
+          />
+        ))}
+      </div>
+      {scope === 'namespace' && <NamespaceChoice place={place} />}
+      {scope === 'platform' && isPowerful(role) && <Notice kind="warn">{t('roles.powerful', { role })}</Notice>}
+    </fieldset>
+  );
+}
+
+function NamespaceChoice({ place }: { place: Signal<Place> }) {
   const load = useLoad('namespaces/rolebindings', (signal) =>
     bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'get', resource: 'pods', limit: 500 } }, signal })),
   );
   const words = useSignal('');
+  const chosen = place.value.namespaces;
   const names = load.data.value?.items.map(({ metadata }) => metadata.name) ?? [];
-  // What is chosen stays in sight, whatever is looked for.
-  const shown = names.filter((name) => chosen.value.includes(name) || name.includes(words.value.trim().toLowerCase()));
+  // A chosen namespace stays in sight during a search.
+  const shown = names.filter((name) => chosen.includes(name) || name.includes(words.value.trim().toLowerCase()));
   return (
-    <fieldset>
-      <legend>{t('roles.where')}</legend>
-      <p class="muted small">
-        {chosen.value.length === 0 ? t('roles.everywhereNow') : t('roles.inNow', { names: chosen.value.join(', ') })}
-      </p>
+    <>
+      {load.error.value && <Notice>{load.error.value.message}</Notice>}
       {names.length > many && <Field label={t('roles.find')} name="find" type="search" value={words} />}
       <div class="choices">
         {shown.map((name) => (
           <CheckField
             key={name}
             label={name}
-            isChecked={chosen.value.includes(name)}
+            isChecked={chosen.includes(name)}
             onChange={(isChecked) => {
-              chosen.value = isChecked ? [...chosen.value, name] : chosen.value.filter((other) => other !== name);
+              const namespaces = isChecked ? [...chosen, name] : chosen.filter((other) => other !== name);
+              place.value = { ...place.value, namespaces };
             }}
           />
         ))}
       </div>
-    </fieldset>
+    </>
   );
 }

@@ -7,7 +7,7 @@ import { href, navigate } from '../../app/router';
 import { dateTime, t, timeZone } from '../../text/text';
 import type { Suggestion } from '../../ui/combobox';
 import { CheckField, Field, Form } from '../../ui/form';
-import { bindingBody, NamespaceChoice, roleNames } from '../../ui/role-choice';
+import { bindingBody, noPlace, PlaceChoice, placeInWords, roleSuggestions } from '../../ui/role-choice';
 import { RulesOf } from '../../ui/rules';
 
 const createRight = { verb: 'create', resource: 'userbindings' };
@@ -25,14 +25,14 @@ export function Page() {
 function NewBinding() {
   const kind = useSignal<'User' | 'Group'>('User');
   const [who, role] = [useSignal(''), useSignal('')];
-  const namespaces = useSignal<readonly string[]>([]);
+  const place = useSignal(noPlace);
   const [begin, end] = [useSignal(''), useSignal('')];
-  const roles = useLoad('roles', roleNames);
+  const roles = useLoad('roles', roleSuggestions);
   const found = useLoad(`subjects/${kind.value}/${who.value}`, (signal) => suggestionsFor(kind.value, who.value, signal));
   async function create(): Promise<void> {
     const binding = (await bodyOf(
       api.POST('/auth/v2/userbindings', {
-        body: bindingBody({ kind: kind.value, name: await subjectOf(kind.value, who.value) }, role.value, namespaces.value, {
+        body: bindingBody({ kind: kind.value, name: await subjectOf(kind.value, who.value) }, role.value, place.value, {
           notBefore: begin.value,
           expiresAt: end.value,
         }),
@@ -40,7 +40,7 @@ function NewBinding() {
     )) as Schemas['UserBinding'];
     navigate(`/bindings/${binding.metadata.name}`);
   }
-  const where = namespaces.value.length > 0 ? namespaces.value.join(', ') : t('roles.everywhere');
+  const where = placeInWords(place.value);
   return (
     <section class="page narrow">
       <p class="crumb">
@@ -77,8 +77,8 @@ function NewBinding() {
           {...(kind.value === 'Group' && { hint: t('bindings.groupHint') })}
         />
         <Field label={t('roles.role')} name="spec.roleRef" value={role} isRequired suggestions={roles.data.value ?? []} />
-        <RulesOf role={roles.data.value?.includes(role.value) ? role.value : ''} />
-        <NamespaceChoice chosen={namespaces} />
+        <RulesOf role={roles.data.value?.some(({ value }) => value === role.value) ? role.value : ''} />
+        <PlaceChoice place={place} role={role.value} />
         <fieldset>
           <legend>{t('bindings.when')}</legend>
           <p class="muted small">{t('bindings.whenHint', { zone: timeZone() })}</p>
@@ -87,7 +87,7 @@ function NewBinding() {
             <Field label={t('bindings.until')} name="spec.expiresAt" type="datetime-local" value={end} />
           </div>
         </fieldset>
-        {who.value && role.value && (
+        {who.value && role.value && where && (
           <p class="notice info">
             {t('bindings.sentence', { who: who.value, role: role.value, where })}
             {end.value && ` ${t('bindings.ends', { time: dateTime(end.value) })}`}

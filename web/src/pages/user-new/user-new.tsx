@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { CircleAlert, CircleCheck, RefreshCw } from 'lucide';
+import { CircleAlert, CircleCheck, Clock, RefreshCw } from 'lucide';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
@@ -15,7 +15,7 @@ import { Button, LinkButton } from '../../ui/button';
 import { Copy } from '../../ui/copy';
 import { CheckField, Field, Form } from '../../ui/form';
 import { Icon } from '../../ui/icon';
-import { NamespaceChoice, roleNames } from '../../ui/role-choice';
+import { bindingBody, noPlace, PlaceChoice, roleSuggestions } from '../../ui/role-choice';
 import { Notice } from '../../ui/state';
 import { type Step, stepsOf } from './steps';
 
@@ -42,7 +42,8 @@ interface Done {
 function NewUser() {
   const [email, username, password, role] = [useSignal(''), useSignal(''), useSignal(makePassword()), useSignal('')];
   const groups = useSignal<readonly string[]>([]);
-  const namespaces = useSignal<readonly string[]>([]);
+  const place = useSignal(noPlace);
+  const running = useSignal<Step | undefined>(undefined);
   const done = useSignal<readonly Done[]>([]);
   const left = useSignal<readonly Step[] | undefined>(undefined);
   const made = useSignal<Schemas['User'] | undefined>(undefined);
@@ -54,7 +55,7 @@ function NewUser() {
   const local = known.data.value?.items.filter(({ spec }) => !spec.refConnector) ?? [];
   useRights(local.map(({ metadata }) => memberRight(metadata.name)));
   const open = local.filter(({ metadata }) => may(memberRight(metadata.name)));
-  const roles = useLoad(mayBind ? 'roles' : undefined, roleNames);
+  const roles = useLoad(mayBind ? 'roles' : undefined, roleSuggestions);
   const isTouched = email.value !== '' && left.value === undefined;
   useEffect(() => {
     setGuard(isTouched ? () => confirm(t('form.leave')) : undefined);
@@ -66,8 +67,12 @@ function NewUser() {
     // Tried first: what is wrong stands at its field before anything is made.
     const spec = { email: email.value, username: username.value, password: await sealed(password.value) };
     await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: { spec } });
+    if (role.value) {
+      const body = bindingBody({ kind: 'User', name: email.value }, role.value, place.value);
+      await api.POST('/auth/v2/userbindings', { params: { query: { dryRun: 'All' } }, body });
+    }
     const wish = { email: email.value, username: username.value, password: password.value, groups: groups.value, role: role.value };
-    left.value = stepsOf({ ...wish, namespaces: namespaces.value }, (user) => {
+    left.value = stepsOf({ ...wish, place: place.value }, (user) => {
       made.value = user;
     });
     await go();
@@ -75,6 +80,7 @@ function NewUser() {
   /** To the first step that fails. */
   async function go(): Promise<void> {
     for (const step of left.value ?? []) {
+      running.value = step;
       try {
         await step.run();
         done.value = [...done.value.filter(({ problem }) => problem === undefined), { step }];
@@ -82,6 +88,8 @@ function NewUser() {
       } catch (error) {
         done.value = [...done.value.filter(({ problem }) => problem === undefined), { step, problem: asProblem(error).message }];
         return;
+      } finally {
+        running.value = undefined;
       }
     }
   }
@@ -138,7 +146,7 @@ function NewUser() {
                 suggestions={roles.data.value ?? []}
                 hint={t('users.roleHint')}
               />
-              {role.value && <NamespaceChoice chosen={namespaces} />}
+              {role.value && <PlaceChoice place={place} role={role.value} />}
             </>
           )}
         </Form>
@@ -157,9 +165,20 @@ function NewUser() {
             <li key={step.name + step.what} class={problem === undefined ? 'ok' : 'bad'}>
               <Icon of={problem === undefined ? CircleCheck : CircleAlert} />
               <span>{t(`step.${step.name}`, { what: step.what })}</span>
-              {problem !== undefined && <Notice>{problem}</Notice>}
+              {problem !== undefined && (
+                <Notice>
+                  {problem} {step.page?.() && <a href={href(step.page() ?? '')}>{t('step.open')}</a>}
+                </Notice>
+              )}
             </li>
           ))}
+          {running.value && (
+            <li key="running">
+              <Icon of={Clock} />
+              <span>{t(`step.${running.value.name}`, { what: running.value.what })}</span>
+              <span class="muted">{t('step.running')}</span>
+            </li>
+          )}
         </ul>
         {made.value && (
           <>
@@ -168,7 +187,7 @@ function NewUser() {
           </>
         )}
         <div class="buttons">
-          {!isWhole && (
+          {!isWhole && running.value === undefined && (
             <Button icon={RefreshCw} onClick={() => void go()}>
               {t('state.retry')}
             </Button>
