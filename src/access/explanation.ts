@@ -72,9 +72,9 @@ function questionOf(spec: ReviewSpec): AccessQuestion | undefined {
 }
 
 function explained({ binding, subject, rule }: NonNullable<ReturnType<typeof grantOf>>) {
-  const { kind, name, namespace, role } = binding;
+  const { kind, name, namespace, role, userBinding } = binding;
   return {
-    binding: { kind, name, namespace },
+    binding: { kind, name, namespace, ...(userBinding !== undefined && { userBinding }) },
     role: { ...role, namespace: role.kind === 'Role' ? namespace : '' },
     subject: subjectOf(subject),
     rule: given(rule),

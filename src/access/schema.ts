@@ -117,6 +117,7 @@ const explanation = z
         kind: z.enum(['RoleBinding', 'ClusterRoleBinding']),
         name: z.string(),
         namespace: z.string().describe('Empty: it holds everywhere.'),
+        userBinding: z.string().exactOptional().describe('The UserBinding that the binding was made for.'),
       }),
       role,
       subject: z

@@ -1,6 +1,7 @@
 /** Groups, bindings, and what people do about their own access. */
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
+import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { loggedIn, press } from './demo.ts';
 
@@ -56,6 +57,15 @@ describe('access on the console', () => {
     await tab.getByRole('combobox', { name: 'Namespace' }).fill('default');
     await press(tab, 'Ask the cluster');
     await tab.getByText('Yes, nobody@example.com may.').waitFor();
+    await tab.locator('.notice code', { hasText: 'list pods -n default' }).waitFor();
+    expect(await tab.getByRole('link', { name: 'Open the binding' }).getAttribute('href')).to.match(/\/bindings\/view-/);
+    await tab.getByRole('combobox', { name: 'Resource' }).fill('podz');
+    await press(tab, 'Ask the cluster');
+    await tab.getByText('The cluster has no resource podz.').waitFor();
+    expect(await tab.getByText('Yes, nobody@example.com may.').count()).to.equal(0);
+    expect(await barriers(tab)).to.deep.equal([]);
+    await tab.getByRole('combobox', { name: 'Resource' }).fill('pods');
+    await tab.getByRole('combobox', { name: 'Resource' }).press('Escape');
     await tab.getByLabel('Do what').selectOption('delete');
     await press(tab, 'Ask the cluster');
     await tab.getByText('No, nobody@example.com may not.').waitFor();

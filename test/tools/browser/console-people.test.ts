@@ -91,6 +91,21 @@ describe('the people pages of the console', () => {
     expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
+  it('N5 the first page tells the end of the session, not of its token', async () => {
+    const { page } = await as('manager');
+    const asked = page.waitForResponse((response) => response.url().includes('/auth/v1/sessions'));
+    await page.goto(`${demo.url}/`);
+    const ending = z.object({ items: z.array(z.object({ current: z.boolean().optional(), spec: z.object({ expiration: z.string() }) })) });
+    const current = ending.parse(await (await asked).json()).items.find((session) => session.current);
+    const hours = (Date.parse(current?.spec.expiration ?? '') - Date.now()) / 3_600_000;
+    expect(hours).to.be.above(1);
+    const shown = page.locator('.facts div, .facts', { hasText: 'Session until' }).last();
+    const expected = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' }).format(
+      new Date(current?.spec.expiration ?? ''),
+    );
+    await shown.getByText(expected).waitFor();
+  });
+
   it('a list of groups tells of one that comes, and shows it when it is asked to', async () => {
     const { page } = await as('admin');
     await page.goto(`${demo.url}/groups`);

@@ -76,6 +76,13 @@ describe('users on the console', () => {
         .items;
     await eventually(roles, (items) => items.some(({ role }) => role === 'view'));
     await tab.getByRole('link', { name: 'Open the user' }).click();
+    const group = tab.locator('.facts').getByRole('link', { name: 'dev', exact: true });
+    await group.waitFor();
+    expect(await group.getAttribute('href')).to.match(/\/groups\/dev$/);
+    expect(await tab.locator('.facts .chip', { has: tab.getByRole('link', { name: 'dev', exact: true }) }).textContent()).to.equal(
+      'dev Local',
+    );
+    expect(await barriers(tab)).to.deep.equal([]);
     await tab.getByRole('link', { name: 'Roles' }).click();
     await tab.getByRole('cell', { name: 'view', exact: true }).first().waitFor();
 
@@ -160,8 +167,18 @@ describe('users on the console', () => {
       await page.getByRole('menuitem', { name, exact: true }).click();
     };
     await act('Disable');
+    await dialog().getByText('Sessions and tokens end at once.').waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(await stored('new.user@example.com')).to.nested.include({ 'spec.is_disabled': false });
+    await dialog().getByRole('button', { name: 'Disable Nele New' }).click();
     await page.locator('.page-head .phase', { hasText: 'Disabled' }).waitFor();
     expect(await stored('new.user@example.com')).to.nested.include({ 'spec.is_disabled': true });
+    await press(page, 'Undo');
+    await page.locator('.page-head .phase', { hasText: 'Active' }).waitFor();
+    expect(await stored('new.user@example.com')).to.nested.include({ 'spec.is_disabled': false });
+    await act('Disable');
+    await dialog().getByRole('button', { name: 'Disable Nele New' }).click();
+    await page.locator('.page-head .phase', { hasText: 'Disabled' }).waitFor();
     await act('Enable');
     await page.locator('.page-head .phase', { hasText: 'Active' }).waitFor();
   });

@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals';
 import { CircleCheck, CircleX } from 'lucide';
 import { api, base, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
-import { explain, type Right } from '../../app/rights';
+import { explain, inWords, type Right } from '../../app/rights';
+import { href } from '../../app/router';
 import { person } from '../../app/session';
 import { t } from '../../text/text';
 import { Field, Form } from '../../ui/form';
@@ -13,11 +14,20 @@ import { Empty } from '../../ui/state';
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'impersonate', 'bind', 'escalate'];
 
 interface Kinds {
-  items: { metadata: { name?: string }; versions: { resources: { resource: string }[] }[] }[];
+  items: { metadata: { name?: string }; versions: { freshness?: string; resources: { resource: string }[] }[] }[];
 }
 
+interface Known {
+  names: string[];
+  /** Discovery told all groups. */
+  isWhole: boolean;
+}
+
+/** Resources of RBAC that no discovery tells: all, and the objects of impersonation. */
+const isVirtual = (right: Right): boolean => right.resource.includes('*') || right.verb === 'impersonate';
+
 /** Resources by `name.group`, as kubectl writes them. */
-async function resources(signal: AbortSignal): Promise<string[]> {
+async function resources(signal: AbortSignal): Promise<Known> {
   const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
   const lists = await Promise.all(
     ['api', 'apis'].map(async (path) => {
@@ -30,7 +40,8 @@ async function resources(signal: AbortSignal): Promise<string[]> {
       versions.flatMap((version) => version.resources.map(({ resource }) => (metadata.name ? `${resource}.${metadata.name}` : resource))),
     ),
   );
-  return [...new Set(names)].sort();
+  const isStale = lists.some((list) => list?.some(({ versions }) => versions.some(({ freshness }) => freshness === 'Stale')));
+  return { names: [...new Set(names)].sort(), isWhole: lists.every((list) => list !== undefined) && !isStale };
 }
 
 interface Answer {
@@ -46,7 +57,7 @@ export function Page() {
   const namespaces = useLoad('namespaces/mine', (signal) =>
     bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'get', resource: 'pods', limit: 500 } }, signal })),
   );
-  const names = namespaces.data.value?.items.map(({ metadata }) => metadata.name) ?? [];
+  const namespaceNames = namespaces.data.value?.items.map(({ metadata }) => metadata.name) ?? [];
   async function ask(): Promise<void> {
     const [plural = '', ...group] = resource.value.trim().split('.');
     const [kind = '', subresource] = plural.split('/');
@@ -58,6 +69,10 @@ export function Page() {
       ...(namespace.value && { namespace: namespace.value }),
       ...(name.value && { name: name.value }),
     };
+    answer.value = undefined;
+    const plain = [kind, ...group].join('.');
+    const { names, isWhole } = known.data.value ?? { names: [], isWhole: false };
+    if (isWhole && !isVirtual(right) && !names.includes(plain)) throw new Error(t('access.unknown', { resource: plain }));
     answer.value = { right, status: await explain(right) };
   }
   return (
@@ -79,14 +94,14 @@ export function Page() {
               name="spec.resourceAttributes.resource"
               value={resource}
               isRequired
-              suggestions={known.data.value ?? []}
+              suggestions={known.data.value?.names ?? []}
               hint={t('access.resourceHint')}
             />
             <Field
               label={t('access.namespace')}
               name="spec.resourceAttributes.namespace"
               value={namespace}
-              suggestions={names}
+              suggestions={namespaceNames}
               hint={t('access.namespaceHint')}
             />
             <Field label={t('access.name')} name="spec.resourceAttributes.name" value={name} hint={t('access.nameHint')} />
@@ -117,7 +132,7 @@ export function Page() {
   );
 }
 
-function Verdict({ status }: Answer) {
+function Verdict({ right, status }: Answer) {
   const { allowed, reason, evaluationError, explanation } = status;
   const roles = explanation && 'roles' in explanation ? explanation.roles : [];
   const found = explanation && 'binding' in explanation ? explanation : undefined;
@@ -127,8 +142,18 @@ function Verdict({ status }: Answer) {
         <Icon of={allowed ? CircleCheck : CircleX} />
         <strong>{t(allowed ? 'access.yes' : 'access.no', { name: person.value?.name ?? '' })}</strong>
       </p>
+      <p>
+        {t('access.asked')} <code>{inWords(right)}</code>
+      </p>
       {found ? (
-        <p>{t('access.because', { role: found.role.name, binding: found.binding.name, subject: found.subject.name })}</p>
+        <p>
+          {t('access.because', {
+            role: found.role.name,
+            binding: found.binding.userBinding ?? found.binding.name,
+            subject: found.subject.name,
+          })}{' '}
+          {found.binding.userBinding && <a href={href(`/bindings/${found.binding.userBinding}`)}>{t('access.openBinding')}</a>}
+        </p>
       ) : (
         (reason || evaluationError) && <p>{reason || evaluationError}</p>
       )}

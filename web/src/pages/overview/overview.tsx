@@ -23,9 +23,11 @@ export function Page() {
   useRights([listRight]);
   const isOpen = useSignal(false);
   const isOn = useFeatures();
+  const sessionEnd = useLoad(isOn('sessions') ? 'sessions/end' : undefined, endOfSession);
   const who = person.value;
   if (!who) return null;
   const { ext } = who;
+  const end = isOn('sessions') ? (sessionEnd.data.value ?? t('phase.Unknown')) : undefined;
   const isLocal = ext.user !== undefined && ['', 'local'].includes(ext.connector_id ?? '');
   const close = () => {
     isOpen.value = false;
@@ -44,7 +46,7 @@ export function Page() {
               [t('overview.inKubernetes'), <code key="name">{who.name}</code>],
               [t('users.email'), who.email],
               [t('users.groups'), who.groups.join(', ')],
-              [t('overview.until'), ext.expires_at && dateTime(ext.expires_at)],
+              [t('overview.until'), end],
             ]}
           />
           {isLocal && (
@@ -83,6 +85,13 @@ export function Page() {
       )}
     </section>
   );
+}
+
+/** Returns when the session ends in any case. The token, which is renewed, ends sooner. */
+async function endOfSession(signal: AbortSignal): Promise<string> {
+  const { items } = await bodyOf(api.GET('/auth/v1/sessions', { params: { query: { limit: 200 } }, signal }));
+  const current = items.find((session) => session.current);
+  return current ? dateTime(current.spec.expiration) : '';
 }
 
 /** What bindings give to the caller, by place. */

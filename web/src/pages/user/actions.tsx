@@ -21,11 +21,12 @@ import { Menu, type MenuItem } from '../../ui/menu';
 import { toast } from '../../ui/toast';
 import { refOfUser } from '../users/query';
 import { setDisabled } from '../users/writes';
+import { DisableUser } from './disable';
 import { EditUser } from './edit';
 import { EndLinks, linkKindsFor, linkRights, MakeLink } from './link';
 
 type User = Schemas['User'];
-type Open = 'edit' | 'reset' | 'own' | 'link' | 'endLinks' | 'delete' | undefined;
+type Open = 'edit' | 'disable' | 'reset' | 'own' | 'link' | 'endLinks' | 'delete' | undefined;
 
 /** What may be done with one user. */
 export function UserActions({ user }: { user: User }) {
@@ -44,7 +45,7 @@ export function UserActions({ user }: { user: User }) {
     try {
       await setDisabled(name, isDisabled);
       await refetch(`user/${name}`);
-      toast('ok', t(isDisabled ? 'user.disabledNow' : 'user.enabledNow', { name: called(user) }));
+      announce(user, isDisabled, () => void change(false));
     } catch (error) {
       toast('bad', asProblem(error).message);
     }
@@ -57,9 +58,9 @@ export function UserActions({ user }: { user: User }) {
   const items: MenuItem[] = [
     ...(mayEdit || may(patch) === undefined ? [] : [guarded([patch], { label: t('user.edit'), icon: Pencil, act: show('edit') })]),
     isActive
-      ? guarded([patch], { label: t('user.disable'), icon: CircleSlash, act: () => void change(true) })
+      ? guarded([patch], { label: t('user.disable'), icon: CircleSlash, act: show('disable') })
       : guarded([patch], {
-          label: user.status?.phase === 'Locked' ? t('user.unlock') : t('user.enable'),
+          label: enableLabel(user),
           icon: LockOpen,
           act: () => void change(false),
         }),
@@ -100,6 +101,16 @@ export function UserActions({ user }: { user: User }) {
       {open.value === 'reset' && <ResetPassword user={user} onClose={close} />}
       {open.value === 'link' && <MakeLink user={user} onClose={close} />}
       {open.value === 'endLinks' && <EndLinks user={user} onClose={close} />}
+      {open.value === 'disable' && (
+        <DisableUser
+          user={user}
+          onClose={close}
+          onConfirm={async () => {
+            await change(true);
+            close();
+          }}
+        />
+      )}
       {open.value === 'delete' && <DeleteUser user={user} onClose={close} />}
       {open.value === 'own' && (
         <Dialog title={t('password.change')} onClose={close}>
@@ -114,6 +125,14 @@ export function UserActions({ user }: { user: User }) {
       )}
     </div>
   );
+}
+
+const enableLabel = ({ status }: User): string => (status?.phase === 'Locked' ? t('user.unlock') : t('user.enable'));
+
+function announce(user: User, isDisabled: boolean, undo: () => void): void {
+  const name = called(user);
+  if (isDisabled) toast('ok', t('user.disabledNow', { name }), { label: t('action.undo'), act: undo });
+  else toast('ok', t('user.enabledNow', { name }));
 }
 
 const called = ({ spec }: User): string => spec.username || spec.email;

@@ -1,6 +1,10 @@
-import type { Schemas } from '../../api/client';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { useLoad } from '../../api/load';
+import { may } from '../../app/rights';
+import { person } from '../../app/session';
 import { dateTime, relative, t, tOf } from '../../text/text';
 import { Facts } from '../../ui/facts';
+import { GroupLinks } from '../../ui/group-links';
 import { PhaseOf } from '../../ui/phase';
 import { sourceOf } from '../users/columns';
 
@@ -10,6 +14,24 @@ const timeOf = (time: string | undefined) =>
       {dateTime(time)} <span class="muted">({relative(time)})</span>
     </time>
   );
+
+/** Returns all groups of the user. Local groups are known only to a caller who may see the user's roles. */
+function useGroups({ metadata: { name }, status }: Schemas['User']) {
+  const isKnown = person.value?.ext.user === name || may({ verb: 'get', resource: 'users', subresource: 'roles', name }) === true;
+  const load = useLoad(isKnown ? `roles/groups/${name}` : undefined, (signal) =>
+    bodyOf(api.GET('/auth/v1/usersroles', { params: { query: { name, limit: 1 } }, signal })),
+  );
+  const all = load.data.value?.user.groups;
+  return { groups: all ?? status?.groups ?? [], isWhole: all !== undefined || (isKnown && load.error.value === undefined) };
+}
+
+function useGroupFacts(user: Schemas['User']) {
+  const { groups, isWhole } = useGroups(user);
+  return [
+    [t('users.groups'), groups.length > 0 && <GroupLinks key="groups" names={groups} source={sourceOf(user.spec)} />],
+    [t('user.localGroups'), !isWhole && t('user.groupsUnknown')],
+  ] as const;
+}
 
 export function Profile({ user }: { user: Schemas['User'] }) {
   const { metadata, spec, status } = user;
@@ -25,7 +47,7 @@ export function Profile({ user }: { user: Schemas['User'] }) {
             [t('users.source'), sourceOf(spec)],
             [t('user.administrator'), spec.is_admin && t('user.administratorWhat')],
             [t('overview.inKubernetes'), status?.subjectName && <code>{status.subjectName}</code>],
-            [t('users.groups'), status?.groups && status.groups.length > 0 && status.groups.join(', ')],
+            ...useGroupFacts(user),
             [t('user.notices'), spec.mail],
             [t('user.mobile'), spec.mobile],
           ]}
