@@ -1,45 +1,13 @@
 /** The columns of `kubectl get` for workloads, in the words and the order of kube-apiserver. */
 
 import { ageColumn, column, nameColumn, since } from '../columns.ts';
-import { type KubernetesObject, valueAt } from '../objects.ts';
+import type { KubernetesObject } from '../objects.ts';
 import type { Column } from '../resources.ts';
+import { at, count, labelText, orNone, templateColumns, textsAt, wide } from './cells.ts';
+import { controllerColumns } from './controller-columns.ts';
+import { balancerAddresses, infrastructureColumns } from './infrastructure-columns.ts';
 import { podState } from './pod-state.ts';
-import type { ContainerSpec, Pod } from './shapes.ts';
-
-const count = (name: string, path: string, type = 'integer') => column(name, (object) => at(object, path) ?? 0, { type });
-const text = (name: string, cell: Column['cell'], rest?: Partial<Column>) => column(name, cell, rest);
-const wide = { priority: 1 };
-
-const at = (object: KubernetesObject, path: string) => valueAt(object, path.split('.'));
-const orNone = (value: unknown) => (value === undefined || value === '' ? '<none>' : String(value));
-const labelText = (labels: unknown) =>
-  orNone(
-    Object.entries((labels ?? {}) as Record<string, string>)
-      .map(([key, value]) => `${key}=${value}`)
-      .sort()
-      .join(','),
-  );
-
-const containers = (object: KubernetesObject) => (at(object, 'spec.template.spec.containers') ?? []) as ContainerSpec[];
-const templateColumns = [
-  text(
-    'Containers',
-    (object) =>
-      containers(object)
-        .map(({ name }) => name)
-        .join(','),
-    wide,
-  ),
-  text(
-    'Images',
-    (object) =>
-      containers(object)
-        .map(({ image }) => image)
-        .join(','),
-    wide,
-  ),
-  text('Selector', (object) => labelText(at(object, 'spec.selector.matchLabels')), wide),
-];
+import type { Pod } from './shapes.ts';
 
 const statusOf = (object: KubernetesObject) => podState(object as Pod);
 
@@ -50,19 +18,19 @@ function restarts(object: KubernetesObject, now: Date): string {
 
 const podColumns = [
   nameColumn,
-  text('Ready', (object) => `${statusOf(object).ready}/${(object as Pod).spec.containers.length}`),
-  text('Status', (object) => statusOf(object).word),
-  text('Restarts', restarts),
+  column('Ready', (object) => `${statusOf(object).ready}/${(object as Pod).spec.containers.length}`),
+  column('Status', (object) => statusOf(object).word),
+  column('Restarts', restarts),
   ageColumn,
-  text('IP', (object) => orNone(at(object, 'status.podIP')), wide),
-  text('Node', (object) => orNone(at(object, 'spec.nodeName')), wide),
-  text('Nominated Node', (object) => orNone(at(object, 'status.nominatedNodeName')), wide),
-  text('Readiness Gates', () => '<none>', wide),
+  column('IP', (object) => orNone(at(object, 'status.podIP')), wide),
+  column('Node', (object) => orNone(at(object, 'spec.nodeName')), wide),
+  column('Nominated Node', (object) => orNone(at(object, 'status.nominatedNodeName')), wide),
+  column('Readiness Gates', () => '<none>', wide),
 ];
 
 const deploymentColumns = [
   nameColumn,
-  text('Ready', (object) => `${at(object, 'status.readyReplicas') ?? 0}/${at(object, 'spec.replicas') ?? 0}`),
+  column('Ready', (object) => `${at(object, 'status.readyReplicas') ?? 0}/${at(object, 'spec.replicas') ?? 0}`),
   count('Up-to-date', 'status.updatedReplicas', 'string'),
   count('Available', 'status.availableReplicas', 'string'),
   ageColumn,
@@ -101,14 +69,14 @@ const address = (type: string) => (object: KubernetesObject) => {
 
 const nodeColumns = [
   nameColumn,
-  text('Status', nodeState),
-  text('Roles', roles),
+  column('Status', nodeState),
+  column('Roles', roles),
   ageColumn,
-  text('Version', (object) => at(object, 'status.nodeInfo.kubeletVersion') ?? ''),
-  text('Internal-IP', address('InternalIP'), wide),
-  text('External-IP', address('ExternalIP'), wide),
+  column('Version', (object) => at(object, 'status.nodeInfo.kubeletVersion') ?? ''),
+  column('Internal-IP', address('InternalIP'), wide),
+  column('External-IP', address('ExternalIP'), wide),
   ...Object.entries({ 'OS-Image': 'osImage', 'Kernel-Version': 'kernelVersion', 'Container-Runtime': 'containerRuntimeVersion' }).map(
-    ([name, member]) => text(name, (object) => at(object, `status.nodeInfo.${member}`) ?? '<unknown>', wide),
+    ([name, member]) => column(name, (object) => at(object, `status.nodeInfo.${member}`) ?? '<unknown>', wide),
   ),
 ];
 
@@ -117,14 +85,22 @@ function ports(object: KubernetesObject): string {
   return orNone(list.map(({ port, nodePort, protocol }) => `${port}${nodePort ? `:${nodePort}` : ''}/${protocol}`).join(','));
 }
 
+/** A load balancer without an address waits for one. */
+function externalIP(object: KubernetesObject): string {
+  const type = at(object, 'spec.type');
+  if (type === 'ExternalName') return String(at(object, 'spec.externalName') ?? '');
+  const addresses = [...(type === 'LoadBalancer' ? balancerAddresses(object) : []), ...textsAt(object, 'spec.externalIPs')];
+  return addresses.join(',') || (type === 'LoadBalancer' ? '<pending>' : '<none>');
+}
+
 const serviceColumns = [
   nameColumn,
-  text('Type', (object) => at(object, 'spec.type')),
-  text('Cluster-IP', (object) => orNone(at(object, 'spec.clusterIP'))),
-  text('External-IP', () => '<none>'),
-  text('Port(s)', ports),
+  column('Type', (object) => at(object, 'spec.type')),
+  column('Cluster-IP', (object) => orNone(at(object, 'spec.clusterIP'))),
+  column('External-IP', externalIP),
+  column('Port(s)', ports),
   ageColumn,
-  text('Selector', (object) => labelText(at(object, 'spec.selector')), wide),
+  column('Selector', (object) => labelText(at(object, 'spec.selector')), wide),
 ];
 
 export const columnsByKind: Readonly<Record<string, readonly Column[]>> = {
@@ -133,4 +109,6 @@ export const columnsByKind: Readonly<Record<string, readonly Column[]>> = {
   Service: serviceColumns,
   Deployment: deploymentColumns,
   ReplicaSet: replicaSetColumns,
+  ...controllerColumns,
+  ...infrastructureColumns,
 };
