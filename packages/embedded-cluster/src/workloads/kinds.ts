@@ -1,26 +1,16 @@
 /** The kinds of workloads: their defaults, the checks that clients notice, their Tables and subresources. Loaded by the demo alone. */
 
+import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, forbidden, invalidValue, required } from '../../../../src/api/field-error.ts';
 import { dnsLabelProblems } from '../../../../src/api/label-syntax.ts';
-import { builtin } from '../builtins.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
-import type { ResourceType, WriteRequest } from '../resources.ts';
-import { columnsByKind } from './columns.ts';
+import type { ResourceType } from '../resources.ts';
+import { controllerTypes } from './controller-kinds.ts';
+import { infrastructureTypes } from './infrastructure-kinds.ts';
+import { containerErrors, containersIn, fill, fillPodSpec, listIn, selectorErrors, specOf, stored } from './kind-rules.ts';
 import { podSubresources } from './pod-subresources.ts';
 import { scale } from './scale.ts';
-
-const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-const kindSchema = (description: string): JsonObject => ({
-  type: 'object',
-  description,
-  properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { type: 'object' }, spec: open, status: open },
-});
-
-type Given = Partial<ResourceType>;
-
-const stored = (path: string, kind: string, description: string, given: Given): ResourceType =>
-  builtin(path, kind, kindSchema(description), { hasStatus: true, columns: columnsByKind[kind] ?? [], ...given });
 
 const controller = { hasGeneration: true, categories: ['all'], validate: validateWorkload } as const;
 
@@ -45,6 +35,7 @@ export const workloadTypes = (): ResourceType[] => [
     categories: ['all'],
     nameProblems: dnsLabelProblems,
     prepare: prepareService,
+    validate: validateService,
   }),
   stored('apps/deployments', 'Deployment', 'Pods that are replaced a few at a time.', {
     ...controller,
@@ -58,36 +49,9 @@ export const workloadTypes = (): ResourceType[] => [
     prepare: prepareReplicaSet,
     answers: { scale },
   }),
+  ...controllerTypes(),
+  ...infrastructureTypes(),
 ];
-
-/** Fills in members that are missing. */
-function fill(target: JsonObject, defaults: JsonObject): void {
-  for (const [key, value] of Object.entries(defaults)) target[key] ??= value;
-}
-
-const specOf = (object: KubernetesObject): JsonObject => {
-  if (!isJsonObject(object.spec)) object.spec = {};
-  return object.spec as JsonObject;
-};
-
-function fillPodSpec(spec: JsonObject): void {
-  fill(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', terminationGracePeriodSeconds: 30, schedulerName: 'default-scheduler' });
-  fill(spec, { securityContext: {} });
-  for (const container of containersIn(spec)) {
-    const image = typeof container.image === 'string' ? container.image : '';
-    const [, tag = 'latest'] = image.slice(image.lastIndexOf('/')).split(/[:@]/);
-    const pullPolicy = tag === 'latest' ? 'Always' : 'IfNotPresent';
-    fill(container, { resources: {}, imagePullPolicy: pullPolicy });
-    fill(container, { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
-    for (const port of listIn(container, 'ports')) fill(port, { protocol: 'TCP' });
-  }
-}
-
-const listIn = (parent: JsonObject, key: string): JsonObject[] => {
-  const list = parent[key];
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
-};
-const containersIn = (spec: JsonObject) => [...listIn(spec, 'initContainers'), ...listIn(spec, 'containers')];
 
 function preparePod(object: KubernetesObject, old: StoredObject | undefined): void {
   const spec = specOf(object);
@@ -136,27 +100,31 @@ function prepareDeployment(object: KubernetesObject, old: StoredObject | undefin
   if (old === undefined) object.status = {};
 }
 
-function prepareService(object: KubernetesObject, old: StoredObject | undefined, { now }: WriteRequest): void {
+function prepareService(object: KubernetesObject, old: StoredObject | undefined): void {
   const spec = specOf(object);
-  fill(spec, {
-    type: 'ClusterIP',
-    sessionAffinity: 'None',
-    ipFamilies: ['IPv4'],
-    ipFamilyPolicy: 'SingleStack',
-    internalTrafficPolicy: 'Cluster',
-  });
-  const clusterIP = valueAt(old, ['spec', 'clusterIP']) ?? `10.96.${now.getTime() % 250}.${Math.floor(Math.random() * 250) + 2}`;
-  fill(spec, { clusterIP, clusterIPs: [clusterIP] });
+  fill(spec, { type: 'ClusterIP', sessionAffinity: 'None' });
+  if (spec.type !== 'ExternalName') fillAddresses(spec, old);
   for (const port of listIn(spec, 'ports')) fill(port, { protocol: 'TCP', targetPort: port.port });
+  if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') fillNodePorts(spec);
   if (old === undefined) object.status = { loadBalancer: {} };
 }
 
-function containerErrors(spec: unknown, path: string): FieldError[] {
-  const containers = isJsonObject(spec) ? listIn(spec, 'containers') : [];
-  if (containers.length === 0) return [required(`${path}.containers`)];
-  return containers.flatMap((container, index) =>
-    ['name', 'image'].filter((key) => !container[key]).map((key) => required(`${path}.containers[${index}].${key}`)),
-  );
+function fillAddresses(spec: JsonObject, old: StoredObject | undefined): void {
+  fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', internalTrafficPolicy: 'Cluster' });
+  fill(spec, { clusterIP: valueAt(old, ['spec', 'clusterIP']) ?? `10.96.${randomInt(1, 250)}.${randomInt(2, 250)}` });
+  fill(spec, { clusterIPs: [spec.clusterIP] });
+  if (Array.isArray(spec.externalIPs)) fill(spec, { externalTrafficPolicy: 'Cluster' });
+}
+
+function fillNodePorts(spec: JsonObject): void {
+  fill(spec, { externalTrafficPolicy: 'Cluster', ...(spec.type === 'LoadBalancer' && { allocateLoadBalancerNodePorts: true }) });
+  for (const port of listIn(spec, 'ports')) fill(port, { nodePort: randomInt(30_000, 32_768) });
+}
+
+function validateService({ spec }: KubernetesObject): FieldError[] {
+  const [type, address] = [valueAt(spec, ['type']), valueAt(spec, ['clusterIP'])];
+  if (type === 'ExternalName') return valueAt(spec, ['externalName']) ? [] : [required('spec.externalName')];
+  return address !== 'None' && isJsonObject(spec) && listIn(spec, 'ports').length === 0 ? [required('spec.ports')] : [];
 }
 
 /** Fields of a running pod that can be changed, beside the images of its containers. */
@@ -178,18 +146,8 @@ function fixedPart(object: KubernetesObject): JsonObject {
 }
 
 function validateWorkload(object: KubernetesObject, old: StoredObject | undefined): FieldError[] {
-  const errors = containerErrors(valueAt(object, ['spec', 'template', 'spec']), 'spec.template.spec');
-  const selector = valueAt(object, ['spec', 'selector']);
-  const wanted = valueAt(selector, ['matchLabels']);
-  const labels = valueAt(object, ['spec', 'template', 'metadata', 'labels']);
-  const given = isJsonObject(labels) ? labels : {};
   const replicas = valueAt(object, ['spec', 'replicas']);
-  if (typeof replicas === 'number' && replicas < 0)
-    errors.push(invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0'));
-  if (!isJsonObject(wanted) || Object.keys(wanted).length === 0) errors.push(required('spec.selector'));
-  else if (Object.entries(wanted).some(([key, value]) => given[key] !== value))
-    errors.push(invalidValue('spec.template.metadata.labels', given, '`selector` does not match template `labels`'));
-  if (old !== undefined && !isDeepStrictEqual(selector, valueAt(old, ['spec', 'selector'])))
-    errors.push(invalidValue('spec.selector', selector, 'field is immutable'));
-  return errors;
+  const errors = selectorErrors(object, old);
+  if (typeof replicas !== 'number' || replicas >= 0) return errors;
+  return [...errors, invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0')];
 }
