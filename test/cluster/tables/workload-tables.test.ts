@@ -1,11 +1,8 @@
-import type { StoredObject } from '@atrium/embedded-cluster/objects.ts';
-import { columnsByKind } from '@atrium/embedded-cluster/workloads/columns.ts';
-import { expect } from 'chai';
-import { connect, type KubernetesObject } from '../../service/conformance/api-client.ts';
+import { connect } from '../../service/conformance/api-client.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { compareTables, written } from './compare-tables.ts';
 
-const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 const time = '2026-01-02T03:04:05Z';
 const ended = (exitCode: number, reason: string) => ({ exitCode, reason, startedAt: time, finishedAt: time });
 const status = (name: string, state: object, more: object = {}) => ({
@@ -67,33 +64,10 @@ describe('Tables of workloads', () => {
     (client) => client.close(),
   );
 
-  async function written(path: string, body: object, is: object): Promise<KubernetesObject> {
-    const made = await admin.create(path, body);
-    const answer = await admin.patch(`${path}/${made.metadata.name}/status`, { status: is });
-    expect(answer.status, answer.text).to.equal(200);
-    return admin.read(`${path}/${made.metadata.name}`);
-  }
-
-  /** Compares headings and cells of `kubectl get -o wide`, as the API server and the columns of the embedded cluster have them. */
-  async function compare(path: string, object: KubernetesObject): Promise<void> {
-    const answer = await admin.send('GET', `${path}/${object.metadata.name}`, { headers: { accept: table } });
-    const { columnDefinitions, rows } = answer.body as {
-      columnDefinitions: { name: string; type: string; priority: number }[];
-      rows: { cells: unknown[] }[];
-    };
-    const columns = columnsByKind[object.kind] ?? [];
-    const now = new Date();
-    expect(columns.map(({ name, type, priority }) => ({ name, type, priority }))).to.deep.equal(
-      columnDefinitions.map(({ name, type, priority }) => ({ name, type, priority })),
-    );
-    const shown = (cells: readonly unknown[]) => cells.filter((_, index) => columns[index]?.name !== 'Age');
-    expect(shown(columns.map(({ cell }) => cell(object as StoredObject, now)))).to.deep.equal(shown(rows[0]?.cells ?? []));
-  }
-
   it('shows pods in each state as the API server does', async () => {
     const path = '/api/v1/namespaces/default/pods';
     for (const [name, is] of Object.entries(podStatuses))
-      await compare(path, await written(path, { metadata: { name }, spec: { containers } }, is));
+      await compareTables(admin, path, await written(admin, path, { metadata: { name }, spec: { containers } }, is));
   });
 
   it('shows nodes, Deployments, ReplicaSets and Services as the API server does', async () => {
@@ -124,6 +98,6 @@ describe('Tables of workloads', () => {
         {},
       ],
     ];
-    for (const [path, body, is] of objects) await compare(path, await written(path, body, is));
+    for (const [path, body, is] of objects) await compareTables(admin, path, await written(admin, path, body, is));
   });
 });
